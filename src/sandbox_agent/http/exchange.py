@@ -1,0 +1,185 @@
+"""Requests and responses as the handlers see them, on top of plain ASGI.
+
+A handler is `async def handler(request, services) -> Response | StreamingResponse` and raises the errors of
+`sandbox_agent.errors`. Bodies are read at most once, never beyond the given limit, and only when asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from sandbox_agent.errors import InvalidRequest, PayloadTooLarge
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+HeaderList = list[tuple[bytes, bytes]]
+
+JSON = b"application/json"
+
+
+class ClientDisconnected(Exception):
+    """The client went away while its body was being read; nobody is left to answer."""
+
+
+def first_headers(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """Header map in which the first of several equal names counts."""
+    headers: dict[bytes, bytes] = {}
+    for name, value in pairs:
+        headers.setdefault(name, value)
+    return headers
+
+
+def decode_component(raw: bytes, *, plus_is_blank: bool = False) -> str:
+    """Percent-decode once; a stray `%` is literal, what is not UTF-8 is refused."""
+    if plus_is_blank:
+        raw = raw.replace(b"+", b" ")
+    try:
+        return (unquote_to_bytes(raw) if b"%" in raw else raw).decode()
+    except UnicodeDecodeError:
+        raise InvalidRequest("the address is not valid UTF-8 after percent-decoding") from None
+
+
+class Query:
+    """Query parameters: unknown ones are ignored, a known one given twice is an error."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._values: dict[str, list[str]] = {}
+        for pair in raw.split(b"&") if raw else ():
+            if pair:
+                name, _, value = pair.partition(b"=")
+                key = decode_component(name, plus_is_blank=True)
+                self._values.setdefault(key, []).append(decode_component(value, plus_is_blank=True))
+
+    def get(self, name: str, *aliases: str) -> str | None:
+        found = [value for key in (name, *aliases) for value in self._values.get(key, ())]
+        if len(found) > 1:
+            raise InvalidRequest(f"query parameter '{name}' is given more than once")
+        return found[0] if found else None
+
+    def require(self, name: str, *aliases: str) -> str:
+        value = self.get(name, *aliases)
+        if value is None:
+            raise InvalidRequest(f"missing required '{name}' query parameter")
+        return value
+
+    def flag(self, name: str, *aliases: str) -> bool:
+        value = self.get(name, *aliases)
+        if value not in (None, "true", "false"):
+            raise InvalidRequest(f"query parameter '{name}' must be true or false")
+        return value == "true"
+
+
+class Request:
+    """One HTTP request. `path_params` are the decoded `{...}` segments of the route."""
+
+    def __init__(self, scope: Scope, receive: Receive, path_params: tuple[str, ...] = ()) -> None:
+        self.method: str = scope["method"]
+        self.raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        self.headers: dict[bytes, bytes] = first_headers(scope["headers"])
+        self.raw_query: bytes = scope.get("query_string", b"")
+        self.path_params = path_params
+        self._receive = receive
+        self._query: Query | None = None
+
+    @property
+    def query(self) -> Query:
+        if self._query is None:
+            self._query = Query(self.raw_query)
+        return self._query
+
+    def header(self, name: bytes) -> str | None:
+        value = self.headers.get(name)
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def media_type(self) -> bytes:
+        """Content type without parameters, lower-case; empty when absent."""
+        return self.headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+
+    async def stream(self) -> AsyncIterator[bytes]:
+        """The body piece by piece."""
+        more = True
+        while more:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnected
+            chunk = message.get("body", b"")
+            if chunk:
+                yield chunk
+            more = message.get("more_body", False)
+
+    async def body(self, limit: int) -> bytes:
+        """The whole body, or PayloadTooLarge as soon as it is known to exceed `limit` bytes."""
+        too_large = PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
+        length = self.headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > limit:
+            raise too_large
+        parts: list[bytes] = []
+        size = 0
+        async for chunk in self.stream():
+            size += len(chunk)
+            if size > limit:
+                raise too_large
+            parts.append(chunk)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class Response:
+    """A complete answer."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(
+        self,
+        status: int = 200,
+        body: bytes = b"",
+        headers: HeaderList | None = None,
+        content_type: bytes | None = None,
+    ) -> None:
+        self.status = status
+        self.body = body
+        self.headers: HeaderList = headers if headers is not None else []
+        if content_type is not None:
+            self.headers.append((b"content-type", content_type))
+
+    @classmethod
+    def json(cls, body: bytes, status: int = 200) -> Response:
+        return cls(status, body, content_type=JSON)
+
+    def head(self, method: str) -> HeaderList:
+        """Headers as sent; 204 and 304 have no length, HEAD has the length of the GET."""
+        if self.status in (204, 304) or any(name == b"content-length" for name, _ in self.headers):
+            return self.headers
+        return [*self.headers, (b"content-length", b"%d" % len(self.body))]
+
+    async def send(self, request_method: str, send: Send) -> None:
+        start = {"type": "http.response.start", "status": self.status, "headers": self.head(request_method)}
+        await send(start)
+        await send({"type": "http.response.body", "body": b"" if request_method == "HEAD" else self.body})
+
+
+class StreamingResponse:
+    """An answer produced piece by piece; `chunks` is closed whatever happens to the client."""
+
+    __slots__ = ("chunks", "headers", "status")
+
+    def __init__(self, status: int, headers: HeaderList, chunks: AsyncIterator[bytes]) -> None:
+        self.status = status
+        self.headers = headers
+        self.chunks = chunks
+
+    async def send(self, request_method: str, send: Send) -> None:
+        try:
+            await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+            if request_method != "HEAD":
+                async for chunk in self.chunks:
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+        finally:
+            close = getattr(self.chunks, "aclose", None)
+            if close is not None:
+                await close()
