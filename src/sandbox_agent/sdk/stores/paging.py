@@ -1,0 +1,38 @@
+"""Cursors: where a page ended, as text that the caller hands back unread.
+
+They name the last row seen, not a number of rows, so a page neither repeats nor skips anything when
+sessions or events are added between two calls.
+"""
+
+from __future__ import annotations
+
+
+def check_limit(limit: int) -> int:
+    """`limit`, if it makes sense."""
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}")
+    return limit
+
+
+def session_cursor(created_at: int, session_id: str) -> str:
+    """The cursor after this session."""
+    return f"{created_at}:{session_id}"
+
+
+def read_session_cursor(cursor: str) -> tuple[int, str]:
+    """The creation time and id a session cursor names."""
+    created_at, colon, session_id = cursor.partition(":")
+    if not colon or not _is_integer(created_at):
+        raise ValueError(f"not a cursor of list_sessions: {cursor!r}")
+    return int(created_at), session_id
+
+
+def read_event_cursor(cursor: str) -> int:
+    """The event index an event cursor names."""
+    if not _is_integer(cursor):
+        raise ValueError(f"not a cursor of list_events: {cursor!r}")
+    return int(cursor)
+
+
+def _is_integer(text: str) -> bool:
+    return text.removeprefix("-").isascii() and text.removeprefix("-").isdigit()
