@@ -1,0 +1,1 @@
+"""What the server promises on the wire, proven from outside over plain sockets."""

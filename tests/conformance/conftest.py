@@ -1,0 +1,164 @@
+"""Which server the suite talks to, and the rule that a test leaves nothing behind.
+
+By default one server of ours is started for the whole run. SANDBOX_AGENT_CONFORMANCE_COMMAND runs another
+server command instead; SANDBOX_AGENT_CONFORMANCE_URL (with _TOKEN and _DATA_HOME, the XDG data directory in
+which agents can be placed) uses a server that is already running, and tests that must start one are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.support.acp import AGENT, Acp
+from tests.support.processes import open_descriptors, wait_until, zombies_of
+from tests.support.raw_http import Client
+from tests.support.server_process import COMMAND_VARIABLE, ServerProcess, place_launcher, scripted_launcher
+
+URL = os.environ.get("SANDBOX_AGENT_CONFORMANCE_URL")
+TOKEN = os.environ.get("SANDBOX_AGENT_CONFORMANCE_TOKEN")
+DATA_HOME = os.environ.get("SANDBOX_AGENT_CONFORMANCE_DATA_HOME")
+CHECK_LEAKS = COMMAND_VARIABLE not in os.environ and URL is None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "ours: about a setting or command that only this product has")
+
+
+@dataclass
+class Target:
+    """The server under test: how to reach it, and the process behind it if it is ours to look at."""
+
+    client: Client
+    acp: Acp
+    data_home: Path
+    process: ServerProcess | None
+
+
+@dataclass(frozen=True)
+class Footprint:
+    processes: frozenset[int]
+    descriptors: int
+
+    @classmethod
+    def of(cls, process: ServerProcess) -> Footprint:
+        return cls(frozenset(process.marked_processes()), open_descriptors(process.pid))
+
+
+@pytest.fixture(scope="session")
+def shared_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+    if URL is not None:
+        parts = urlsplit(URL)
+        assert parts.hostname and parts.port and DATA_HOME, "give a URL with a port, and the data directory"
+        for agent in (AGENT, "pi"):
+            place_launcher(Path(DATA_HOME), agent, scripted_launcher())
+        client = Client(parts.hostname, parts.port, TOKEN)
+        yield Target(client, Acp(client), Path(DATA_HOME), None)
+        return
+    process = ServerProcess(tmp_path_factory.mktemp("shared-server"))
+    try:
+        process.ready()
+        if CHECK_LEAKS:
+            process.acp.delete(process.acp.start())
+            wait_until(lambda: len(process.acp.list()) == 0, 5, "the end of the warm-up instance")
+        yield Target(process.client, process.acp, process.data_home, process)
+    finally:
+        process.stop()
+        process.kill_leftovers()
+
+
+@pytest.fixture(scope="session")
+def resting_footprint(shared_target: Target) -> Footprint | None:
+    process = shared_target.process
+    if process is None or not CHECK_LEAKS:
+        return None
+    agents = lambda: [line for line in process.marked_processes().values() if "scripted_agent" in line]  # noqa: E731
+    wait_until(lambda: not agents(), 6, "the end of the warm-up agent")
+    return Footprint.of(process)
+
+
+@pytest.fixture
+def target(shared_target: Target, resting_footprint: Footprint | None) -> Iterator[Target]:
+    """The shared server; afterwards every instance is closed and nothing may be left of it."""
+    yield shared_target
+    process = shared_target.process
+    if resting_footprint is None or process is None:
+        if process is not None:
+            for pid in set(process.marked_processes()) - {process.pid}:
+                os.kill(pid, 9)
+        return
+    acp = shared_target.acp
+    for row in acp.list():
+        assert acp.delete(row["serverId"]).status == 204
+
+    def at_rest() -> bool:
+        now = Footprint.of(process)
+        return (
+            now.processes <= resting_footprint.processes
+            and now.descriptors <= resting_footprint.descriptors
+            and not zombies_of(process.pid)
+        )
+
+    try:
+        wait_until(at_rest, 8, "a server at rest")
+    except AssertionError:
+        left = {
+            pid: line
+            for pid, line in process.marked_processes().items()
+            if pid not in resting_footprint.processes
+        }
+        raise AssertionError(
+            f"left behind: processes {left}, zombies {zombies_of(process.pid)}, "
+            f"descriptors {open_descriptors(process.pid)} instead of {resting_footprint.descriptors}"
+        ) from None
+
+
+@pytest.fixture
+def acp(target: Target) -> Acp:
+    return target.acp
+
+
+@pytest.fixture
+def client(target: Target) -> Client:
+    return target.client
+
+
+@pytest.fixture
+def server_id(acp: Acp) -> str:
+    """An instance with a living scripted agent."""
+    return acp.start()
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
+    """Start servers with settings of their own; afterwards they end cleanly and leave no process."""
+    if URL is not None:
+        pytest.skip("this test starts a server of its own")
+    started: list[ServerProcess] = []
+
+    def start(*, wait: bool = True, **options: Any) -> ServerProcess:
+        process = ServerProcess(tmp_path / f"server-{len(started)}", **options)
+        started.append(process)
+        return process.ready() if wait else process
+
+    yield start
+    problems = []
+    for process in started:
+        was_running = process.process.poll() is None
+        code = process.stop()
+        if CHECK_LEAKS and was_running and code != 0:
+            problems.append(f"exit code {code} instead of 0: {process.log()[-2000:]}")
+        try:
+            wait_until(
+                lambda p=process: not p.marked_processes(), 5, "no process left"
+            ) if CHECK_LEAKS else None
+        except AssertionError:
+            problems.append(f"left behind: {process.marked_processes()}")
+        process.kill_leftovers()
+    assert not problems, problems

@@ -1,0 +1,1 @@
+"""What tests share: a scripted agent, server processes, raw HTTP, event streams, leak checks."""

@@ -1,0 +1,107 @@
+"""The ACP routes in the words of a test: post, call, notify, close, stream, list.
+
+It adds nothing to what goes over the wire but the headers every client sends. Calls that wait can be sent
+from a thread (`in_background`), so that the test itself stays a straight line.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import secrets
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from tests.support.event_stream import EventStream
+from tests.support.raw_http import DEFAULT_TIMEOUT, Answer, Client
+
+T = TypeVar("T")
+AGENT = os.environ.get("SANDBOX_AGENT_CONFORMANCE_AGENT", "amp")
+JSON_HEADERS = {"content-type": "application/json", "accept": "application/json"}
+
+
+def message(method: str, params: Any = None, request_id: Any = None) -> bytes:
+    """A request, or a notification when there is no id."""
+    envelope: dict[str, Any] = {"jsonrpc": "2.0"}
+    if request_id is not None:
+        envelope["id"] = request_id
+    return json.dumps({**envelope, "method": method, "params": params or {}}).encode()
+
+
+class Acp:
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._ids = itertools.count(1)
+        self._threads = ThreadPoolExecutor(max_workers=256)
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def in_background(self, function: Callable[..., T], *args: Any, **options: Any) -> Future[T]:
+        return self._threads.submit(function, *args, **options)
+
+    @staticmethod
+    def new_id() -> str:
+        return "t-" + secrets.token_hex(6)
+
+    @staticmethod
+    def path(server_id: str, agent: str | None = None) -> str:
+        query = "" if agent is None else f"?agent={agent}"
+        return f"/v1/acp/{quote(server_id, safe='')}{query}"
+
+    def post(
+        self,
+        server_id: str,
+        body: bytes | dict[str, Any],
+        *,
+        agent: str | None = None,
+        headers: dict[str, str] | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+    ) -> Answer:
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        fields = {**JSON_HEADERS, **(headers or {})}
+        return self.client.request(
+            "POST", self.path(server_id, agent), headers=fields, body=data, timeout=timeout
+        )
+
+    def send(
+        self, server_id: str, method: str, params: Any = None, *, request_id: Any = None, **options: Any
+    ) -> Answer:
+        """Post a request whose id is new unless given, and return the answer as it is."""
+        number = next(self._ids) if request_id is None else request_id
+        return self.post(server_id, message(method, params, number), **options)
+
+    def call(self, server_id: str, method: str, params: Any = None, **options: Any) -> Any:
+        """Like `send`, but it must succeed: returns the agent's `result`."""
+        answer = self.send(server_id, method, params, **options)
+        assert answer.status == 200, (answer.status, answer.body[:2000])
+        return answer.json()["result"]
+
+    def notify(self, server_id: str, method: str, params: Any = None, **options: Any) -> None:
+        answer = self.post(server_id, message(method, params), **options)
+        assert answer.status == 202, (answer.status, answer.body[:2000])
+
+    def start(self, server_id: str | None = None, agent: str = AGENT) -> str:
+        """A new instance with a living agent; returns its id."""
+        server_id = server_id or self.new_id()
+        self.call(server_id, "test/echo", agent=agent)
+        return server_id
+
+    def delete(self, server_id: str, timeout: float = DEFAULT_TIMEOUT) -> Answer:
+        return self.client.request("DELETE", self.path(server_id), timeout=timeout)
+
+    def stream(self, server_id: str, last_event_id: str | int | None = None, **options: Any) -> EventStream:
+        return EventStream(self.client, quote(server_id, safe=""), last_event_id=last_event_id, **options)
+
+    def list(self) -> list[dict[str, Any]]:
+        answer = self.client.get("/v1/acp")
+        assert answer.status == 200, answer.body
+        servers: list[dict[str, Any]] = answer.json()["servers"]
+        return servers
+
+    def entry(self, server_id: str) -> dict[str, Any] | None:
+        """The row of one instance in the listing."""
+        return next((row for row in self.list() if row["serverId"] == server_id), None)

@@ -1,0 +1,157 @@
+"""A reader of the server's event stream that accepts only the exact frames of the wire.
+
+It reads over a raw connection, takes the chunked coding apart by hand and refuses every frame that is not
+byte for byte one of the three legal forms. It can stand still (`pause` is simply not reading) and it says
+how the stream ended: cleanly with the last chunk, or cut.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tests.support.raw_http import DEFAULT_TIMEOUT, Client, Connection, ConnectionClosed
+
+MESSAGE = re.compile(rb"event: message\nid: ([1-9][0-9]*)\ndata: ([^\r\n]*)\n\n", re.DOTALL)
+GAP = re.compile(rb'event: gap\ndata: \{"oldest":([0-9]+),"newest":([0-9]+)\}\n\n')
+HEARTBEAT = b": heartbeat\n\n"
+
+
+class StreamEnded(Exception):
+    """The server ended the stream with its final chunk."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """A message (with its number), a gap (number None, data the JSON) or a heartbeat (data empty)."""
+
+    kind: str
+    number: int | None
+    data: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.data)
+
+
+def parse_frame(frame: bytes) -> Event:
+    if frame == HEARTBEAT:
+        return Event("heartbeat", None, b"")
+    if match := MESSAGE.fullmatch(frame):
+        return Event("message", int(match[1]), match[2])
+    if GAP.fullmatch(frame):
+        return Event("gap", None, frame[len(b"event: gap\ndata: ") : -2])
+    raise AssertionError(f"not a frame of the wire: {frame[:300]!r}")
+
+
+class EventStream:
+    """One open `GET /v1/acp/{server_id}`."""
+
+    def __init__(
+        self,
+        client: Client,
+        server_id: str,
+        *,
+        last_event_id: str | int | None = None,
+        timeout: float = DEFAULT_TIMEOUT,
+        receive_buffer: int | None = None,
+    ) -> None:
+        headers = {"accept": "text/event-stream"}
+        if last_event_id is not None:
+            headers["last-event-id"] = str(last_event_id)
+        self.connection: Connection = client.connect(timeout)
+        try:
+            if receive_buffer is not None:
+                self.connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+            self.connection.send(client.build("GET", f"/v1/acp/{server_id}", headers=headers))
+            self.status, self.headers, self.head = self.connection.read_head()
+            assert self.status == 200, self.head
+        except BaseException:
+            self.connection.close()
+            raise
+        self._text = bytearray()
+
+    def __enter__(self) -> EventStream:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def next(self, timeout: float = DEFAULT_TIMEOUT) -> Event:
+        """The next frame, heartbeats included."""
+        deadline = time.monotonic() + timeout
+        searched = 0
+        while (end := self._text.find(b"\n\n", searched)) < 0:
+            searched = max(0, len(self._text) - 1)
+            self.connection.socket.settimeout(max(0.001, deadline - time.monotonic()))
+            chunk = self.connection.read_chunk()
+            if not chunk:
+                assert not self._text, f"the stream ended inside a frame: {bytes(self._text[:200])!r}"
+                raise StreamEnded
+            self._text += chunk
+        frame = bytes(self._text[: end + 2])
+        del self._text[: end + 2]
+        return parse_frame(frame)
+
+    def next_message(self, timeout: float = DEFAULT_TIMEOUT) -> Event:
+        """The next frame that is not a heartbeat."""
+        deadline = time.monotonic() + timeout
+        while (event := self.next(max(0.001, deadline - time.monotonic()))).kind == "heartbeat":
+            pass
+        return event
+
+    def take(self, count: int, timeout: float = DEFAULT_TIMEOUT) -> list[Event]:
+        deadline = time.monotonic() + timeout
+        return [self.next_message(max(0.001, deadline - time.monotonic())) for _ in range(count)]
+
+    def until(self, wanted: Any, timeout: float = DEFAULT_TIMEOUT) -> list[Event]:
+        """All events up to and including the first for which `wanted(event)` is true."""
+        deadline = time.monotonic() + timeout
+        events: list[Event] = []
+        while True:
+            events.append(self.next_message(max(0.001, deadline - time.monotonic())))
+            if wanted(events[-1]):
+                return events
+
+    def has_nothing_for(self, seconds: float) -> bool:
+        """True if no message comes within the given time."""
+        try:
+            event = self.next_message(seconds)
+        except TimeoutError:
+            return True
+        raise AssertionError(f"an unexpected event: {event}")
+
+    def read_to_the_clean_end(self, timeout: float = DEFAULT_TIMEOUT) -> list[Event]:
+        """Everything up to the final chunk; a connection that is cut instead is a failure."""
+        deadline = time.monotonic() + timeout
+        events: list[Event] = []
+        try:
+            while True:
+                events.append(self.next_message(max(0.001, deadline - time.monotonic())))
+        except StreamEnded:
+            return events
+        except ConnectionClosed as error:
+            raise AssertionError("the stream was cut without its final chunk") from error
+
+    def __iter__(self) -> Iterator[Event]:
+        while True:
+            yield self.next_message()
+
+
+def method_is(name: str) -> Any:
+    """A condition for `until`: a message whose JSON-RPC method is `name`."""
+    mark = b'"method":"' + name.encode() + b'"'
+    return lambda event: mark in event.data
+
+
+def answers(request_id: int | str) -> Any:
+    """A condition for `until`: the agent's answer to `request_id`."""
+    mark = b'"id":' + json.dumps(request_id).encode() + b","
+    return lambda event: mark in event.data and b'"method"' not in event.data.split(b'"result"')[0]

@@ -1,0 +1,85 @@
+"""Who is still alive: looks into /proc, by a mark in the environment or by pid and start time.
+
+Every server of a test carries a mark in its environment, which its children inherit; a child that throws
+its environment away is known by the pid and start time that it reported when it was born. A pid alone is
+never trusted, since the kernel hands it out again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+MARK_VARIABLE = "SANDBOX_AGENT_TEST_MARK"
+
+
+def wait_until(condition: Callable[[], Any], timeout: float, what: str) -> Any:
+    """Poll until `condition()` is true, and return its value; fail with `what` after `timeout` seconds."""
+    deadline = time.monotonic() + timeout
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {timeout} s: {what}")
+        time.sleep(0.01)
+    return value
+
+
+def _stat_fields(pid: int) -> list[bytes] | None:
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+
+
+def is_alive(who: dict[str, int]) -> bool:
+    """`who` is `{"pid", "started"}` as the scripted agent reports it; a zombie is not alive."""
+    fields = _stat_fields(who["pid"])
+    return fields is not None and int(fields[19]) == who["started"] and fields[0] not in (b"Z", b"X")
+
+
+def marked(mark: str) -> dict[int, str]:
+    """Living processes whose environment carries the mark, with their command lines."""
+    found = {}
+    needle = f"{MARK_VARIABLE}={mark}".encode()
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        try:
+            if needle in Path(f"/proc/{entry}/environ").read_bytes().split(b"\0"):
+                command = Path(f"/proc/{entry}/cmdline").read_bytes().replace(b"\0", b" ")
+                found[int(entry)] = command.decode(errors="replace")
+        except OSError:
+            continue
+    return found
+
+
+def zombies_of(parent: int) -> list[int]:
+    """Children of `parent` that have ended and were not collected."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (fields := _stat_fields(int(entry))) is not None:
+            if fields[0] == b"Z" and int(fields[1]) == parent:
+                found.append(int(entry))
+    return found
+
+
+def wait_until_dead(who: Iterable[dict[str, int]], timeout: float = 5.0) -> None:
+    everyone = list(who)
+    wait_until(
+        lambda: not any(is_alive(one) for one in everyone),
+        timeout,
+        f"the end of {everyone}; alive: {[one for one in everyone if is_alive(one)]}",
+    )
+
+
+def open_descriptors(pid: int) -> int:
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def resident_bytes(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise AssertionError("no VmRSS")
