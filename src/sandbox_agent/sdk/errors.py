@@ -1,0 +1,384 @@
+"""Everything that can go wrong on the client side, as one tree.
+
+SandboxAgentError
+├── APIConnectionError            the server could not be reached, or the connection broke
+│   └── APITimeoutError           the client's own time limit passed
+├── APIStatusError                the server answered with an error status
+│   ├── BadRequestError 400, AuthenticationError 401, PermissionDeniedError 403, NotFoundError 404,
+│   │   ServerConflictError 409, InternalServerError 500 and above
+│   └── UnsupportedAgentError, AgentNotInstalledError, InstallFailedError, AgentProcessError,
+│       AgentTimeoutError
+├── RpcError                      the agent answered with a JSON-RPC error
+│   └── MethodNotFoundError, InvalidParamsError, AuthRequiredError, ResourceNotFoundError
+├── AgentExitedError              the agent process ended while a call was waiting, or before it
+├── SessionNotFoundError, SessionEndedError, SessionNotRestoredError, SessionAlreadyExistsError
+├── PermissionNotFoundError, QuestionNotFoundError, ConcurrentPromptError, CallbackError
+├── UnsupportedPermissionReplyError, InvalidAnswerError
+├── UnsupportedSessionValueError, UnsupportedSessionCategoryError, UnsupportedSessionConfigOptionError
+├── SandboxDestroyedError
+└── SpawnError                    a local server did not start; carries the tail of its log
+
+Every error keeps its facts as attributes, survives pickling, and says in words what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+PROBLEM_PREFIX = "urn:sandbox-agent:error:"
+
+
+class SandboxAgentError(Exception):
+    """The root: catch this to catch everything this library raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Constructors differ from `args`, so the object is rebuilt from its attributes instead.
+        return (_rebuild, (type(self), self.args, self.__dict__))
+
+
+def _rebuild(
+    kind: type[SandboxAgentError], args: tuple[Any, ...], state: dict[str, Any]
+) -> SandboxAgentError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class APIConnectionError(SandboxAgentError):
+    """The server could not be reached, or the connection broke before the answer was known."""
+
+    def __init__(self, message: str, *, delivery_unknown: bool = False) -> None:
+        super().__init__(message)
+        self.delivery_unknown = delivery_unknown
+        """True when the request may have reached the agent; it was not sent a second time."""
+
+
+class APITimeoutError(APIConnectionError):
+    """The client's own time limit passed before the answer came."""
+
+
+class APIStatusError(SandboxAgentError):
+    """The server answered with an error status; `problem` is its problem document, if it sent one."""
+
+    def __init__(
+        self, status_code: int, problem: Mapping[str, Any] | None = None, *, text: str = "", request: str = ""
+    ) -> None:
+        self.status_code = status_code
+        self.problem: dict[str, Any] = dict(problem or {})
+        self.request = request
+        """Method and path of the request."""
+        super().__init__(_describe_status(status_code, self.problem, text, request))
+
+    @property
+    def error_type(self) -> str:
+        """The kind at the end of the problem's URN, such as `unsupported_agent`; empty if unknown."""
+        kind = self.problem.get("type")
+        return kind.removeprefix(PROBLEM_PREFIX) if isinstance(kind, str) else ""
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The problem's `details` extension, or an empty mapping."""
+        details = self.problem.get("details")
+        return details if isinstance(details, dict) else {}
+
+
+class BadRequestError(APIStatusError):
+    """400: the request was not understood."""
+
+
+class AuthenticationError(APIStatusError):
+    """401: the token is missing or wrong."""
+
+
+class PermissionDeniedError(APIStatusError):
+    """403: the path or origin is not allowed."""
+
+
+class NotFoundError(APIStatusError):
+    """404: no such path, entry or instance."""
+
+
+class ServerConflictError(APIStatusError):
+    """409: the id is bound to another agent, or a config file is corrupt."""
+
+
+class InternalServerError(APIStatusError):
+    """500 and above, when nothing more exact is known."""
+
+
+class UnsupportedAgentError(BadRequestError):
+    """The server does not know this agent."""
+
+
+class AgentNotInstalledError(NotFoundError):
+    """The agent is not installed and the server may not install it on demand."""
+
+
+class InstallFailedError(InternalServerError):
+    """The agent could not be installed; `details["stderr"]` has the tail of the log."""
+
+
+class AgentProcessError(InternalServerError):
+    """The agent process could not be started, written to or read from."""
+
+
+class AgentTimeoutError(InternalServerError):
+    """The agent was silent for longer than the server's limit."""
+
+
+class RpcError(SandboxAgentError):
+    """The agent answered with a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str, data: Any = None, *, method: str = "") -> None:
+        self.code = code
+        self.rpc_message = message
+        self.data = data
+        self.method = method
+        label = f"{method}: " if method else ""
+        extra = _short_data(data)
+        super().__init__(f"{label}{message or 'error'} (code {code}){extra}")
+
+
+class MethodNotFoundError(RpcError):
+    """-32601: the agent does not know the method."""
+
+
+class InvalidParamsError(RpcError):
+    """-32602: the agent refused the parameters."""
+
+
+class AuthRequiredError(RpcError):
+    """-32000: the agent wants a login or an API key."""
+
+
+class ResourceNotFoundError(RpcError):
+    """-32002: the agent does not know the session or resource."""
+
+
+class AgentExitedError(SandboxAgentError):
+    """The agent process has ended; `exit_code` or `signal` and the tail of `stderr` say how."""
+
+    def __init__(
+        self,
+        message: str = "the agent process has ended",
+        *,
+        exit_code: int | None = None,
+        signal: str | None = None,
+        stderr: str = "",
+    ) -> None:
+        self.exit_code = exit_code
+        self.signal = signal
+        self.stderr = stderr
+        how = f" (exit code {exit_code})" if exit_code is not None else f" ({signal})" if signal else ""
+        tail = f"\n{stderr.rstrip()}" if stderr.strip() else ""
+        super().__init__(f"{message}{how}{tail}")
+
+
+class SessionNotFoundError(SandboxAgentError):
+    """The store has no session with this id."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(f"session {session_id!r} not found")
+
+
+class SessionAlreadyExistsError(SandboxAgentError):
+    """A session with the wanted id is already in the store."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(f"session {session_id!r} already exists; use sessions.resume() to go on with it")
+
+
+class SessionEndedError(SandboxAgentError):
+    """The session was terminated; `sessions.resume()` starts it again."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(f"session {session_id!r} has ended; sessions.resume({session_id!r}) starts it again")
+
+
+class SessionNotRestoredError(SandboxAgentError):
+    """None of the allowed ways to bring the conversation back worked."""
+
+    def __init__(self, session_id: str, tried: Mapping[str, str]) -> None:
+        self.session_id = session_id
+        self.tried = dict(tried)
+        ways = "; ".join(f"{way}: {why}" for way, why in tried.items()) or "nothing was allowed"
+        super().__init__(f"session {session_id!r} could not be restored ({ways})")
+
+
+class PermissionNotFoundError(SandboxAgentError):
+    """No open permission request has this id: it never existed, or it is already answered."""
+
+    def __init__(self, permission_id: str) -> None:
+        self.permission_id = permission_id
+        super().__init__(f"no open permission request {permission_id!r}")
+
+
+class QuestionNotFoundError(SandboxAgentError):
+    """No open question has this id: it never existed, or it is already answered."""
+
+    def __init__(self, question_id: str) -> None:
+        self.question_id = question_id
+        super().__init__(f"no open question {question_id!r}")
+
+
+class ConcurrentPromptError(SandboxAgentError):
+    """A turn is running and `queue=False` was asked for."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(f"session {session_id!r} is already working on a prompt")
+
+
+class CallbackError(SandboxAgentError):
+    """An `on_permission` or `on_question` callback raised; the cause is attached."""
+
+
+class UnsupportedPermissionReplyError(SandboxAgentError):
+    """The agent offers no option for this reply; the request stays open."""
+
+    def __init__(self, permission_id: str, reply: str, available: Iterable[str]) -> None:
+        self.permission_id = permission_id
+        self.reply = reply
+        self.available = list(available)
+        offered = _listed(self.available)
+        super().__init__(
+            f"permission {permission_id!r} cannot be answered with {reply!r}; offered: {offered}"
+        )
+
+
+class InvalidAnswerError(SandboxAgentError):
+    """The answer does not fit the question; the question stays open."""
+
+    def __init__(self, question_id: str, message: str) -> None:
+        self.question_id = question_id
+        super().__init__(f"question {question_id!r}: {message}")
+
+
+class UnsupportedSessionValueError(SandboxAgentError):
+    """The value is not one the agent offers."""
+
+    def __init__(self, what: str, value: object, allowed: Iterable[str]) -> None:
+        self.what = what
+        self.value = value
+        self.allowed = list(allowed)
+        super().__init__(f"{what} {value!r} is not offered by the agent; allowed: {_listed(self.allowed)}")
+
+
+class UnsupportedSessionCategoryError(SandboxAgentError):
+    """The agent has no option of this kind (model, mode, thought level) at all."""
+
+    def __init__(self, category: str, available: Iterable[str]) -> None:
+        self.category = category
+        self.available = list(available)
+        super().__init__(f"the agent has no {category} option; it has: {_listed(self.available)}")
+
+
+class UnsupportedSessionConfigOptionError(SandboxAgentError):
+    """The agent has no config option with this id."""
+
+    def __init__(self, config_id: str, available: Iterable[str]) -> None:
+        self.config_id = config_id
+        self.available = list(available)
+        super().__init__(f"the agent has no config option {config_id!r}; it has: {_listed(self.available)}")
+
+
+class SandboxDestroyedError(SandboxAgentError):
+    """The sandbox a provider was asked to reconnect to is gone."""
+
+    def __init__(self, sandbox_id: str, provider: str) -> None:
+        self.sandbox_id = sandbox_id
+        self.provider = provider
+        super().__init__(f"sandbox {sandbox_id!r} of provider {provider!r} no longer exists")
+
+
+class SpawnError(SandboxAgentError):
+    """A local server did not start; `stderr_tail` has the last lines it wrote."""
+
+    def __init__(self, message: str, *, stderr_tail: str = "", exit_code: int | None = None) -> None:
+        self.stderr_tail = stderr_tail
+        self.exit_code = exit_code
+        tail = f"\n{stderr_tail.rstrip()}" if stderr_tail.strip() else ""
+        super().__init__(f"{message}{tail}")
+
+
+_BY_KIND: dict[str, type[APIStatusError]] = {
+    "unsupported_agent": UnsupportedAgentError,
+    "agent_not_installed": AgentNotInstalledError,
+    "install_failed": InstallFailedError,
+    "agent_process_exited": AgentProcessError,
+    "stream_error": AgentProcessError,
+    "timeout": AgentTimeoutError,
+}
+_BY_STATUS: dict[int, type[APIStatusError]] = {
+    400: BadRequestError,
+    401: AuthenticationError,
+    403: PermissionDeniedError,
+    404: NotFoundError,
+    409: ServerConflictError,
+    504: AgentTimeoutError,
+}
+_BY_CODE: dict[int, type[RpcError]] = {
+    -32601: MethodNotFoundError,
+    -32602: InvalidParamsError,
+    -32000: AuthRequiredError,
+    -32002: ResourceNotFoundError,
+}
+
+
+def status_error(
+    status: int, problem: Mapping[str, Any] | None = None, *, text: str = "", request: str = ""
+) -> APIStatusError:
+    """The exception for an error answer: by the problem's kind first, then by the status."""
+    kind = str((problem or {}).get("type", "")).removeprefix(PROBLEM_PREFIX)
+    fallback = InternalServerError if status >= 500 else APIStatusError
+    return _BY_KIND.get(kind, _BY_STATUS.get(status, fallback))(status, problem, text=text, request=request)
+
+
+def exit_error(problem: Mapping[str, Any], *, message: str = "") -> AgentExitedError:
+    """The exception for a call that waited when the agent died, from the server's problem document."""
+    details = problem.get("details")
+    facts: Mapping[str, Any] = details if isinstance(details, Mapping) else {}
+    code = facts.get("exitCode")
+    error = AgentExitedError(
+        message or str(problem.get("detail") or "the agent process has ended"),
+        exit_code=code if isinstance(code, int) else None,
+        signal=facts.get("signal"),
+        stderr=str(facts.get("stderr") or ""),
+    )
+    error.__cause__ = AgentProcessError(int(problem.get("status") or 502), problem)
+    return error
+
+
+def rpc_error(error: Any, *, method: str = "") -> SandboxAgentError:
+    """The exception for a JSON-RPC error object; a server's late failure becomes what its status would."""
+    if not isinstance(error, Mapping):
+        return RpcError(0, str(error), method=method)
+    data = error.get("data")
+    if isinstance(data, Mapping) and str(data.get("type", "")).startswith(PROBLEM_PREFIX):
+        if data["type"] == PROBLEM_PREFIX + "agent_process_exited":
+            return exit_error(data)
+        return status_error(int(data.get("status") or 500), data, request=method)
+    code = error.get("code")
+    number = code if isinstance(code, int) else 0
+    return _BY_CODE.get(number, RpcError)(number, str(error.get("message") or ""), data, method=method)
+
+
+def _describe_status(status: int, problem: Mapping[str, Any], text: str, request: str) -> str:
+    said = str(problem.get("detail") or problem.get("title") or text.strip()[:500] or "no explanation")
+    details = problem.get("details")
+    stderr = details.get("stderr") if isinstance(details, Mapping) else None
+    tail = f"\n{stderr.rstrip()}" if isinstance(stderr, str) and stderr.strip() else ""
+    return f"{said} (HTTP {status}{', ' + request if request else ''}){tail}"
+
+
+def _short_data(data: Any) -> str:
+    return "" if data in (None, {}, "") else f": {str(data)[:300]}"
+
+
+def _listed(values: list[str]) -> str:
+    return ", ".join(values) if values else "nothing"
