@@ -1,0 +1,95 @@
+"""The agent itself: one thread that reads lines, lets turns run, and writes what they say.
+
+It never waits for anything but stdin and the clock, so requests are served while other turns wait for
+permissions or answers. `run` returns the exit code when the input ends or a script asks to leave.
+"""
+
+from __future__ import annotations
+
+import select
+
+from sandbox_agent.agents.mock.methods import Methods
+from sandbox_agent.agents.mock.sessions import Sessions
+from sandbox_agent.agents.mock.steps import Reply
+from sandbox_agent.agents.mock.transcripts import Transcripts, state_directory
+from sandbox_agent.agents.mock.turns import Turns
+from sandbox_agent.agents.mock.wire import INVALID_PARAMS, INVALID_REQUEST, RpcError, parse_message
+
+TYPE_CHECKING = False  # as in typing, which is too slow to import here
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sandbox_agent.agents.mock.wire import Json, LineInput, Output
+
+
+class Agent:
+    """A scripted ACP agent between one input and one output."""
+
+    def __init__(self, lines: LineInput, output: Output) -> None:
+        self._lines = lines
+        self._output = output
+        self._sessions = Sessions(Transcripts(state_directory()))
+        self._turns = Turns(output, self._sessions)
+        self._methods = Methods(output, self._sessions, self._turns)
+
+    def run(self) -> int:
+        """Serve until the input ends or a script leaves; return the exit code."""
+        while True:
+            self._turns.run_slice()
+            wait_s = self._turns.wait_s()
+            if wait_s != 0.0 or self._turns.exit_code is not None:
+                self._output.flush()
+                self._sessions.save()
+            if self._turns.exit_code is not None:
+                return self._turns.exit_code
+            watched = [self._lines.fd] if self._turns.reading else []
+            if not select.select(watched, [], [], wait_s)[0]:
+                continue
+            lines = self._lines.read_lines()
+            if lines is None:
+                self._output.flush()
+                self._sessions.save()
+                return 0
+            for line in lines:
+                if line.strip():
+                    self._receive(line)
+
+    def _receive(self, line: bytes) -> None:
+        try:
+            message = parse_message(line)
+        except RpcError as error:
+            self._answer(None, error=error)
+            return
+        method = message.get("method")
+        if isinstance(method, str):
+            self._called(message, method)
+        elif "id" in message and ("result" in message or "error" in message):
+            self._turns.answered(message["id"], Reply(message.get("result"), message.get("error")))
+        else:
+            problem = RpcError(INVALID_REQUEST, "Invalid request", {"detail": "no method and no result"})
+            self._answer(message.get("id"), error=problem)
+
+    def _called(self, message: Json, method: str) -> None:
+        params = message.get("params", {})
+        if "id" not in message:
+            if isinstance(params, dict):
+                self._methods.notified(method, params)
+            return
+        request_id = message["id"]
+        try:
+            if not isinstance(params, dict):
+                raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "params must be an object"})
+            result = self._methods.call(request_id, method, params)
+        except RpcError as error:
+            self._answer(request_id, error=error)
+            return
+        if result is not None:
+            self._answer(request_id, result=result)
+
+    def _answer(self, request_id: Any, result: Json | None = None, error: RpcError | None = None) -> None:
+        answer: Json = {"jsonrpc": "2.0", "id": request_id}
+        if error is not None:
+            answer["error"] = error.as_json()
+        else:
+            answer["result"] = result
+        self._output.send(answer)

@@ -1,0 +1,80 @@
+"""A prompt as the scripts see it: its words, its attachments, and who asks.
+
+Text blocks are joined. Other blocks become a line that says what was received. A transcript that an SDK
+sends again in front of a prompt is counted, not obeyed: its words are not commands.
+"""
+
+from __future__ import annotations
+
+from sandbox_agent.agents.mock.wire import INVALID_PARAMS, RpcError
+
+TYPE_CHECKING = False  # as in typing, which is too slow to import here
+if TYPE_CHECKING:
+    from typing import Any
+
+    from sandbox_agent.agents.mock.sessions import Session
+    from sandbox_agent.agents.mock.wire import Json
+
+REPLAY_OPENING = "Previous session history is replayed below"
+
+
+class Prompt:
+    """One `session/prompt`, ready to be acted on."""
+
+    def __init__(self, session: Session, params: Json, client: Json) -> None:
+        blocks = params.get("prompt")
+        if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
+            raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "prompt must be a list of blocks"})
+        self.session = session
+        self.client = client  # the client's capabilities
+        self.blocks: list[Json] = blocks
+        self.received: list[str] = []
+        texts = []
+        for block in blocks:
+            if block.get("type") == "text" and not _is_replay(block):
+                texts.append(_text(block))
+            else:
+                self.received.append(_receipt(block))
+        self.text = "\n".join(texts).strip()
+
+    def client_has(self, *path: str) -> bool:
+        """Whether the client declared this capability; an empty object is a yes."""
+        value: Any = self.client
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value is not None and value is not False
+
+
+def _text(block: Json) -> str:
+    text = block.get("text")
+    if not isinstance(text, str):
+        raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "a text block needs a text"})
+    return text
+
+
+def _is_replay(block: Json) -> bool:
+    meta = block.get("_meta")
+    ours = meta.get("sandboxagent.dev") if isinstance(meta, dict) else None
+    return _text(block).startswith(REPLAY_OPENING) or (isinstance(ours, dict) and bool(ours.get("replay")))
+
+
+def _decoded_length(base64_text: object) -> int:
+    text = base64_text.rstrip("=") if isinstance(base64_text, str) else ""
+    return len(text) * 3 // 4
+
+
+def _receipt(block: Json) -> str:
+    kind = block.get("type")
+    if kind == "text":
+        return f"received a replayed history, {len(_text(block))} characters"
+    if kind in ("image", "audio"):
+        return f"received {kind} {block.get('mimeType')}, {_decoded_length(block.get('data'))} bytes"
+    if kind == "resource_link":
+        return f"received resource_link {block.get('uri')}"
+    if kind == "resource":
+        resource = block.get("resource")
+        if isinstance(resource, dict):
+            text = resource.get("text")
+            size = len(text.encode()) if isinstance(text, str) else _decoded_length(resource.get("blob"))
+            return f"received resource {resource.get('uri')}, {size} bytes"
+    raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": f"unknown content block type {kind!r}"})

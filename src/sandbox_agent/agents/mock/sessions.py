@@ -1,0 +1,174 @@
+"""Sessions of the mock agent: what they chose, what was said in them, and which of them exist."""
+
+from __future__ import annotations
+
+import time
+
+from sandbox_agent.agents.mock import options
+from sandbox_agent.agents.mock.updates import new_uuid
+from sandbox_agent.agents.mock.wire import NOT_FOUND, RpcError
+
+TYPE_CHECKING = False  # as in typing, which is too slow to import here
+if TYPE_CHECKING:
+    from sandbox_agent.agents.mock.transcripts import Transcripts
+    from sandbox_agent.agents.mock.wire import Json
+
+CONTEXT_TOKENS = 200_000
+TITLE_LENGTH = 60
+PAGE_SIZE = 100
+
+# What a loaded session shows again; the rest (usage, commands, modes) is told afresh by the session.
+REPLAYED = frozenset(
+    (
+        "user_message_chunk",
+        "agent_message_chunk",
+        "agent_thought_chunk",
+        "tool_call",
+        "tool_call_update",
+        "plan",
+    )
+)
+
+
+def iso_time(seconds: float) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+class Session:
+    """One conversation."""
+
+    def __init__(self, session_id: str, cwd: str) -> None:
+        self.id = session_id
+        self.cwd = cwd
+        self.title = ""
+        self.values = options.default_values()
+        self.mcp_servers: list[Json] = []
+        self.updates: list[Json] = []
+        self.changed_at = time.time()
+        self.used_tokens = 0
+        self.unsaved: list[Json] = []
+
+    def facts(self) -> Json:
+        return {"cwd": self.cwd, "title": self.title, "values": self.values, "usedTokens": self.used_tokens}
+
+    def note_facts(self) -> None:
+        """The facts changed: the transcript learns them with the next save."""
+        self.changed_at = time.time()
+        self.unsaved.append({"session": self.facts()})
+
+    def record(self, update: Json) -> None:
+        if update["sessionUpdate"] in REPLAYED:
+            self.changed_at = time.time()
+            self.updates.append(update)
+            self.unsaved.append({"update": update})
+
+    def choose(self, option: str, value: str) -> None:
+        self.values = {**self.values, option: value}
+        self.note_facts()
+
+    def name_after(self, prompt: str) -> None:
+        """The first prompt is the title, until somebody gives a better one."""
+        if not self.title and prompt.strip():
+            self.title = prompt.strip().splitlines()[0][:TITLE_LENGTH]
+            self.note_facts()
+
+    def state(self) -> Json:
+        """What `session/new`, `load`, `resume` and `fork` answer, apart from an id."""
+        return {"modes": options.modes(self.values), "configOptions": options.config_options(self.values)}
+
+    def usage_update(self) -> Json:
+        cost = {"amount": round(self.used_tokens / 1_000_000, 6), "currency": "USD"}
+        return {
+            "sessionUpdate": "usage_update",
+            "used": self.used_tokens,
+            "size": CONTEXT_TOKENS,
+            "cost": cost,
+        }
+
+
+class Sessions:
+    """All sessions this process serves, and those it could load."""
+
+    def __init__(self, transcripts: Transcripts) -> None:
+        self._live: dict[str, Session] = {}
+        self._transcripts = transcripts
+
+    def create(self, cwd: str) -> Session:
+        session = Session(new_uuid(), cwd)
+        session.note_facts()
+        self._live[session.id] = session
+        return session
+
+    def live(self, session_id: str) -> Session:
+        """A session that was created, loaded or resumed here.
+
+        Raises:
+            RpcError: there is none with this id.
+        """
+        try:
+            return self._live[session_id]
+        except KeyError:
+            raise RpcError(NOT_FOUND, "Session not found", {"sessionId": session_id}) from None
+
+    def open(self, session_id: str) -> Session:
+        """A live session, or one read from its transcript.
+
+        Raises:
+            RpcError: there is neither.
+        """
+        if session_id in self._live:
+            return self._live[session_id]
+        stored = self._transcripts.read(session_id)
+        if stored is None:
+            raise RpcError(NOT_FOUND, "Session not found", {"sessionId": session_id})
+        facts, updates = stored
+        session = Session(session_id, facts["cwd"])
+        session.title = facts["title"]
+        session.values = {**session.values, **facts["values"]}
+        session.used_tokens = facts["usedTokens"]
+        session.updates = updates
+        self._live[session_id] = session
+        return session
+
+    def fork(self, original: Session, cwd: str) -> Session:
+        copy = self.create(cwd)
+        copy.title, copy.values, copy.used_tokens = original.title, original.values, original.used_tokens
+        copy.note_facts()
+        for update in original.updates:
+            copy.record(update)
+        return copy
+
+    def close(self, session_id: str) -> None:
+        self.save()
+        self._live.pop(session_id, None)
+
+    def delete(self, session_id: str) -> None:
+        self._live.pop(session_id, None)
+        self._transcripts.remove(session_id)
+
+    def page(self, cwd: str | None, start: int) -> tuple[list[Json], int | None]:
+        """Sessions from position `start`, the newest first, and where the next page starts."""
+        self.save()
+        rows = {session_id: (changed, facts) for changed, session_id, facts in self._transcripts.listed()}
+        for session in self._live.values():
+            rows[session.id] = (session.changed_at, session.facts())
+        found = sorted(((changed, session_id) for session_id, (changed, _) in rows.items()), reverse=True)
+        infos = [
+            {
+                "sessionId": session_id,
+                "cwd": rows[session_id][1]["cwd"],
+                "title": rows[session_id][1]["title"] or None,
+                "updatedAt": iso_time(changed),
+            }
+            for changed, session_id in found
+            if cwd is None or rows[session_id][1]["cwd"] == cwd
+        ]
+        end = start + PAGE_SIZE
+        return infos[start:end], end if end < len(infos) else None
+
+    def save(self) -> None:
+        """Write what is not yet in the transcripts."""
+        for session in self._live.values():
+            if session.unsaved:
+                self._transcripts.append(session.id, session.unsaved)
+                session.unsaved = []

@@ -1,0 +1,121 @@
+"""Transcripts on disk, so that `session/load` works in a new process: one JSON-lines file a session.
+
+A line is either `{"session": {...}}` (facts about the session, the last such line counts) or
+`{"update": {...}}` (one `session/update`). Nothing here ever fails because of the disk: where the directory
+cannot be used, sessions simply live as long as the process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False  # as in typing, which is too slow to import here
+if TYPE_CHECKING:
+    from sandbox_agent.agents.mock.wire import Json
+
+# Old transcripts beyond this number are removed, so that years of tests do not fill a home directory.
+KEPT_TRANSCRIPTS = 500
+MAX_ID_LENGTH = 128
+
+
+def state_directory() -> str:
+    """`$SANDBOX_AGENT_MOCK_STATE`, else `sandbox-agent/mock` in the user's state directory."""
+    own = os.environ.get("SANDBOX_AGENT_MOCK_STATE")
+    if own:
+        return own
+    base = os.environ.get("XDG_STATE_HOME") or os.path.join(os.path.expanduser("~"), ".local", "state")
+    return os.path.join(base, "sandbox-agent", "mock")
+
+
+class Transcripts:
+    """The transcripts in one directory."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._pruned = False
+
+    def _path(self, session_id: str) -> str | None:
+        plain = session_id.replace("-", "").replace("_", "")
+        if not (plain.isascii() and plain.isalnum() and len(session_id) <= MAX_ID_LENGTH):
+            return None  # never a path out of the directory
+        return os.path.join(self._directory, session_id + ".jsonl")
+
+    def append(self, session_id: str, lines: list[Json]) -> None:
+        path = self._path(session_id)
+        if path is None:
+            return
+        text = "".join([json.dumps(line, separators=(",", ":")) + "\n" for line in lines])
+        try:
+            self._prepare()
+            with open(path, "a", encoding="ascii") as file:
+                file.write(text)
+        except OSError:
+            return
+
+    def _prepare(self) -> None:
+        if self._pruned:
+            return
+        self._pruned = True
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        with os.scandir(self._directory) as entries:
+            names = [entry.name for entry in entries]
+        if len(names) > KEPT_TRANSCRIPTS:
+            self._remove_oldest(len(names) - KEPT_TRANSCRIPTS)
+
+    def _remove_oldest(self, count: int) -> None:
+        for _, session_id in sorted(self._times())[:count]:
+            self.remove(session_id)
+
+    def _times(self) -> list[tuple[float, str]]:
+        times = []
+        try:
+            with os.scandir(self._directory) as entries:
+                for entry in entries:
+                    if entry.name.endswith(".jsonl"):
+                        try:
+                            times.append((entry.stat().st_mtime, entry.name[:-6]))
+                        except FileNotFoundError:
+                            continue  # another mock agent removed it just now
+        except OSError:
+            return []
+        return times
+
+    def read(self, session_id: str) -> tuple[Json, list[Json]] | None:
+        """The session's facts and its updates; None if there is no such transcript."""
+        path = self._path(session_id)
+        if path is None:
+            return None
+        facts: Json | None = None
+        updates: list[Json] = []
+        try:
+            with open(path, "rb") as file:
+                for raw in file:
+                    try:
+                        line = json.loads(raw)
+                    except ValueError:
+                        continue  # the last line of a process that was killed while it wrote
+                    if "session" in line:
+                        facts = line["session"]
+                    elif "update" in line:
+                        updates.append(line["update"])
+        except OSError:
+            return None
+        return None if facts is None else (facts, updates)
+
+    def listed(self) -> list[tuple[float, str, Json]]:
+        """(time of the last change, id, facts) of every transcript, the newest first."""
+        found = []
+        for changed, session_id in sorted(self._times(), reverse=True):
+            stored = self.read(session_id)
+            if stored is not None:
+                found.append((changed, session_id, stored[0]))
+        return found
+
+    def remove(self, session_id: str) -> None:
+        path = self._path(session_id)
+        if path is not None:
+            try:
+                os.unlink(path)
+            except OSError:
+                return
