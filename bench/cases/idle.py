@@ -1,0 +1,34 @@
+"""Many idle instances: the CPU time they cost and what they do to the latency of the health check."""
+
+from __future__ import annotations
+
+import time
+
+from bench import processes
+from bench.contender import Contender, Server
+from bench.ledger import Ledger
+from bench.plan import Plan
+
+PAUSE_US = 1000
+
+
+def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
+    with contender.running() as server:
+        before = _health_p99(server, plan)
+        server.add_instances([f"i-{n}" for n in range(plan.idle_instances)])
+        time.sleep(0.5)
+        spent, begun = processes.fine_cpu_seconds(server.pid), time.monotonic()
+        time.sleep(plan.idle_seconds)
+        spent = processes.fine_cpu_seconds(server.pid) - spent
+        percent = spent / (time.monotonic() - begun) * 100
+        with_instances = _health_p99(server, plan)
+    ledger.add("idle instances cpu percent", contender.name, percent)
+    ledger.add("idle instances health p99 before", contender.name, before)
+    ledger.add("idle instances health p99 with", contender.name, with_instances)
+    ledger.add("idle instances health p99 to before", contender.name, with_instances / before)
+
+
+def _health_p99(server: Server, plan: Plan) -> float:
+    figures = server.load(get="/v1/health", ms=max(plan.request_ms, 500), warmup_ms=100, pause_us=PAUSE_US)
+    p99: float = figures["p99_us"]
+    return p99

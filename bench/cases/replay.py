@@ -1,0 +1,69 @@
+"""Replay from disk: a new reader gets 100,000 events of 4 KB, most of which left memory long ago.
+
+Its speed is compared with copying the same number of bytes through one loopback socket, and the latency of
+another instance during the replay with that before it. The copy runs beside the same load too, because reader,
+load and agent share a processor and any transfer disturbs them somewhat.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bench.contender import Contender, Server
+from bench.ledger import Ledger
+from bench.places import LOAD_CPU, SERVER_CPU
+from bench.plan import Plan
+from bench.programs import result_of, run, start
+
+EVENT_BYTES = 4096
+PAUSE_US = 1000
+PROBE_MS = 1000
+
+
+def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
+    name = contender.name
+    with contender.running() as server:
+        server.add_instances(["replay", "other"])
+        _publish(server, plan.replay_events)
+        before = server.load(server_id="other", bytes=200, ms=PROBE_MS, warmup_ms=100, pause_us=PAUSE_US)
+
+        alone = _replay(server, plan.replay_events)
+        probe = server.start_load(server_id="other", bytes=200, ms=PROBE_MS, pause_us=PAUSE_US)
+        beside = [alone]
+        while probe.poll() is None:
+            beside.append(_replay(server, plan.replay_events))
+        during = result_of(probe)
+
+        size = alone["wire_bytes"]
+        copy = run("loopback_copy", bytes=size, writer_cpu=SERVER_CPU, reader_cpu=LOAD_CPU)
+        probe = server.start_load(server_id="other", bytes=200, ms=PROBE_MS, pause_us=PAUSE_US)
+        while probe.poll() is None:
+            result_of(start("loopback_copy", bytes=size, writer_cpu=SERVER_CPU, reader_cpu=LOAD_CPU))
+        copying = result_of(probe)
+
+    for figures in beside:
+        ledger.events(name, figures)
+    for figures in (before, during, copying):
+        ledger.requests(name, figures)
+    ledger.add("replay seconds", name, alone["seconds"])
+    ledger.add("replay copy seconds", name, copy["seconds"])
+    ledger.add("replay speed to copy", name, copy["seconds"] / alone["seconds"])
+    ledger.add("replay other p99 before", name, before["p99_us"])
+    ledger.add("replay other p99 during", name, during["p99_us"])
+    ledger.add("replay other p99 beside a plain copy", name, copying["p99_us"])
+    ledger.add("replay other p99 to before", name, during["p99_us"] / before["p99_us"])
+
+
+def _publish(server: Server, events: int) -> None:
+    """Floods the instance with one live reader, who also proves that all events were published."""
+    figures = server.read_stream(
+        server_id="replay", mode="flood", readers=1, count=events, bytes=EVENT_BYTES
+    )
+    if figures["missing"]:
+        raise RuntimeError(f"{server.contender.name} lost {figures['missing']} events while publishing")
+
+
+def _replay(server: Server, events: int) -> dict[str, Any]:
+    return server.read_stream(
+        server_id="replay", mode="replay", readers=1, count=events, bytes=EVENT_BYTES
+    )

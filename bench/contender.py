@@ -1,0 +1,219 @@
+"""One server under measurement: how it is started, reached, and stopped.
+
+A `Contender` is a command and its environment; `running()` gives a fresh server on a free loopback port
+with a fresh data directory, pinned to the server's processor, and stops it by pid afterwards. Agents move to
+the load processor by themselves. The agent is the echo agent behind the launcher file of `mock`, which both
+servers resolve alike.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bench import processes
+from bench.places import LOAD_CPU, SERVER_CPU
+from bench.programs import path_of, result_of, run, start
+
+TOKEN = "bench-0123456789abcdef0123456789abcdef"  # noqa: S105 - guards a loopback server for a few seconds
+AGENT = "mock"
+START_LIMIT = 15.0
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    command: Path
+    environment: dict[str, str] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+    @contextmanager
+    def running(self) -> Iterator[Server]:
+        with self.prepared() as server:
+            server.launch()
+            server.wait_until_healthy()
+            yield server
+
+    @contextmanager
+    def prepared(self) -> Iterator[Server]:
+        """A server that has all it needs but is not started yet."""
+        room = Path(tempfile.mkdtemp(prefix="bench-"))
+        server = Server(self, room, _free_port())
+        try:
+            _write_launcher(room / "data" / "sandbox-agent" / "bin" / "agent_processes" / f"{AGENT}-acp")
+            yield server
+        finally:
+            server.stop()
+            shutil.rmtree(room, ignore_errors=True)
+
+
+class Server:
+    def __init__(self, contender: Contender, room: Path, port: int) -> None:
+        self.contender = contender
+        self.room = room
+        self.port = port
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None  # noqa: S101 - only asked of a launched server
+        return self.process.pid
+
+    def launch(self) -> None:
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.room),
+            "XDG_DATA_HOME": str(self.room / "data"),
+            **self.contender.environment,
+        }
+        address = ["--host", "127.0.0.1", "--port", str(self.port), "--token", TOKEN]
+        with (self.room / "output").open("wb") as output:
+            self.process = subprocess.Popen(
+                [str(self.contender.command), "server", *address, *self.contender.flags],
+                cwd=self.room,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                preexec_fn=_to_server_cpu,  # noqa: PLW1509 - single-threaded parent
+            )
+
+    def wait_until_healthy(self) -> None:
+        self._answer_as_soon_as_possible(b"GET /v1/health HTTP/1.1\r\n" + self._common_headers() + b"\r\n")
+
+    def first_acp_answer(self, server_id: str = "first") -> None:
+        body = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"data":"x"}}'
+        self._answer_as_soon_as_possible(
+            f"POST /v1/acp/{server_id}?agent={AGENT} HTTP/1.1\r\n".encode()
+            + self._common_headers()
+            + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+            + body
+        )
+
+    def _common_headers(self) -> bytes:
+        return f"Host: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {TOKEN}\r\n".encode()
+
+    def _answer_as_soon_as_possible(self, request: bytes) -> None:
+        """Tries to connect every half millisecond, sends the request, and waits for a 200."""
+        deadline = time.monotonic() + START_LIMIT
+        while True:
+            with socket.socket() as connection:
+                connection.settimeout(START_LIMIT)
+                try:
+                    connection.connect(("127.0.0.1", self.port))
+                except ConnectionRefusedError:
+                    self._check_alive(deadline)
+                    time.sleep(0.0005)
+                    continue
+                connection.sendall(request)
+                answer = connection.recv(4096)
+            if not answer.startswith(b"HTTP/1.1 200"):
+                raise RuntimeError(f"{self.contender.name} answered {answer[:400]!r}")
+            return
+
+    def _check_alive(self, deadline: float) -> None:
+        ended = self.process is not None and self.process.poll() is not None
+        if ended or time.monotonic() > deadline:
+            said = (self.room / "output").read_text(errors="replace")[-2000:]
+            raise RuntimeError(f"{self.contender.name} did not start: {said}")
+
+    def add_instances(self, server_ids: list[str]) -> None:
+        """Starts one agent per id with a small echo request."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+        message = {"jsonrpc": "2.0", "id": 1, "method": "echo", "params": {"data": "x"}}
+        for server_id in server_ids:
+            connection.request("POST", f"/v1/acp/{server_id}?agent={AGENT}", json.dumps(message), headers)
+            answer = connection.getresponse()
+            body = answer.read()
+            if answer.status != 200 or json.loads(body)["result"] != {"data": "x"}:
+                raise RuntimeError(f"{self.contender.name} started no agent: {answer.status} {body[:400]!r}")
+        connection.close()
+
+    def load(self, **options: object) -> dict[str, Any]:
+        return run("http_load", port=self.port, token=TOKEN, **options)
+
+    def start_load(self, **options: object) -> subprocess.Popen[bytes]:
+        return start("http_load", port=self.port, token=TOKEN, **options)
+
+    def read_stream(self, **options: object) -> dict[str, Any]:
+        return run("sse_readers", port=self.port, token=TOKEN, **options)
+
+    def load_with_cpu(self, **options: object) -> dict[str, Any]:
+        before = processes.cpu_seconds(self.pid)
+        figures = self.load(**options)
+        spent = processes.cpu_seconds(self.pid) - before
+        figures["cpu_us"] = spent * 1e6 / max(1, figures["answered"])
+        return figures
+
+    def stop(self) -> None:
+        """SIGTERM, then SIGKILL; agents the server leaves behind are ended by their own pids."""
+        if self.process is None:
+            return
+        agents = _agents_below(self.pid)
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        for pid in agents:
+            if _is_agent(pid):
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+        self.process = None
+
+
+__all__ = ["AGENT", "Contender", "Server", "result_of"]
+
+
+def _agents_below(pid: int) -> list[int]:
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            found += [int(child) for child in task.read_text().split()]
+        except OSError:
+            continue
+    return [child for child in found if _is_agent(child)]
+
+
+def _is_agent(pid: int) -> bool:
+    try:
+        return os.readlink(f"/proc/{pid}/exe") == str(path_of("echo_agent"))
+    except OSError:
+        return False
+
+
+def _write_launcher(launcher: Path) -> None:
+    launcher.parent.mkdir(parents=True)
+    launcher.write_text(f"#!/bin/sh\nexec '{path_of('echo_agent')}' --cpu {LOAD_CPU}\n")
+    launcher.chmod(0o755)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _to_server_cpu() -> None:
+    os.sched_setaffinity(0, {SERVER_CPU})
+    # Hundreds of agents need three pipes each; a default limit of 1024 would end both servers alike.
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 20000), hard))

@@ -1,0 +1,50 @@
+"""What was measured: values per figure and contender, and what became of every message sent meanwhile."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+
+@dataclass
+class Integrity:
+    checked: int = 0
+    lost: int = 0
+    altered: int = 0
+    repeated: int = 0
+    refused: int = 0
+
+    def sentence(self) -> str:
+        return (
+            f"{self.checked:,} messages checked, {self.lost:,} lost, {self.altered:,} altered, "
+            f"{self.repeated:,} repeated, {self.refused:,} refused"
+        )
+
+
+class Ledger:
+    def __init__(self) -> None:
+        self.values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self.integrity: dict[str, Integrity] = defaultdict(Integrity)
+
+    def add(self, figure: str, contender: str, value: float) -> None:
+        self.values[figure][contender].append(value)
+
+    def median(self, figure: str, contender: str) -> float | None:
+        values = self.values.get(figure, {}).get(contender)
+        return median(values) if values else None
+
+    def requests(self, contender: str, figures: dict[str, Any]) -> None:
+        account = self.integrity[contender]
+        account.checked += figures["answered"]
+        account.lost += figures["lost"]
+        account.altered += figures["altered"]
+        account.refused += figures["failed"]
+
+    def events(self, contender: str, figures: dict[str, Any]) -> None:
+        account = self.integrity[contender]
+        account.checked += figures["expected"]
+        account.lost += figures["missing"]
+        account.altered += figures["altered"]
+        account.repeated += figures["repeated"]

@@ -1,0 +1,42 @@
+"""The reference server's binary, installed from npm into `.cache/reference` once.
+
+`reference_binary()` returns its path and installs it first if it is missing. A file lock keeps parallel
+callers (the conformance suite uses the same place) from installing at the same time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import subprocess
+from pathlib import Path
+
+from bench.places import CACHE
+
+PACKAGE = "@sandbox-agent/cli-linux-x64"
+VERSION = "0.4.2"
+
+
+def reference_binary() -> Path:
+    home = CACHE / "reference"
+    binary = home / "node_modules" / PACKAGE / "bin" / "sandbox-agent"
+    CACHE.mkdir(exist_ok=True)
+    with (CACHE / "reference.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not binary.exists():
+            subprocess.run(
+                [
+                    "npm",
+                    "install",
+                    "--prefix",
+                    str(home),
+                    "--no-audit",
+                    "--no-fund",
+                    f"{PACKAGE}@{VERSION}",
+                ],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                timeout=300,
+            )
+        # npm may be set up not to run the package's own chmod.
+        binary.chmod(0o755)
+    return binary

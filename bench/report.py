@@ -1,0 +1,148 @@
+"""Turns a ledger into rows, a table for the terminal, a JSON document and the figures of the docs page."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.goals import GOALS, Goal
+from bench.ledger import Ledger
+from bench.places import DOCS_CHART, DOCS_PAGE
+
+OURS, REFERENCE, QUIET = "ours", "reference", "reference, log off"
+TABLE_BEGIN, TABLE_END = "<!-- figures: begin -->", "<!-- figures: end -->"
+
+
+@dataclass(frozen=True)
+class Row:
+    label: str
+    unit: str
+    ours: float | None
+    reference: float | None
+    quiet: float | None
+    ratio: float | None
+    quiet_ratio: float | None
+    goal: str
+    reached: bool | None
+
+
+def rows(ledger: Ledger) -> list[Row]:
+    return [_row(goal, ledger) for goal in GOALS if goal.figure in ledger.values]
+
+
+def _row(goal: Goal, ledger: Ledger) -> Row:
+    ours, reference, quiet = (ledger.median(goal.figure, name) for name in (OURS, REFERENCE, QUIET))
+    ratio = None if goal.own_value else _ratio(ours, reference)
+    judged = ours if goal.own_value else ratio
+    return Row(
+        label=goal.label,
+        unit=goal.unit,
+        ours=ours,
+        reference=reference,
+        quiet=quiet,
+        ratio=ratio,
+        quiet_ratio=None if goal.own_value else _ratio(ours, quiet),
+        goal=goal.text(),
+        reached=None if judged is None else goal.reached(judged),
+    )
+
+
+def _ratio(ours: float | None, other: float | None) -> float | None:
+    return ours / other if ours is not None and other else None
+
+
+def table(all_rows: list[Row]) -> str:
+    """A Markdown table, padded so that it reads well on a terminal too."""
+    lines = [("figure", "ours", "reference", "ratio", "ratio, its log off", "goal", "reached")]
+    lines += [
+        (
+            row.label,
+            _number(row.ours, row.unit),
+            _number(row.reference, row.unit),
+            _times(row.ratio),
+            _times(row.quiet_ratio),
+            row.goal,
+            {True: "yes", False: "NO", None: ""}[row.reached],
+        )
+        for row in all_rows
+    ]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    padded = [
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |"
+        for line in lines
+    ]
+    padded.insert(1, "|" + "|".join("-" * (width + 2) for width in widths) + "|")
+    return "\n".join(padded)
+
+
+def _number(value: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
+    text = f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return f"{text} {unit}".strip()
+
+
+def _times(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}x"
+
+
+def integrity(ledger: Ledger) -> str:
+    return "\n".join(f"{name}: {account.sentence()}" for name, account in ledger.integrity.items())
+
+
+def machine() -> dict[str, str]:
+    cpu = platform.processor() or platform.machine()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            cpu = line.partition(":")[2].strip()
+            break
+    memory = int(Path("/proc/meminfo").read_text().split()[1]) // 1024
+    return {
+        "processor": f"{cpu}, {os.cpu_count()} cores",
+        "memory": f"{memory:,} MB",
+        "system": f"Linux {platform.release().split('-')[0]}",
+        "python": platform.python_version(),
+    }
+
+
+def document(ledger: Ledger, mode: str, seconds: float) -> dict[str, Any]:
+    return {
+        "mode": mode,
+        "seconds": round(seconds, 1),
+        "load_average": os.getloadavg(),
+        "machine": machine(),
+        "rows": [asdict(row) for row in rows(ledger)],
+        "integrity": {name: asdict(account) for name, account in ledger.integrity.items()},
+        "values": ledger.values,
+    }
+
+
+def write_docs(result: dict[str, Any]) -> None:
+    """Replaces the figures between the two marks of the docs page by those of this run."""
+    page = DOCS_PAGE.read_text()
+    before, _, rest = page.partition(TABLE_BEGIN)
+    _, _, after = rest.partition(TABLE_END)
+    about = result["machine"]
+    checked = "\n".join(
+        f"- {name}: {account['checked']:,} messages checked, {account['lost']:,} lost, "
+        f"{account['altered']:,} altered, {account['repeated']:,} repeated, {account['refused']:,} refused"
+        for name, account in result["integrity"].items()
+    )
+    figures = (
+        f"\nMachine: {about['processor']}, {about['memory']}, {about['system']}, "
+        f"Python {about['python']}. Run: `{result['mode']}`, {result['seconds']:.0f} s; load average "
+        f"at its end {result['load_average'][0]:.1f}.\n\n"
+        f"{table([Row(**row) for row in result['rows']])}\n\n"
+        f"Messages, while all this was measured:\n\n{checked}\n\n"
+        f"![Ratios to the reference]({DOCS_CHART.name})\n"
+    )
+    DOCS_PAGE.write_text(f"{before}{TABLE_BEGIN}\n{figures}\n{TABLE_END}{after}")
+
+
+def save(result: dict[str, Any], to: Path) -> None:
+    to.parent.mkdir(parents=True, exist_ok=True)
+    to.write_text(json.dumps(result, indent=1) + "\n")
