@@ -1,0 +1,153 @@
+"""Which agents exist: the built-in catalogue (`agents.toml`) and the user's own file over it.
+
+`Catalog.load` reads nothing but a user's file; the built-in one is parsed when an agent other than `mock`
+is first asked for, because a server that only runs the mock should not pay for a TOML parser.
+A user's table for a built-in id overrides single keys; with `command` it replaces how the agent starts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from sandbox_agent.agents.spec import CAPABILITIES, AgentSpec, CatalogError, parse_agent
+from sandbox_agent.errors import UnsupportedAgent
+
+__all__ = ["BUILTIN_IDS", "AgentSpec", "Catalog", "CatalogError"]
+
+BUILTIN_IDS = (
+    *("claude", "codex", "opencode", "amp", "pi", "cursor", "mock"),
+    *("gemini", "qwen", "copilot", "goose", "kimi-code", "mistral-vibe", "grok", "hermes", "fast-agent"),
+)
+"""The ids of `agents.toml` in its order, known without parsing it; a test keeps the two equal."""
+
+_REPLACED_BY_COMMAND = ("args", "install", "on_path", "native", "native_file", "registry", "node")
+
+
+class Catalog:
+    """The known agents. Cheap to make; parses the built-in file at its first real use."""
+
+    def __init__(
+        self,
+        own_agents: Mapping[str, Mapping[str, Any]] | None = None,
+        profiles: Mapping[str, Mapping[str, str]] | None = None,
+        source: str = "agents file",
+    ) -> None:
+        self._own_agents = dict(own_agents or {})
+        self._profiles = {name: dict(values) for name, values in (profiles or {}).items()}
+        self._source = source
+        self._specs: dict[str, AgentSpec] = {}
+
+    @classmethod
+    def load(cls, user_file: Path | None = None) -> Catalog:
+        """The built-in agents plus those of `user_file`, or of the default place if there is a file.
+
+        Raises `CatalogError` for a file that was asked for and is missing, or that is not valid.
+        """
+        path = user_file or default_agents_file()
+        if user_file is None and not path.exists():
+            return cls()
+        catalog = cls(*_read_user_file(path), source=str(path))
+        for agent_id in catalog._own_agents:
+            catalog.get(agent_id)
+        return catalog
+
+    def ids(self) -> tuple[str, ...]:
+        """All ids in the order of `GET /v1/agents`: the reference's, the further ones, the user's."""
+        return BUILTIN_IDS + tuple(agent_id for agent_id in self._own_agents if agent_id not in BUILTIN_IDS)
+
+    def __contains__(self, agent_id: object) -> bool:
+        return agent_id in BUILTIN_IDS or agent_id in self._own_agents
+
+    def get(self, agent_id: str) -> AgentSpec:
+        """The agent of that id; raises `UnsupportedAgent`."""
+        if agent_id not in self:
+            raise UnsupportedAgent(agent_id)
+        spec = self._specs.get(agent_id)
+        if spec is None:
+            spec = self._specs[agent_id] = self._parse(agent_id)
+        return spec
+
+    def profile(self, name: str) -> Mapping[str, str] | None:
+        """The environment variables of a `[profile.NAME]` table of the user's file."""
+        return self._profiles.get(name)
+
+    def _parse(self, agent_id: str) -> AgentSpec:
+        own = self._own_agents.get(agent_id)
+        if agent_id == "mock" and own is None:
+            return _MOCK
+        if agent_id not in BUILTIN_IDS:
+            return parse_agent(own or {}, f"{self._source}: agent `{agent_id}`")
+        table = dict(self._builtin_tables[agent_id])
+        if own is not None:
+            if "command" in own:
+                table = {key: value for key, value in table.items() if key not in _REPLACED_BY_COMMAND}
+                table["builtin"] = False
+            table.update(own)
+        return parse_agent(table, f"{self._source}: agent `{agent_id}`")
+
+    @cached_property
+    def _builtin_tables(self) -> dict[str, dict[str, Any]]:
+        # Imported here: the parser costs more than the whole start of the server.
+        import tomllib
+        from importlib.resources import files
+
+        text = files("sandbox_agent.agents").joinpath("agents.toml").read_text("utf-8")
+        return {table["id"]: table for table in tomllib.loads(text)["agent"]}
+
+
+def default_agents_file() -> Path:
+    """`$XDG_CONFIG_HOME/sandbox-agent/agents.toml`, which may not exist."""
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    return Path(base) / "sandbox-agent" / "agents.toml"
+
+
+def _read_user_file(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, str]]]:
+    # Imported here: most servers have no agents file of their own.
+    import tomllib
+
+    try:
+        document = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise CatalogError(f"{path}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise CatalogError(f"{path}: not valid TOML: {error}") from error
+    tables = document.get("agent", [])
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise CatalogError(f"{path}: agents are written as [[agent]] tables")
+    agents: dict[str, dict[str, Any]] = {}
+    for number, table in enumerate(tables, 1):
+        agent_id = table.get("id")
+        if not isinstance(agent_id, str):
+            raise CatalogError(f"{path}: agent {number} has no `id`")
+        if agent_id in agents:
+            raise CatalogError(f"{path}: agent `{agent_id}` is there twice")
+        agents[agent_id] = table
+    return agents, _read_profiles(document.get("profile", {}), path)
+
+
+def _read_profiles(tables: Any, path: Path) -> dict[str, dict[str, str]]:
+    fault = CatalogError(f"{path}: profiles are written as [profile.NAME] tables of strings")
+    if not isinstance(tables, dict):
+        raise fault
+    for table in tables.values():
+        if not isinstance(table, dict) or not all(isinstance(value, str) for value in table.values()):
+            raise fault
+    return tables
+
+
+_MOCK = AgentSpec(
+    id="mock",
+    name="Mock",
+    builtin=True,
+    capabilities=frozenset(CAPABILITIES) - {"sharedProcess"},
+    options={
+        "model": ("mock", "mock-fast"),
+        "mode": ("normal", "plan"),
+        "thought_level": ("low", "medium", "high"),
+    },
+)
+"""What `agents.toml` says of the mock, at hand without parsing it; a test keeps the two equal."""

@@ -1,0 +1,207 @@
+"""Which keys people already have on this machine, and which agents they are good for.
+
+Looks at environment variables and at the files other tools keep, in a fixed order. Never raises: a file
+that is missing or malformed is passed over. Values are only handed to callers; nothing here prints them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sandbox_agent.agents.spec import AgentSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    provider: str
+    api_key: str
+    source: str
+    """`environment` or the path of a file, without the key."""
+    auth_type: str = "api_key"
+    """`api_key` or `oauth`."""
+
+    def __repr__(self) -> str:
+        return f"Credential({self.provider}, {self.auth_type}, from {self.source})"
+
+
+_AMP_KEYS = (
+    *("anthropicApiKey", "anthropic_api_key", "apiKey", "api_key", "accessToken", "access_token", "token"),
+    *("auth.anthropicApiKey", "auth.apiKey", "auth.token", "anthropic.apiKey", "anthropic.token"),
+)
+_CLAUDE_KEYS = ("primaryApiKey", "apiKey", "anthropicApiKey", "customApiKey")
+_OPENCODE_FILE = ".local/share/opencode/auth.json"
+
+_EXPORTS = {
+    "claude": {"anthropic": ("ANTHROPIC_API_KEY", "CLAUDE_API_KEY")},
+    "codex": {"openai": ("OPENAI_API_KEY", "CODEX_API_KEY")},
+    "opencode": {"openai": ("OPENAI_API_KEY",)},
+    "amp": {"anthropic": ("ANTHROPIC_API_KEY",)},
+}
+"""Variables that `--pass-credentials` fills from discovered API keys, agent by agent."""
+
+
+def discover(
+    environ: Mapping[str, str] | None = None, home: Path | None = None, *, include_oauth: bool = True
+) -> dict[str, Credential]:
+    """The best credential of each provider: `anthropic`, `openai`, and others that OpenCode knows."""
+    environ = os.environ if environ is None else environ
+    home = home or Path(environ.get("HOME") or "/")
+    found: dict[str, Credential] = {}
+    for candidate in _candidates(environ, home):
+        if include_oauth or candidate.auth_type != "oauth":
+            found.setdefault(candidate.provider, candidate)
+    return found
+
+
+def environment_of(credentials: Mapping[str, Credential]) -> dict[str, str]:
+    """The variables that carry these credentials, as `credentials extract-env` prints them."""
+    names = {
+        "anthropic": ("ANTHROPIC_API_KEY", "CLAUDE_API_KEY"),
+        "openai": ("OPENAI_API_KEY", "CODEX_API_KEY"),
+    }
+    variables = {}
+    for provider, credential in credentials.items():
+        generic = re.sub(r"\W", "_", provider).upper() + "_API_KEY"
+        for name in names.get(provider, (generic,)):
+            variables[name] = credential.api_key
+    return variables
+
+
+def available_for(
+    spec: AgentSpec, environ: Mapping[str, str] | None = None, home: Path | None = None
+) -> bool:
+    """Whether something the agent reads was really found. True for an agent that needs nothing."""
+    if spec.builtin or not spec.credentials:
+        return True
+    environ = os.environ if environ is None else environ
+    home = home or Path(environ.get("HOME") or "/")
+    providers: dict[str, Credential] | None = None
+    for wanted in spec.credentials:
+        kind, _, name = wanted.partition(":")
+        if kind == "env":
+            if environ.get(name):
+                return True
+        elif kind == "file":
+            if _has_content(home / name.removeprefix("~/")):
+                return True
+        else:
+            providers = discover(environ, home) if providers is None else providers
+            if wanted in providers:
+                return True
+    return False
+
+
+def exported_keys(
+    spec: AgentSpec, environ: Mapping[str, str] | None = None, home: Path | None = None
+) -> dict[str, str]:
+    """API keys found in files, under the names the agent reads; for `--pass-credentials`."""
+    wanted = _EXPORTS.get(spec.id, {})
+    found = discover(environ, home, include_oauth=False) if wanted else {}
+    return {
+        name: found[provider].api_key
+        for provider, names in wanted.items()
+        if provider in found
+        for name in names
+    }
+
+
+def _candidates(environ: Mapping[str, str], home: Path) -> Iterator[Credential]:
+    """Everything there is, best first within each provider."""
+    for provider, name, auth_type in (
+        ("anthropic", "ANTHROPIC_API_KEY", "api_key"),
+        ("anthropic", "CLAUDE_API_KEY", "api_key"),
+        ("anthropic", "CLAUDE_CODE_OAUTH_TOKEN", "oauth"),
+        ("anthropic", "ANTHROPIC_AUTH_TOKEN", "oauth"),
+        ("openai", "OPENAI_API_KEY", "api_key"),
+        ("openai", "CODEX_API_KEY", "api_key"),
+    ):
+        if value := environ.get(name, "").strip():
+            yield Credential(provider, value, "environment", auth_type)
+    yield from _from_keys(home / ".amp/config.json", _AMP_KEYS)
+    for name in (".claude.json.api", ".claude.json"):
+        yield from _from_keys(home / name, _CLAUDE_KEYS, lambda key: key.startswith("sk-ant-"))
+    for name in (".claude/.credentials.json", ".claude-oauth-credentials.json"):
+        yield from _claude_oauth(home / name)
+    yield from _codex(home / ".codex/auth.json")
+    yield from _opencode(home / _OPENCODE_FILE)
+
+
+def _from_keys(
+    path: Path, keys: tuple[str, ...], accepts: Callable[[str], bool] = bool
+) -> Iterator[Credential]:
+    document = _read(path)
+    for key in keys:
+        if (value := _text(document, key)) and accepts(value):
+            yield Credential("anthropic", value, str(path))
+            return
+
+
+def _claude_oauth(path: Path) -> Iterator[Credential]:
+    document = _read(path)
+    token = _text(document, "claudeAiOauth.accessToken")
+    if token and not _has_expired(_at(document, "claudeAiOauth.expiresAt")):
+        yield Credential("anthropic", token, str(path), "oauth")
+
+
+def _codex(path: Path) -> Iterator[Credential]:
+    document = _read(path)
+    if key := _text(document, "OPENAI_API_KEY"):
+        yield Credential("openai", key, str(path))
+    elif token := _text(document, "tokens.access_token"):
+        yield Credential("openai", token, str(path), "oauth")
+
+
+def _opencode(path: Path) -> Iterator[Credential]:
+    document = _read(path)
+    entries: dict[str, Any] = document if isinstance(document, dict) else {}
+    for provider, entry in entries.items():
+        if _text(entry, "type") == "api" and (key := _text(entry, "key")):
+            yield Credential(provider, key, str(path))
+        elif _text(entry, "type") == "oauth" and (token := _text(entry, "access")):
+            if not _has_expired(_at(entry, "expires")):
+                yield Credential(provider, token, str(path), "oauth")
+
+
+def _has_expired(moment: Any) -> bool:
+    """For milliseconds since 1970 and RFC 3339 texts; what cannot be read has not expired."""
+    if isinstance(moment, int | float) and not isinstance(moment, bool):
+        return moment / 1000 < datetime.now(UTC).timestamp()
+    if isinstance(moment, str):
+        try:
+            when = datetime.fromisoformat(moment)
+        except ValueError:
+            return False
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)) < datetime.now(UTC)
+    return False
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _at(document: Any, dotted: str) -> Any:
+    for key in dotted.split("."):
+        document = document.get(key) if isinstance(document, dict) else None
+    return document
+
+
+def _text(document: Any, dotted: str) -> str | None:
+    value = _at(document, dotted)
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _has_content(path: Path) -> bool:
+    try:
+        return path.is_file() and path.stat().st_size > len("{}\n")
+    except OSError:
+        return False

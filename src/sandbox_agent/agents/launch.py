@@ -1,0 +1,111 @@
+"""From an agent's id to the process that is to be started: program, environment, working directory.
+
+`Launcher.prepare` installs what is missing first, unless that is switched off. The child gets the server's
+environment, then the catalogue's variables, then those of the instance; nothing of it is ever logged.
+`mock` is part of this program and never needs an install.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sandbox_agent.agents.catalog import AgentSpec, Catalog
+from sandbox_agent.agents.layout import Layout
+from sandbox_agent.agents.resolve import Program, find_program
+from sandbox_agent.bridge.launch_spec import LaunchSpec
+from sandbox_agent.errors import AgentNotInstalled
+
+if TYPE_CHECKING:
+    from sandbox_agent.agents.install import Installer
+    from sandbox_agent.agents.progress import ProgressListener
+
+_TRUE = frozenset({"1", "true", "yes"})
+
+
+class Launcher:
+    """Prepares agents for the bridge. One per server; safe to use from many tasks at once."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        layout: Layout,
+        installer: Installer,
+        *,
+        server_executable: str,
+        require_preinstall: bool | None = None,
+        pass_credentials: bool = False,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._catalog = catalog
+        self._layout = layout
+        self._installer = installer
+        self._server_executable = server_executable
+        self._require_preinstall = require_preinstall
+        self._pass_credentials = pass_credentials
+        self._environ = os.environ if environ is None else environ
+
+    async def prepare(
+        self,
+        agent_id: str,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        progress: ProgressListener | None = None,
+    ) -> LaunchSpec:
+        """How to start the agent now.
+
+        Raises `UnsupportedAgent`, `AgentNotInstalled` (with preinstall required) or `InstallFailed`.
+        """
+        spec = self._catalog.get(agent_id)
+        program = self._find(spec)
+        if program is None:
+            if self.requires_preinstall:
+                raise AgentNotInstalled(agent_id)
+            await self._installer.install(agent_id, progress=progress)
+            program = self._find(spec)
+            if program is None:
+                raise AgentNotInstalled(agent_id)
+        return LaunchSpec(program.argv, self._environment(spec, env), cwd or spec.cwd or os.getcwd())
+
+    @property
+    def requires_preinstall(self) -> bool:
+        if self._require_preinstall is not None:
+            return self._require_preinstall
+        return self._environ.get("SANDBOX_AGENT_REQUIRE_PREINSTALL", "").strip().lower() in _TRUE
+
+    def _find(self, spec: AgentSpec) -> Program | None:
+        found = find_program(spec, self._layout, self._environ)
+        if found is None and spec.builtin:
+            # -P: the agent's directory must not shadow the modules of the mock.
+            argv = (sys.executable, "-P", "-m", "sandbox_agent.agents.mock")
+            return Program(argv, "builtin")
+        return found
+
+    def _environment(self, spec: AgentSpec, extra: Mapping[str, str] | None) -> dict[str, str]:
+        environment = {k: v for k, v in spec.default_env.items() if "{root}" not in v}
+        if self._pass_credentials and spec.credentials:
+            # Imported here: reading key files is the exception.
+            from sandbox_agent.agents.credentials import exported_keys
+
+            environment |= exported_keys(spec, self._environ)
+        environment.update(self._environ)
+        environment["SANDBOX_AGENT_BIN"] = self._server_executable
+        environment |= {k: v for k, v in spec.env.items() if "{root}" not in v}
+        if spec.builtin:
+            _make_importable(environment)
+        environment.update(extra or {})
+        return environment
+
+
+def _make_importable(environment: dict[str, str]) -> None:
+    """Let a child of this interpreter find this package also when it runs from a zip or a plain folder."""
+    import sandbox_agent
+
+    home = str(Path(sandbox_agent.__file__ or "").parent.parent)
+    if os.path.isfile(home) or (sys.path and os.path.abspath(sys.path[0]) == home):
+        paths = [home, environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

@@ -1,0 +1,66 @@
+"""Where things of the agents lie below the data directory.
+
+<data>/bin/NAME                          the vendor's own program (a link into the packages)
+<data>/bin/agent_processes/AGENT-acp     the launcher: an executable file, ours or the user's
+<data>/bin/agent_processes/AGENT/BUILD/  the packages of one install; complete if it has install.json
+<data>/bin/agent_processes/.AGENT.lock   held while somebody installs the agent
+<data>/bin/node/BUILD/                   a Node of our own, if the machine's is too old
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    data: Path
+
+    @property
+    def bin(self) -> Path:
+        return self.data / "bin"
+
+    @property
+    def processes(self) -> Path:
+        return self.bin / "agent_processes"
+
+    def launcher(self, agent_id: str) -> Path:
+        return self.processes / f"{agent_id}-acp"
+
+    def builds(self, agent_id: str) -> Path:
+        return self.processes / agent_id
+
+    def lock(self, agent_id: str) -> Path:
+        return self.processes / f".{agent_id}.lock"
+
+    @property
+    def node_builds(self) -> Path:
+        return self.bin / "node"
+
+    @property
+    def node_lock(self) -> Path:
+        return self.bin / ".node.lock"
+
+
+def default_data_directory() -> Path:
+    """`$XDG_DATA_HOME/sandbox-agent`, by default `~/.local/share/sandbox-agent`."""
+    base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
+    return Path(base) / "sandbox-agent"
+
+
+def npm_platform() -> str:
+    """This machine in npm's words, such as `linux-x64` or `darwin-arm64`."""
+    return f"{sys.platform}-{'arm64' if _is_arm() else 'x64'}"
+
+
+def registry_platform() -> str:
+    """This machine in the ACP registry's words, such as `linux-x86_64` or `darwin-aarch64`."""
+    return f"{sys.platform}-{'aarch64' if _is_arm() else 'x86_64'}"
+
+
+def _is_arm() -> bool:
+    return platform.machine().lower() in {"arm64", "aarch64"}

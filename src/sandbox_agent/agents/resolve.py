@@ -1,0 +1,60 @@
+"""Which program stands for an agent right now, without installing anything.
+
+In this order: the launcher file in the data directory (ours or the user's), the user's own command from
+the agents file, the program on PATH. Looking costs a few `stat` calls and starts no process.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sandbox_agent.agents.launcher_script import Build, read_build
+from sandbox_agent.agents.layout import Layout
+from sandbox_agent.agents.spec import AgentSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program that can be started as it is."""
+
+    argv: tuple[str, ...]
+    origin: str
+    """`launcher`, `local` (the user's command), `path` or `builtin`."""
+    build: Build | None = None
+
+    @property
+    def path(self) -> str:
+        return self.argv[0]
+
+
+def find_program(spec: AgentSpec, layout: Layout, environ: Mapping[str, str]) -> Program | None:
+    """What `spec` would be started with, or None if it has to be installed first."""
+    launcher = layout.launcher(spec.id)
+    try:
+        # A launcher of ours whose packages were deleted is no launcher any more.
+        return Program((str(launcher),), "launcher", read_build(launcher))
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        pass
+    search_path = environ.get("PATH", os.defpath)
+    if spec.is_local:
+        found = _which(spec.command[0], search_path, spec.cwd)
+        return Program((found, *spec.command[1:]), "local") if found else None
+    if spec.on_path and (found := shutil.which(spec.on_path[0], path=search_path)):
+        if spec.native is None or _native_is_there(spec.native, layout, search_path):
+            return Program((found, *spec.on_path[1:]), "path")
+    return None
+
+
+def _which(command: str, search_path: str, cwd: str | None) -> str | None:
+    if "/" not in command:
+        return shutil.which(command, path=search_path)
+    path = Path(cwd or ".", os.path.expanduser(command)).absolute()
+    return str(path) if os.access(path, os.X_OK) and path.is_file() else None
+
+
+def _native_is_there(name: str, layout: Layout, search_path: str) -> bool:
+    return os.access(layout.bin / name, os.X_OK) or shutil.which(name, path=search_path) is not None

@@ -1,0 +1,204 @@
+"""One agent of the catalogue as a value: how it is installed, started and described.
+
+`parse_agent` turns one `[[agent]]` table of a TOML file into an `AgentSpec` and says in plain words what
+is wrong with it otherwise. The built-in catalogue and a user's own file have the same form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+CAPABILITIES = (
+    "planMode",
+    "permissions",
+    "questions",
+    "toolCalls",
+    "toolResults",
+    "textMessages",
+    "images",
+    "fileAttachments",
+    "sessionLifecycle",
+    "errorEvents",
+    "reasoning",
+    "status",
+    "commandExecution",
+    "fileChanges",
+    "mcpTools",
+    "streamingDeltas",
+    "itemStarted",
+    "sharedProcess",
+)
+"""The flags of `GET /v1/agents`, in the order of the wire."""
+
+OPTION_CATEGORIES = ("model", "mode", "thought_level")
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class CatalogError(ValueError):
+    """An agents file that cannot be used; the text names the file, the agent and the fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallStep:
+    """Packages of one source that go into one folder below the agent's root."""
+
+    source: str
+    """`npm` or `pypi`."""
+    packages: tuple[str, ...]
+    into: str = "."
+    python: str | None = None
+    """The oldest Python that runs the packages, such as `3.12`."""
+    check: tuple[str, ...] = ()
+    """Files that must be there afterwards: npm may skip a platform's package without a word."""
+    native: bool = False
+    """The packages are the vendor's own program, not the ACP adapter around it."""
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSpec:
+    id: str
+    name: str
+    command: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    default_env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    on_path: tuple[str, ...] = ()
+    native: str | None = None
+    native_file: str | None = None
+    node: int | None = None
+    install: tuple[InstallStep, ...] = ()
+    registry: tuple[str, ...] = ()
+    credentials: tuple[str, ...] = ()
+    capabilities: frozenset[str] = frozenset()
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    size_mb: int | None = None
+    quirks: tuple[str, ...] = ()
+    builtin: bool = False
+    """Part of this program: nothing to install."""
+
+    @property
+    def is_local(self) -> bool:
+        """The command is a program the user has put on the machine: nothing to install."""
+        return bool(self.command) and not self.install
+
+
+class _Table:
+    """Typed access to one TOML table, with faults in plain words."""
+
+    def __init__(self, table: Mapping[str, Any], where: str) -> None:
+        self.table, self.where = table, where
+
+    def fail(self, key: str, wanted: str) -> CatalogError:
+        return CatalogError(f"{self.where}: `{key}` must be {wanted}")
+
+    def only(self, known: frozenset[str]) -> None:
+        if unknown := sorted(set(self.table) - known):
+            raise CatalogError(
+                f"{self.where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(known))}"
+            )
+
+    def string(self, key: str) -> str | None:
+        value = self.table.get(key)
+        if value is not None and not (isinstance(value, str) and value):
+            raise self.fail(key, "a string that is not empty")
+        return value
+
+    def integer(self, key: str) -> int | None:
+        value = self.table.get(key)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise self.fail(key, "a whole number")
+        return value
+
+    def boolean(self, key: str) -> bool:
+        value = self.table.get(key, False)
+        if not isinstance(value, bool):
+            raise self.fail(key, "true or false")
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        value = self.table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.fail(key, "a list of strings")
+        return tuple(value)
+
+    def mapping(self, key: str) -> dict[str, str]:
+        value = self.table.get(key, {})
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            raise self.fail(key, "a table of strings")
+        return dict(value)
+
+    def tables(self, key: str) -> list[Mapping[str, Any]]:
+        value = self.table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.fail(key, "a list of tables")
+        return value
+
+
+_AGENT_KEYS = frozenset(
+    "id name command args env default_env cwd on_path native native_file node install registry credentials "
+    "capabilities options size_mb quirks builtin".split()
+)
+_STEP_KEYS = frozenset("npm pypi into python check native".split())
+
+
+def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
+    """The agent of one `[[agent]]` table; `where` names the table in error messages."""
+    table = _Table(raw, where)
+    table.only(_AGENT_KEYS)
+    agent_id = table.string("id")
+    if agent_id is None or not _ID.fullmatch(agent_id):
+        raise table.fail("id", "letters, digits, `.`, `_` and `-`, at most 64")
+    capabilities = table.strings("capabilities")
+    if unknown := [flag for flag in capabilities if flag not in CAPABILITIES]:
+        raise CatalogError(f"{where}: unknown capability `{unknown[0]}`; known are {', '.join(CAPABILITIES)}")
+    command = table.string("command")
+    return AgentSpec(
+        id=agent_id,
+        name=table.string("name") or agent_id,
+        command=() if command is None else (command, *table.strings("args")),
+        env=table.mapping("env"),
+        default_env=table.mapping("default_env"),
+        cwd=table.string("cwd"),
+        on_path=table.strings("on_path"),
+        native=table.string("native"),
+        native_file=table.string("native_file"),
+        node=table.integer("node"),
+        install=tuple(_parse_step(step, f"{where}, install") for step in table.tables("install")),
+        registry=table.strings("registry"),
+        credentials=table.strings("credentials"),
+        capabilities=frozenset(capabilities),
+        options=_parse_options(raw.get("options", {}), where),
+        size_mb=table.integer("size_mb"),
+        quirks=table.strings("quirks"),
+        builtin=table.boolean("builtin"),
+    )
+
+
+def _parse_step(raw: Mapping[str, Any], where: str) -> InstallStep:
+    table = _Table(raw, where)
+    table.only(_STEP_KEYS)
+    sources = [source for source in ("npm", "pypi") if source in raw]
+    if len(sources) != 1 or not table.strings(sources[0]):
+        raise CatalogError(f"{where}: each step names packages of either `npm` or `pypi`")
+    into = table.string("into") or "."
+    if into.startswith("/") or ".." in into.split("/"):
+        raise table.fail("into", "a folder below the agent's root")
+    return InstallStep(
+        source=sources[0],
+        packages=table.strings(sources[0]),
+        into=into,
+        python=table.string("python"),
+        check=table.strings("check"),
+        native=table.boolean("native"),
+    )
+
+
+def _parse_options(raw: Any, where: str) -> dict[str, tuple[str, ...]]:
+    if not isinstance(raw, dict) or set(raw) - set(OPTION_CATEGORIES):
+        raise CatalogError(f"{where}: `options` must be a table with {', '.join(OPTION_CATEGORIES)}")
+    table = _Table(raw, f"{where}, options")
+    return {category: values for category in OPTION_CATEGORIES if (values := table.strings(category))}
