@@ -9,7 +9,7 @@ import json
 import sys
 from pathlib import Path
 
-import matplotlib
+import matplotlib  # type: ignore[import-not-found]
 
 matplotlib.use("Agg")
 from matplotlib import pyplot
@@ -34,7 +34,7 @@ def draw(result: Path, picture: Path) -> None:
     for at, gain in enumerate(gains):
         side = "left" if gain >= 1 else "right"
         axes.annotate(f" {gain:.1f} ", (gain, at), ha=side, va="center", fontsize=7)
-    axes.margins(x=0.12)
+    axes.margins(x=0.12, y=0.01)
     axes.spines[["top", "right"]].set_visible(False)
     figure.tight_layout()
     figure.savefig(picture, dpi=110)

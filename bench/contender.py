@@ -26,7 +26,7 @@ from typing import Any
 
 from bench import processes
 from bench.places import LOAD_CPU, SERVER_CPU
-from bench.programs import path_of, result_of, run, start
+from bench.programs import path_of, run, start
 
 TOKEN = "bench-0123456789abcdef0123456789abcdef"  # noqa: S105 - guards a loopback server for a few seconds
 AGENT = "mock"
@@ -88,7 +88,7 @@ class Server:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
-                preexec_fn=_to_server_cpu,  # noqa: PLW1509 - single-threaded parent
+                preexec_fn=_to_server_cpu,
             )
 
     def wait_until_healthy(self) -> None:
@@ -177,9 +177,6 @@ class Server:
                 except ProcessLookupError:
                     continue
         self.process = None
-
-
-__all__ = ["AGENT", "Contender", "Server", "result_of"]
 
 
 def _agents_below(pid: int) -> list[int]:

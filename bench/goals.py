@@ -83,9 +83,7 @@ GOALS: list[Goal] = [
         at_most=2,
         own_value=True,
     ),
-    Goal(
-        "idle instances cpu percent", "500 idle instances: CPU", "% of a core", at_most=0.5, own_value=True
-    ),
+    Goal("idle instances cpu percent", "500 idle instances: CPU", "% of a core", at_most=0.5, own_value=True),
     Goal(
         "idle instances health p99 to before",
         "500 idle instances: health p99, to before",

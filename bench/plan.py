@@ -1,4 +1,4 @@
-"""How much is measured: the full benchmark, the quick one of under three minutes, and a smoke test's worth."""
+"""How much is measured: the full benchmark, the quick one under three minutes, and a smoke test's worth."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def start(name: str, **options: object) -> subprocess.Popen[bytes]:
     arguments = [str(path_of(name))]
     for key, value in options.items():
         arguments += [f"--{key.replace('_', '-')}", str(value)]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, preexec_fn=_to_load_cpu)  # noqa: PLW1509
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, preexec_fn=_to_load_cpu)
 
 
 def result_of(program: subprocess.Popen[bytes], limit: float = 330) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def result_of(program: subprocess.Popen[bytes], limit: float = 330) -> dict[str,
         program.wait()
         raise
     if program.returncode:
-        raise RuntimeError(f"{program.args} ended with {program.returncode}")
+        raise RuntimeError(f"{program.args!r} ended with {program.returncode}")
     answer: dict[str, Any] = json.loads(text)
     return answer
 

@@ -94,7 +94,9 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer and shorter rounds, under 3 minutes")
     parser.add_argument("--only", action="append", choices=[case.name for case in CASES], help="repeatable")
-    parser.add_argument("--ours-binary", metavar="PATH", help="measure this command instead of a fresh install")
+    parser.add_argument(
+        "--ours-binary", metavar="PATH", help="measure this command instead of a fresh install"
+    )
     parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/performance.md")
     return parser.parse_args()
 

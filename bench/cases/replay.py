@@ -1,8 +1,8 @@
 """Replay from disk: a new reader gets 100,000 events of 4 KB, most of which left memory long ago.
 
 Its speed is compared with copying the same number of bytes through one loopback socket, and the latency of
-another instance during the replay with that before it. The copy runs beside the same load too, because reader,
-load and agent share a processor and any transfer disturbs them somewhat.
+another instance during the replay with that before it. The copy runs beside the same load too, because
+reader, load and agent share a processor and any transfer disturbs them somewhat.
 """
 
 from __future__ import annotations
@@ -56,14 +56,10 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
 
 def _publish(server: Server, events: int) -> None:
     """Floods the instance with one live reader, who also proves that all events were published."""
-    figures = server.read_stream(
-        server_id="replay", mode="flood", readers=1, count=events, bytes=EVENT_BYTES
-    )
+    figures = server.read_stream(server_id="replay", mode="flood", readers=1, count=events, bytes=EVENT_BYTES)
     if figures["missing"]:
         raise RuntimeError(f"{server.contender.name} lost {figures['missing']} events while publishing")
 
 
 def _replay(server: Server, events: int) -> dict[str, Any]:
-    return server.read_stream(
-        server_id="replay", mode="replay", readers=1, count=events, bytes=EVENT_BYTES
-    )
+    return server.read_stream(server_id="replay", mode="replay", readers=1, count=events, bytes=EVENT_BYTES)

@@ -19,9 +19,7 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
         ledger.add(f"stream x{readers} lost", contender.name, figures["missing"] / figures["expected"])
     with contender.running() as server:
         server.add_instances(["b"])
-        figures = server.read_stream(
-            server_id="b", mode="stamp", readers=1, count=plan.stamps, pause_us=1000
-        )
+        figures = server.read_stream(server_id="b", mode="stamp", readers=1, count=plan.stamps, pause_us=1000)
     ledger.events(contender.name, figures)
     ledger.add("event latency p50", contender.name, figures["p50_us"])
     ledger.add("event latency p99", contender.name, figures["p99_us"])

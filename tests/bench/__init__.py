@@ -1,0 +1,1 @@
+"""The benchmark itself: it builds, it measures, and it notices a server that cheats."""

@@ -1,0 +1,64 @@
+"""A few seconds of the benchmark against our server; no figure is judged, only that it can be trusted."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bench.cases import requests, startup, streams
+from bench.contender import Contender
+from bench.ledger import Ledger
+from bench.plan import SMOKE
+
+from bench import processes, programs, report
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built_programs() -> None:
+    programs.build()
+
+
+@pytest.fixture
+def ours() -> Contender:
+    if importlib.util.find_spec("sandbox_agent.cli.entry") is None:
+        pytest.skip("the checkout has no server command yet")
+    return Contender(report.OURS, Path(sys.executable).parent / "sandbox-agent")
+
+
+def agent_says(request: bytes) -> bytes:
+    agent = [str(programs.path_of("echo_agent"))]
+    done = subprocess.run(agent, input=request, stdout=subprocess.PIPE, timeout=10, check=True)  # noqa: S603 - our own program
+    return done.stdout
+
+
+def test_the_echo_agent_answers_with_the_bytes_of_the_params() -> None:
+    request = b'{"jsonrpc":"2.0","id":7,"method":"echo","params":{"b": 1.10, "a":"\xc3\xa9"}}\n'
+    assert agent_says(request) == b'{"jsonrpc":"2.0","id":7,"result":{"b": 1.10, "a":"\xc3\xa9"}}\n'
+
+
+def test_the_echo_agent_numbers_a_flood_from_zero() -> None:
+    said = agent_says(b'{"jsonrpc":"2.0","id":7,"method":"flood","params":{"bytes":200,"count":3}}\n')
+    lines = said.splitlines()
+    assert [line.rpartition(b":")[2] for line in lines[:3]] == [b"0}}", b"1}}", b"2}}"]
+    assert len(lines) == 4
+
+
+def test_a_tiny_run_against_our_server_loses_and_alters_nothing(ours: Contender) -> None:
+    ledger = Ledger()
+    for case in (startup, requests, streams):
+        case.measure(ours, SMOKE, ledger)
+    account = ledger.integrity[report.OURS]
+    assert account.checked > 1000
+    assert (account.lost, account.altered, account.repeated, account.refused) == (0, 0, 0, 0)
+    assert "200 B, 8 connections: CPU per request" in report.table(report.rows(ledger))
+
+
+def test_memory_counts_the_server_and_not_its_agents(ours: Contender) -> None:
+    with ours.running() as server:
+        before = set(processes.server_processes(server.pid))
+        server.add_instances(["one", "two"])
+        assert set(processes.server_processes(server.pid)) == before
+        assert processes.memory(server.pid).resident_kb > 1000
