@@ -1,0 +1,66 @@
+"""From a stream of bytes to whole lines, without a limit of 64 KiB and without a copy per line.
+
+`feed` returns what has become complete, in order: blocks of whole lines, each ending with a newline, and
+OVERLONG in the place of a line that was thrown away because it exceeds the limit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+OVERLONG: Final = None
+Piece = bytes | None
+
+
+class LineFramer:
+    def __init__(self, max_line_bytes: int) -> None:
+        self._max = max_line_bytes
+        self._parts: list[bytes] = []
+        self._size = 0
+        self._skipping = False
+
+    def feed(self, data: bytes) -> list[Piece]:
+        pieces: list[Piece] = []
+        end = data.rfind(b"\n") + 1
+        if end:
+            block = data if end == len(data) else data[:end]
+            if self._skipping:
+                block = block[block.find(b"\n") + 1 :]
+                self._skipping = False
+            elif self._parts:
+                self._parts.append(block)
+                block = b"".join(self._parts)
+                self._parts, self._size = [], 0
+            if len(block) - 1 > self._max:
+                pieces += self._without_overlong(block)
+            elif block:
+                pieces.append(block)
+            data = data[end:] if end < len(data) else b""
+        if data and not self._skipping:
+            self._parts.append(data)
+            self._size += len(data)
+            if self._size > self._max:
+                self._parts, self._size, self._skipping = [], 0, True
+                pieces.append(OVERLONG)
+        return pieces
+
+    def _without_overlong(self, block: bytes) -> list[Piece]:
+        pieces: list[Piece] = []
+        start = at = 0
+        while at < len(block):
+            newline = block.index(b"\n", at)
+            if newline - at > self._max:
+                if at > start:
+                    pieces.append(block[start:at])
+                pieces.append(OVERLONG)
+                start = newline + 1
+            at = newline + 1
+        if at > start:
+            pieces.append(block[start:at])
+        return pieces
+
+    def flush(self) -> bytes:
+        """What remains at the end of the stream: the last line, if it had no newline."""
+        rest = b"".join(self._parts)
+        self._parts, self._size, self._skipping = [], 0, False
+        return rest

@@ -1,0 +1,70 @@
+"""The process that cleans up when the server itself is killed.
+
+While all is well it is a sleeping shell at the other end of a pipe, which costs a megabyte. When the pipe
+closes without a farewell the shell becomes a Python that kills everything carrying the server's mark.
+It lives in a session of its own and ignores the signals people send to servers.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from sandbox_agent.bridge import process_marks
+
+_FAREWELL = b"bye\n"
+_SHELL = """trap '' HUP INT TERM; read -r word; [ "$word" = bye ] && exit 0; exec "$@" """
+_CLEANUP = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from sandbox_agent.bridge.guardian import main; main()"
+)
+_GIVE_UP_AFTER_S = 10.0
+
+
+class Guardian:
+    """The server's handle on its guardian."""
+
+    def __init__(self, server_mark: int) -> None:
+        import subprocess  # only the server command needs it this early
+
+        package_parent = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        cleanup = [sys.executable, "-I", "-S", "-c", _CLEANUP, package_parent, str(server_mark)]
+        read_end, self._pipe = os.pipe()
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own constant script
+                ["/bin/sh", "-c", _SHELL, "sandbox-agent-guardian", *cleanup],
+                stdin=read_end,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                start_new_session=True,
+            )
+        finally:
+            os.close(read_end)
+        self.pid = self._process.pid
+
+    def dismiss(self) -> None:
+        """The server has cleaned up by itself."""
+        try:
+            os.write(self._pipe, _FAREWELL)
+        except OSError:
+            pass  # The guardian was killed; nothing is left to dismiss.
+        os.close(self._pipe)
+        self._process.wait()
+
+
+def main() -> None:
+    """Kill until nothing that carries the mark is left. Runs as the cleaning-up guardian."""
+    server_mark = int(sys.argv[2])
+
+    def belongs(mark: int) -> bool:
+        return process_marks.server_of(mark) == server_mark
+
+    deadline = time.monotonic() + _GIVE_UP_AFTER_S
+    while time.monotonic() < deadline:
+        found = process_marks.Snapshot().tree(belongs)
+        if not found:
+            return
+        process_marks.send_signal(found, signal.SIGKILL)
+        time.sleep(0.02)

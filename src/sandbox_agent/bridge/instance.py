@@ -1,0 +1,372 @@
+"""One server_id: an agent process, the log of what it said, and the calls that wait for it.
+
+The way of a message: `call`/`forward` write the posted bytes to stdin; `on_output` gets whole lines, looks at
+id and method, publishes the lines as they are and hands answers to their callers. Everything runs on the event
+loop without tasks; answers go to callbacks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+
+from sandbox_agent.bridge import envelope as envelopes
+from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE, Envelope, id_key
+from sandbox_agent.bridge.event_log import EventLog
+from sandbox_agent.bridge.framing import OVERLONG, Piece
+from sandbox_agent.bridge.json_scan import NotJson
+from sandbox_agent.bridge.pending import Answer, Call, PendingCalls, Waiter
+from sandbox_agent.bridge.process import AgentProcess, Exit, Outgoing
+from sandbox_agent.bridge.silence import SilenceClock
+from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
+
+_RAW_SHOWN_BYTES = 4096
+_EXIT_FOLLOWS_S = 0.5
+
+
+@dataclass(frozen=True)
+class InstanceLimits:
+    first_line_s: float = 120.0
+    silence_s: float = 1800.0
+    max_line_bytes: int = 64 * 1024 * 1024
+    adapter_messages: bool = True
+
+    @property
+    def stdin_queue_bytes(self) -> int:
+        """What may wait for an agent that does not read: two messages of the largest size."""
+        return 2 * self.max_line_bytes
+
+
+class Instance:
+    def __init__(self, server_id: str, agent: str, log: EventLog, limits: InstanceLimits) -> None:
+        self.server_id = server_id
+        self.agent = agent
+        self.log = log
+        self.status: Literal["starting", "running", "exited"] = "starting"
+        self.closed = False
+        self.created_at_ms = self.last_activity_ms = _now_ms()
+        self.pid: int | None = None
+        self.exit: Exit | None = None
+        self.process: AgentProcess | None = None
+        self.on_exited: Callable[[Instance, AgentProcess], None] | None = None
+        self._limits = limits
+        self._loop = asyncio.get_running_loop()
+        self._clock = SilenceClock(self._loop.time(), limits.first_line_s, limits.silence_s)
+        self._calls = PendingCalls()
+        self._unwritten: dict[Call, None] = {}
+        """Notifications and answers that stdin has not taken yet; they wait like calls, without an id."""
+        self._backlog: list[Outgoing] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._held: deque[Piece] = deque()
+        self._holding = False
+        self._exit_stderr = ""
+        log.on_congestion = self._on_congestion
+
+    @property
+    def pending_requests(self) -> int:
+        return len(self._calls)
+
+    # ---- from the client ---------------------------------------------------------------------------------
+
+    def call(self, message: Envelope, body: bytes, waiter: Waiter | None, limit_s: float | None) -> None:
+        """Send a request; `waiter` gets the answer's bytes or an error, once. Raises Conflict and the like."""
+        key = id_key(message.id)
+        self.last_activity_ms = _now_ms()
+        if self._calls.join(key, body, waiter):
+            return
+        call = Call(key, body, waiter, limit_s)
+        self._send(call, lambda: None)
+        self._calls.add(call)
+        self._watch(call)
+
+    def forward(self, message: Envelope, body: bytes, waiter: Waiter, limit_s: float | None) -> None:
+        """Send a notification or an answer; `waiter` gets empty bytes as soon as stdin has taken it."""
+        now = self._loop.time()
+        self.last_activity_ms = _now_ms()
+        call = Call(b"", body, waiter, limit_s)
+
+        def written() -> None:
+            self._unwritten.pop(call, None)
+            if message.is_answer:
+                self._clock.answered(id_key(message.id), self._loop.time())
+            call.settle(b"")
+
+        self._unwritten[call] = None
+        try:
+            self._send(call, written)
+        except SandboxAgentError:
+            del self._unwritten[call]
+            raise
+        if call in self._unwritten:
+            call.sent_at = self._clock.active(now)
+            self._watch(call)
+
+    def _send(self, call: Call, written: Callable[[], None]) -> None:
+        call.outgoing = outgoing = Outgoing(call.body + b"\n", written)
+        if self.status == "exited" or self.closed:
+            raise self.exit_error()
+        if self.process is None:
+            self._backlog.append(outgoing)
+            return
+        if self.process.queued_bytes + len(outgoing.data) > self._limits.stdin_queue_bytes:
+            raise StreamError("the agent does not read its input")
+        call.sent_at = self._clock.active(self._loop.time())
+        self.process.write(outgoing)
+        if self.process.input_closed:
+            self.on_input_closed()
+
+    # ---- life --------------------------------------------------------------------------------------------
+
+    def begin_start(self) -> None:
+        """A (further) process is being prepared; messages queue up until it is there."""
+        self.status = "starting"
+        self.pid = None
+
+    def attach(self, process: AgentProcess) -> None:
+        """The process runs: everything that waited goes to it, and the clocks start."""
+        self.process = process
+        self.pid = process.pid
+        self.exit = None
+        self.status = "running"
+        self.created_at_ms = _now_ms()
+        now = self._loop.time()
+        self._clock = SilenceClock(now, self._limits.first_line_s, self._limits.silence_s)
+        backlog, self._backlog = self._backlog, []
+        for outgoing in backlog:
+            process.write(outgoing)
+        for call in [*self._calls, *self._unwritten]:
+            self._watch(call)
+
+    def start_failed(self, error: SandboxAgentError) -> None:
+        """No process came of it; whoever waits is told why."""
+        self._backlog.clear()
+        self._settle_everything(error)
+        if self.exit is not None:
+            self.status = "exited"
+
+    def close(self) -> AgentProcess | None:
+        """The end of the instance for everybody outside; returns the process that is still to be stopped."""
+        self.closed = True
+        process, self.process = self.process, None
+        if process is not None:
+            process.mute()
+        self._settle_everything(self.exit_error())
+        self.log.close()
+        return process
+
+    def exit_error(self) -> AgentProcessExited:
+        """The facts of the exit, as everybody who asks for the agent gets them."""
+        code, signal = (self.exit.code, self.exit.signal) if self.exit else (None, None)
+        return AgentProcessExited(self.agent, exit_code=code, signal=signal, stderr=self._exit_stderr)
+
+    @property
+    def stderr_tail(self) -> str:
+        return self.process.stderr_tail if self.process else self._exit_stderr
+
+    def on_exit(self, exit: Exit) -> None:
+        process = self.process
+        if process is None:
+            return  # Closed: nobody is interested any more.
+        self.exit = exit
+        self.status = "exited"
+        self.process = None
+        self._exit_stderr = process.stderr_tail
+        self._publish_adapter("agent_exited", {"code": exit.code, "success": exit.code == 0})
+        self._settle_everything(self.exit_error())
+        if self.on_exited:
+            self.on_exited(self, process)
+
+    def on_input_closed(self) -> None:
+        """stdin is closed at the other end. Usually the exit follows at once and says more; if not, we do."""
+        self._loop.call_later(_EXIT_FOLLOWS_S, self._fail_unwritten)
+
+    def _fail_unwritten(self) -> None:
+        if self.process is None or not self.process.input_closed:
+            return
+        for call in [*self._unwritten, *self._calls]:
+            if call.outgoing and not call.outgoing.written:
+                self._unwritten.pop(call, None)
+                if call.key:
+                    self._calls.pop(call.key)
+                call.settle(StreamError("the agent closed its input"))
+
+    def _settle_everything(self, answer: Answer) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
+        unwritten, self._unwritten = self._unwritten, {}
+        for call in unwritten:
+            call.settle(answer)
+        self._calls.settle_all(answer)
+
+    # ---- from the agent ----------------------------------------------------------------------------------
+
+    def on_output(self, pieces: list[Piece]) -> None:
+        self._clock.line(self._loop.time())
+        self.last_activity_ms = _now_ms()
+        if self._holding:
+            self._held.extend(pieces)
+            return
+        for index, piece in enumerate(pieces):
+            if not self._take(piece):
+                self._held.extend(pieces[index + 1 :])
+                return
+
+    def _take(self, piece: Piece) -> bool:
+        """Publish one piece; False if the rest has to wait for a line that is being scanned."""
+        if piece is OVERLONG:
+            limit = self._limits.max_line_bytes
+            self._publish_invalid(f"a line of more than {limit} bytes was dropped", b"")
+            return True
+        return self._take_batch(piece) or self._take_lines(piece)
+
+    def _take_batch(self, block: bytes) -> bool:
+        """The common case, in one go: every line is one JSON object.
+
+        Where each newline stands between `}` and `{` no text can span two lines, so as many objects as lines
+        means one object a line.
+        """
+        count = block.count(b"\n")
+        if block[0] != 0x7B or block[-2:] != b"}\n" or block.count(b"}\n{") != count - 1:
+            return False
+        try:
+            envelopes.check_utf8(block)
+            found = envelopes.decode_lines(block)
+        except (NotJson, msgspec.DecodeError, RecursionError):
+            return False
+        if len(found) != count:
+            return False
+        lines = block.split(b"\n")
+        lines.pop()
+        self.log.publish(lines, len(block) - count)
+        for index, raw in enumerate(found):
+            if raw.id:
+                self._notice(Envelope(True, bytes(raw.id), bool(raw.method)), lines[index])
+        return True
+
+    def _take_lines(self, block: bytes) -> bool:
+        lines = block.split(b"\n")
+        lines.pop()
+        for index, line in enumerate(lines):
+            line = line.removesuffix(b"\r")
+            if not line.strip(b" \t\r"):
+                continue
+            try:
+                message = envelopes.peek_quickly(line)
+                if message is None and len(line) > SCAN_IN_THREAD_ABOVE:
+                    rest = b"".join(later + b"\n" for later in lines[index + 1 :])
+                    self._hold_for_scan(line, rest)
+                    return False
+                self._publish(message or envelopes.peek_thoroughly(line), line)
+            except NotJson as error:
+                self._publish_invalid(str(error), line)
+        return True
+
+    def _publish(self, message: Envelope, line: bytes) -> None:
+        self.log.publish((line,), len(line))
+        if message.id:
+            self._notice(message, line)
+
+    def _notice(self, message: Envelope, line: bytes) -> None:
+        """A message with an id: an answer that somebody waits for, or a question to the client."""
+        key = id_key(message.id)
+        if message.has_method:
+            self._clock.asked(key, self._loop.time())
+        elif call := self._calls.pop(key):
+            call.settle(line)
+
+    def _hold_for_scan(self, line: bytes, rest: bytes) -> None:
+        """A long line that only the slow scanner understands: scan it in a thread, keep the order."""
+        if rest:
+            self._held.appendleft(rest)
+        process = self.process
+        self._holding = True
+        if process:
+            process.pause_reading()
+
+        def scanned(done: asyncio.Future[Envelope]) -> None:
+            if self.closed:
+                return
+            try:
+                self._publish(done.result(), line)
+            except NotJson as error:
+                self._publish_invalid(str(error), line)
+            self._holding = False
+            while self._held:
+                if not self._take(self._held.popleft()):
+                    return
+            if process and not self.log.congested:
+                process.resume_reading()
+
+        future = self._loop.run_in_executor(None, envelopes.peek_thoroughly, line)
+        future.add_done_callback(scanned)
+
+    def _on_congestion(self, congested: bool) -> None:
+        if self.process is None:
+            return
+        if congested:
+            self.process.pause_reading()
+        elif not self._holding:
+            self.process.resume_reading()
+
+    def _publish_invalid(self, error: str, line: bytes) -> None:
+        whole = len(line) <= _RAW_SHOWN_BYTES
+        raw = codecs.getincrementaldecoder("utf-8")("replace").decode(line[:_RAW_SHOWN_BYTES], whole)
+        self._publish_adapter("invalid_stdout", {"error": error, "raw": raw})
+
+    def _publish_adapter(self, name: str, params: dict[str, object]) -> None:
+        if self._limits.adapter_messages:
+            message = {"jsonrpc": "2.0", "method": f"_adapter/{name}", "params": params}
+            line = msgspec.json.encode(message)
+            self.log.publish((line,), len(line))
+
+    # ---- time --------------------------------------------------------------------------------------------
+
+    def _watch(self, call: Call) -> None:
+        """See to it that the call's silence is looked at when its limit may be over."""
+        if self.process is None:
+            return
+        limit = self._clock.limit_s if call.limit_s is None else call.limit_s
+        if self._timer is None or self._timer.when() > self._loop.time() + limit:
+            self._set_timer(limit)
+
+    def _set_timer(self, delay: float) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer = self._loop.call_later(delay, self._check_silence)
+
+    def _check_silence(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        next_look = None
+        for call in [*self._calls, *self._unwritten]:
+            limit = self._clock.limit_s if call.limit_s is None else call.limit_s
+            left = limit - self._clock.silence(call.sent_at, now)
+            if left <= 0:
+                self._give_up(call)
+            elif next_look is None or left < next_look:
+                next_look = left
+        if next_look is not None:
+            # Never sooner than a moment: while the clock stands still there is nothing to see.
+            self._set_timer(max(next_look, 0.01))
+
+    def _give_up(self, call: Call) -> None:
+        if call.outgoing and self.process:
+            self.process.withdraw(call.outgoing)
+        if call in self._unwritten:
+            del self._unwritten[call]
+            call.settle(Timeout("timed out writing to the agent: it does not read its input"))
+        else:
+            self._calls.pop(call.key)
+            call.settle(Timeout())
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,265 @@
+"""All instances of a server: lazy start, restart, close, the memory of closed ids, shutdown.
+
+Whatever answers a POST to a server_id is decided here in one step of the event loop, so fifty first POSTs at
+once start one process. Starting and stopping go on in tasks of their own; nobody's answer waits for a stop
+longer than DELETE_ANSWER_S.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from sandbox_agent.bridge import process_marks
+from sandbox_agent.bridge.event_log import EventLog, Retention
+from sandbox_agent.bridge.instance import Instance, InstanceLimits
+from sandbox_agent.bridge.launch_spec import LaunchSpec
+from sandbox_agent.bridge.process import AgentProcess
+from sandbox_agent.bridge.spill import Spill
+from sandbox_agent.bridge.tree_sweeper import TreeSweeper
+from sandbox_agent.errors import (
+    Conflict,
+    InternalError,
+    InvalidRequest,
+    SandboxAgentError,
+    ServerStopping,
+    SessionNotFound,
+    StreamError,
+    Timeout,
+    TooManyInstances,
+)
+
+# DELETE has to answer within 1.5 s; the rest is for the network and a busy machine.
+DELETE_ANSWER_S = 1.2
+START_LIMIT_S = 600.0
+_REMEMBERED_CLOSED_IDS = 100_000
+
+logger = logging.getLogger("sandbox_agent.bridge")
+
+
+class Launcher(Protocol):
+    """Turns an agent's name into something that can be started; installs it first if need be."""
+
+    async def prepare(
+        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> LaunchSpec: ...
+
+
+@dataclass(frozen=True)
+class BridgeSettings:
+    limits: InstanceLimits
+    retention: Retention
+    spill_directory: Path | None
+    spill_max_bytes: int
+    max_instances: int
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    """What a first POST says about the process it wants."""
+
+    agent: str
+    cwd: str | None = None
+    env: Mapping[str, str] | None = None
+
+
+class Instances:
+    def __init__(self, settings: BridgeSettings, launcher: Launcher) -> None:
+        self.server_mark = process_marks.new_server_mark()
+        self.before_first_spawn: Callable[[], None] | None = None
+        """Set by the server command: becomes the reaper of orphans as soon as there can be any."""
+        self._settings = settings
+        self._launcher = launcher
+        self._sweeper = TreeSweeper()
+        self._living: dict[str, Instance] = {}
+        self._closed: OrderedDict[str, int] = OrderedDict()
+        self._starting: dict[Instance, asyncio.Task[None]] = {}
+        self._background: set[asyncio.Task[None]] = set()
+        self._spawned = 0
+        self._spills = 0
+        self._stopping = False
+
+    def __iter__(self) -> Any:
+        return iter([self._living[key] for key in sorted(self._living)])
+
+    def __len__(self) -> int:
+        return len(self._living)
+
+    def get(self, server_id: str) -> Instance:
+        instance = self._living.get(server_id)
+        if instance is None:
+            raise SessionNotFound(server_id)
+        return instance
+
+    def for_post(self, server_id: str, bootstrap: Bootstrap | None) -> Instance:
+        """The instance that takes a POST, started if the request asks for it."""
+        instance = self._living.get(server_id)
+        if instance is None:
+            return self._create(server_id, bootstrap)
+        if bootstrap is not None and bootstrap.agent != instance.agent:
+            raise Conflict(
+                f"server '{server_id}' already exists for agent '{instance.agent}'; "
+                f"requested '{bootstrap.agent}'"
+            )
+        if instance.status == "exited":
+            if bootstrap is None:
+                raise instance.exit_error()
+            self._start(instance, bootstrap)
+        return instance
+
+    def _create(self, server_id: str, bootstrap: Bootstrap | None) -> Instance:
+        if bootstrap is None:
+            if server_id in self._closed:
+                raise SessionNotFound(server_id)
+            raise InvalidRequest(
+                f"missing required 'agent' query parameter for first POST to /v1/acp/{server_id}"
+            )
+        if len(self._living) >= self._settings.max_instances:
+            raise TooManyInstances(self._settings.max_instances)
+        if self._stopping:
+            raise ServerStopping
+        log = EventLog(
+            self._settings.retention,
+            first=self._closed.get(server_id, 0) + 1,
+            spill=self._new_spill(),
+            background=_in_worker_thread,
+        )
+        instance = Instance(server_id, bootstrap.agent, log, self._settings.limits)
+        instance.on_exited = self._on_exited
+        self._living[server_id] = instance
+        self._start(instance, bootstrap)
+        return instance
+
+    def _new_spill(self) -> Spill | None:
+        if self._settings.spill_directory is None or self._settings.spill_max_bytes <= 0:
+            return None
+        self._spills += 1
+        return Spill(self._settings.spill_directory, str(self._spills), self._settings.spill_max_bytes)
+
+    # ---- start -------------------------------------------------------------------------------------------
+
+    def _start(self, instance: Instance, bootstrap: Bootstrap) -> None:
+        if self._stopping:
+            raise ServerStopping
+        instance.begin_start()
+        task = asyncio.create_task(self._start_process(instance, bootstrap))
+        self._starting[instance] = task
+        task.add_done_callback(lambda _: self._starting.pop(instance, None))
+
+    async def _start_process(self, instance: Instance, bootstrap: Bootstrap) -> None:
+        try:
+            async with asyncio.timeout(START_LIMIT_S):
+                spec = await self._launcher.prepare(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
+            process = self._spawn(spec, instance)
+        except SandboxAgentError as error:
+            self._start_failed(instance, error)
+        except TimeoutError:
+            self._start_failed(instance, Timeout(f"the agent was not ready after {START_LIMIT_S:.0f} s"))
+        except Exception:
+            logger.exception("instance.start_failed", extra={"fields": _fields(instance)})
+            self._start_failed(instance, InternalError())
+        else:
+            if instance.closed:
+                self._in_background(process.stop())
+                return
+            instance.attach(process)
+            _say("instance.started", instance, pid=process.pid)
+
+    def _spawn(self, spec: LaunchSpec, instance: Instance) -> AgentProcess:
+        if self.before_first_spawn is not None:
+            self.before_first_spawn()
+            self.before_first_spawn = None
+        self._spawned += 1
+        mark = process_marks.instance_mark(self.server_mark, self._spawned)
+        try:
+            max_line = self._settings.limits.max_line_bytes
+            return AgentProcess(spec, mark, max_line, instance, self._sweeper)
+        except (OSError, ValueError) as error:
+            raise StreamError(f"failed to start agent process: {error}") from error
+
+    def _start_failed(self, instance: Instance, error: SandboxAgentError) -> None:
+        instance.start_failed(error)
+        if instance.exit is None:
+            # It never lived: the id stays what it was before this POST.
+            instance.log.close()
+            if self._living.get(instance.server_id) is instance:
+                del self._living[instance.server_id]
+        _say("instance.start_failed", instance, error=error.kind)
+
+    # ---- end ---------------------------------------------------------------------------------------------
+
+    def _on_exited(self, instance: Instance, process: AgentProcess) -> None:
+        exit = instance.exit
+        _say(
+            "instance.exited", instance, pid=process.pid, code=exit and exit.code, signal=exit and exit.signal
+        )
+        self._in_background(process.kill_tree())
+
+    async def close(self, server_id: str) -> None:
+        """DELETE: ends the instance for everybody at once and its processes as soon as possible."""
+        instance = self._living.pop(server_id, None)
+        if instance is None:
+            if server_id not in self._closed:
+                raise SessionNotFound(server_id)
+            return
+        self._remember(instance)
+        stopped = self._close(instance)
+        if stopped is not None:
+            await asyncio.wait([stopped], timeout=DELETE_ANSWER_S)
+
+    def _close(self, instance: Instance) -> asyncio.Task[None] | None:
+        starting = self._starting.get(instance)
+        if starting is not None:
+            starting.cancel()
+        process = instance.close()
+        _say("instance.closed", instance, last_event=instance.log.last)
+        return self._in_background(process.stop()) if process is not None else None
+
+    def _remember(self, instance: Instance) -> None:
+        self._closed[instance.server_id] = instance.log.last
+        self._closed.move_to_end(instance.server_id)
+        if len(self._closed) > _REMEMBERED_CLOSED_IDS:
+            self._closed.popitem(last=False)
+
+    async def shutdown(self) -> None:
+        """Close everything, in parallel; returns when no agent process is left."""
+        self._stopping = True
+        while self._living:
+            _, instance = self._living.popitem()
+            self._close(instance)
+        starting = list(self._starting.values())
+        if starting:
+            await asyncio.wait(starting)
+        while self._background:
+            await asyncio.wait(list(self._background))
+
+    def _in_background(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+
+def _in_worker_thread(job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+    loop = asyncio.get_running_loop()
+
+    def finished(future: asyncio.Future[Any]) -> None:
+        if not future.cancelled():
+            if future.exception() is not None:
+                logger.error("log.spill_failed", exc_info=future.exception())
+            done(future.result() if future.exception() is None else None)
+
+    loop.run_in_executor(None, job).add_done_callback(finished)
+
+
+def _fields(instance: Instance, **more: Any) -> dict[str, Any]:
+    return {"server_id": instance.server_id, "agent": instance.agent, **more}
+
+
+def _say(event: str, instance: Instance, **more: Any) -> None:
+    logger.info(event, extra={"fields": _fields(instance, **more)})

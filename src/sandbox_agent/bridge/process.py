@@ -1,0 +1,365 @@
+"""One agent process tree: start it, frame its lines, drain its stderr, write to it, stop it for good.
+
+The pipes are ours (no asyncio transports): read in batches, written without a copy, never awaited. The
+process runs in a session of its own and carries a mark that finds every descendant (`process_marks`).
+`stop` always ends, and after it nothing of the tree lives: end of stdin, SIGTERM, SIGKILL until none is left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from sandbox_agent.bridge import process_marks
+from sandbox_agent.bridge.framing import LineFramer, Piece
+from sandbox_agent.bridge.launch_spec import LaunchSpec
+from sandbox_agent.bridge.tree_sweeper import TreeSweeper
+
+STDERR_TAIL_BYTES = 64 * 1024
+# 64 KiB reads stay in the allocator's pools; a stream of full reads is worth larger ones.
+_READ_BYTES, _MAX_READ_BYTES = 64 * 1024, 1024 * 1024
+# Large messages move faster through a large pipe; the kernel gives each user only so many of them.
+_LARGE_PIPE_BYTES, _LARGE_MESSAGE_BYTES = 1024 * 1024, 256 * 1024
+# What a dead agent left in its pipe is read to the end; grandchildren that go on writing are cut off here.
+_DRAIN_BYTES = 16 * 1024 * 1024
+_EOF_GRACE_S, _TERM_GRACE_S = 1.0, 1.0
+_KILL_POLL_S, _KILL_LIMIT_S = 0.02, 30.0
+# An agent that closed its stdout can say nothing any more; it gets this long to exit by itself.
+_MUTE_GRACE_S = 1.0
+
+
+class Exit:
+    """How a process ended."""
+
+    __slots__ = ("code", "signal")
+
+    def __init__(self, wait_status: int) -> None:
+        status = os.waitstatus_to_exitcode(wait_status)
+        self.code = status if status >= 0 else None
+        self.signal = _signal_name(-status) if status < 0 else None
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
+
+
+class Owner(Protocol):
+    """Who is told what the process does. All calls come from the event loop."""
+
+    def on_output(self, pieces: list[Piece]) -> None: ...
+
+    def on_input_closed(self) -> None:
+        """The process closed its stdin; what was not written will never be."""
+
+    def on_exit(self, exit: Exit) -> None:
+        """Called once, after all output of the process has been handed over."""
+
+
+class Outgoing:
+    """A message on its way to stdin."""
+
+    __slots__ = ("begun", "data", "on_written", "written")
+
+    def __init__(self, data: bytes, on_written: Callable[[], None]) -> None:
+        self.data = data
+        self.on_written = on_written
+        self.begun = False
+        self.written = False
+
+    def done(self) -> None:
+        self.written = True
+        self.on_written()
+
+
+class AgentProcess:
+    def __init__(
+        self, spec: LaunchSpec, mark: int, max_line_bytes: int, owner: Owner, sweeper: TreeSweeper
+    ) -> None:
+        """Start the process. Raises OSError when it cannot be started."""
+        import subprocess  # at the first agent, not at server start
+
+        self._loop = asyncio.get_running_loop()
+        self._owner = owner
+        self._mark = mark
+        self._sweeper = sweeper
+        self._framer = LineFramer(max_line_bytes)
+        self._read_bytes = _READ_BYTES
+        self._queue: deque[Outgoing] = deque()
+        self._queued_view: memoryview | None = None
+        self.queued_bytes = 0
+        self._stderr = bytearray()
+        self._paused = False
+        self._muted = False
+        self._mute_timer: asyncio.TimerHandle | None = None
+        self._exited = asyncio.Event()
+        self.exit: Exit | None = None
+        env = {**spec.env, process_marks.ENV_MARK: str(mark)}
+        popen = subprocess.Popen(  # noqa: S603 - running agents is what this program is for
+            spec.argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=env,
+            cwd=spec.cwd,
+            start_new_session=True,
+        )
+        self.pid = popen.pid
+        process_marks.mark_process(self.pid, mark)
+        # From here on the descriptors and the wait are ours; Popen must not reap or warn.
+        self._stdin, self._stdout, self._stderr_fd = (
+            _take_fd(pipe) for pipe in (popen.stdin, popen.stdout, popen.stderr)
+        )
+        popen.returncode = 0
+        self._pidfd = os.pidfd_open(self.pid)
+        self._loop.add_reader(self._stdout, self._on_stdout)
+        self._loop.add_reader(self._stderr_fd, self._on_stderr)
+        self._loop.add_reader(self._pidfd, self._on_exited)
+
+    # ---- input -------------------------------------------------------------------------------------------
+
+    @property
+    def input_closed(self) -> bool:
+        """The agent no longer reads its stdin, and never will."""
+        return self._stdin < 0
+
+    def write(self, message: Outgoing) -> None:
+        """Send a message (newline included); `on_written` is called when stdin has taken all of it."""
+        if self._stdin < 0:
+            return
+        if len(message.data) > _LARGE_MESSAGE_BYTES:
+            self._enlarge(self._stdin)
+        if not self._queue:
+            message.begun = True
+            written = self._try_write(message.data)
+            if written == len(message.data):
+                message.done()
+                return
+            if self._stdin < 0:
+                return
+            self._queued_view = memoryview(message.data)[written:]
+            self._loop.add_writer(self._stdin, self._on_writable)
+        self._queue.append(message)
+        self.queued_bytes += len(message.data)
+
+    def withdraw(self, message: Outgoing) -> None:
+        """Take back a message of which nothing has been written yet."""
+        if not message.begun and message in self._queue:
+            self._queue.remove(message)
+            self.queued_bytes -= len(message.data)
+
+    def _try_write(self, data: bytes | memoryview) -> int:
+        try:
+            return os.write(self._stdin, data)
+        except BlockingIOError:
+            return 0
+        except OSError:
+            self._close_stdin()
+            self._owner.on_input_closed()
+            return 0
+
+    def _on_writable(self) -> None:
+        while self._queue:
+            message = self._queue[0]
+            if self._queued_view is None:
+                message.begun = True
+                self._queued_view = memoryview(message.data)
+            self._queued_view = self._queued_view[self._try_write(self._queued_view) :]
+            if self._stdin < 0 or self._queued_view:
+                return
+            self._queued_view = None
+            self._queue.popleft()
+            self.queued_bytes -= len(message.data)
+            message.done()
+        if self._stdin >= 0:
+            self._loop.remove_writer(self._stdin)
+
+    def _close_stdin(self) -> None:
+        if self._stdin >= 0:
+            self._loop.remove_writer(self._stdin)
+            os.close(self._stdin)
+            self._stdin = -1
+            self._queue.clear()
+            self._queued_view = None
+            self.queued_bytes = 0
+
+    # ---- output ------------------------------------------------------------------------------------------
+
+    def _on_stdout(self) -> None:
+        data = self._read(self._stdout, self._read_bytes)
+        if data is None:
+            return
+        if not data:
+            self._close_stdout()
+            if self.exit is None:
+                self._mute_timer = self._loop.call_later(_MUTE_GRACE_S, self._kill_group)
+            return
+        if len(data) == self._read_bytes and self._read_bytes < _MAX_READ_BYTES:
+            self._read_bytes *= 2
+            if self._read_bytes == _MAX_READ_BYTES:
+                self._enlarge(self._stdout)
+        elif len(data) < _READ_BYTES:
+            self._read_bytes = _READ_BYTES
+        self._hand_over(self._framer.feed(data))
+
+    def _hand_over(self, pieces: list[Piece]) -> None:
+        if pieces and not self._muted:
+            self._owner.on_output(pieces)
+
+    def _close_stdout(self) -> None:
+        if self._stdout >= 0:
+            self._loop.remove_reader(self._stdout)
+            os.close(self._stdout)
+            self._stdout = -1
+            rest = self._framer.flush()
+            if rest:
+                self._hand_over([rest + b"\n"])
+
+    def pause_reading(self) -> None:
+        """Let the agent wait; what it has written stays in the pipe."""
+        if not self._paused and self._stdout >= 0:
+            self._paused = True
+            self._loop.remove_reader(self._stdout)
+
+    def resume_reading(self) -> None:
+        if self._paused:
+            self._paused = False
+            if self.exit is not None:
+                self._finish()
+            elif self._stdout >= 0:
+                self._loop.add_reader(self._stdout, self._on_stdout)
+
+    def _on_stderr(self) -> None:
+        data = self._read(self._stderr_fd, _READ_BYTES)
+        if data:
+            self._stderr += data
+            if len(self._stderr) > 2 * STDERR_TAIL_BYTES:
+                del self._stderr[:-STDERR_TAIL_BYTES]
+        elif data is not None:
+            self._close_stderr()
+
+    def _close_stderr(self) -> None:
+        if self._stderr_fd >= 0:
+            self._loop.remove_reader(self._stderr_fd)
+            os.close(self._stderr_fd)
+            self._stderr_fd = -1
+
+    @property
+    def stderr_tail(self) -> str:
+        return bytes(self._stderr[-STDERR_TAIL_BYTES:]).decode(errors="replace")
+
+    @staticmethod
+    def _read(fd: int, size: int) -> bytes | None:
+        """What there is; nothing at the end of the stream; None when there is nothing now."""
+        try:
+            return os.read(fd, size)
+        except BlockingIOError:
+            return None
+        except OSError:
+            return b""
+
+    @staticmethod
+    def _enlarge(fd: int) -> None:
+        try:
+            if fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) < _LARGE_PIPE_BYTES:
+                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _LARGE_PIPE_BYTES)
+        except OSError:
+            pass  # The user's share of large pipes is used up; the small one works too.
+
+    # ---- the end -----------------------------------------------------------------------------------------
+
+    def _on_exited(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        try:
+            _, status = os.waitpid(self.pid, 0)
+        except ChildProcessError:
+            status = 0  # Somebody else's SIGCHLD handler was quicker; how it ended is not known.
+        self.exit = Exit(status)
+        if self._mute_timer:
+            self._mute_timer.cancel()
+        self._close_stdin()
+        if not self._paused:
+            self._finish()
+
+    def _finish(self) -> None:
+        """All that the process wrote, then its exit. Runs when nobody has paused the output."""
+        drained = 0
+        while self._stdout >= 0 and drained < _DRAIN_BYTES:
+            data = self._read(self._stdout, _MAX_READ_BYTES)
+            if not data:
+                break
+            drained += len(data)
+            self._hand_over(self._framer.feed(data))
+            if self._paused:
+                return  # resume_reading comes back here
+        self._close_stdout()
+        while self._stderr_fd >= 0 and self._read_last_stderr():
+            pass
+        self._close_stderr()
+        if self.exit is not None and not self._exited.is_set():
+            self._exited.set()
+            self._owner.on_exit(self.exit)
+
+    def _read_last_stderr(self) -> bool:
+        data = self._read(self._stderr_fd, _READ_BYTES)
+        if data:
+            self._stderr += data
+            del self._stderr[: -2 * STDERR_TAIL_BYTES]
+        return bool(data)
+
+    def mute(self) -> None:
+        """The owner hears no more output; the pipe is still drained so that nobody blocks on it."""
+        self._muted = True
+        self.resume_reading()
+
+    def _kill_group(self) -> None:
+        if self.exit is None:
+            self._signal_group(signal.SIGKILL)
+
+    def _signal_group(self, number: signal.Signals) -> None:
+        try:
+            os.killpg(self.pid, number)
+        except OSError:
+            pass  # The group is gone.
+
+    async def stop(self) -> None:
+        """End the whole tree. Returns when nothing of it is left."""
+        self._close_stdin()
+        if not await self._exits_within(_EOF_GRACE_S):
+            self._signal_group(signal.SIGTERM)
+            await self._exits_within(_TERM_GRACE_S)
+        await self.kill_tree()
+
+    async def kill_tree(self) -> None:
+        """SIGKILL everything that carries the mark until nothing does."""
+        self._kill_group()
+        deadline = self._loop.time() + _KILL_LIMIT_S
+        while self._loop.time() < deadline and (found := await self._sweeper.find(self._mark)):
+            process_marks.send_signal(found, signal.SIGKILL)
+            await asyncio.sleep(_KILL_POLL_S)
+        await self._exits_within(_KILL_LIMIT_S)
+
+    async def _exits_within(self, seconds: float) -> bool:
+        if not self._exited.is_set():
+            try:
+                await asyncio.wait_for(self._exited.wait(), seconds)
+            except TimeoutError:
+                return False
+        return True
+
+
+def _take_fd(pipe: object) -> int:
+    """Our own non-blocking copy of a pipe end; the file object that Popen made is closed."""
+    fd = os.dup(pipe.fileno())  # type: ignore[attr-defined]
+    pipe.close()  # type: ignore[attr-defined]
+    os.set_blocking(fd, False)
+    return fd

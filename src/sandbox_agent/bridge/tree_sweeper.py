@@ -1,0 +1,45 @@
+"""Looks for marked processes on behalf of everybody who is stopping a tree.
+
+One look at /proc takes milliseconds and serves all: whoever asks while a look is under way gets the next one,
+so two hundred trees that stop at once cost a few looks, not hundreds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from sandbox_agent.bridge import process_marks
+from sandbox_agent.bridge.process_marks import Found, Snapshot
+
+
+class TreeSweeper:
+    def __init__(self) -> None:
+        self._looking: asyncio.Future[Snapshot] | None = None
+        self._next: asyncio.Future[Snapshot] | None = None
+
+    async def find(self, mark: int) -> Found:
+        """Living processes with the mark and their descendants, looked for after this call."""
+        return (await self._look()).tree(mark.__eq__)
+
+    async def _look(self) -> Snapshot:
+        if self._looking is None:
+            self._looking = self._start()
+            return await asyncio.shield(self._looking)
+        if self._next is None:
+            self._next = asyncio.ensure_future(self._after(self._looking))
+        return await asyncio.shield(self._next)
+
+    def _start(self) -> asyncio.Future[Snapshot]:
+        look = asyncio.get_running_loop().run_in_executor(None, process_marks.Snapshot)
+        look.add_done_callback(self._done)
+        return look
+
+    def _done(self, _: asyncio.Future[Snapshot]) -> None:
+        self._looking = None
+
+    async def _after(self, current: asyncio.Future[Snapshot]) -> Snapshot:
+        await asyncio.wait([current])
+        self._next = None
+        if self._looking is None:
+            self._looking = self._start()
+        return await asyncio.shield(self._looking)
