@@ -1,0 +1,146 @@
+"""What the server's control endpoints answer, as plain frozen data.
+
+Each object keeps the JSON it was made from in `raw`, so a field this library does not know yet is
+never out of reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class AgentInfo:
+    """One agent the server knows."""
+
+    id: str
+    installed: bool
+    credentials_available: bool
+    capabilities: Mapping[str, bool]
+    version: str | None = None
+    path: str | None = None
+    server_status: str | None = None
+    config_options: list[dict[str, Any]] = field(default_factory=list)
+    config_error: str | None = None
+    models: list[dict[str, Any]] = field(default_factory=list)
+    default_model: str | None = None
+    modes: list[dict[str, Any]] = field(default_factory=list)
+    raw: Json = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, data: Json) -> AgentInfo:
+        return cls(
+            id=data["id"],
+            installed=bool(data.get("installed")),
+            credentials_available=bool(data.get("credentialsAvailable")),
+            capabilities=dict(data.get("capabilities") or {}),
+            version=data.get("version"),
+            path=data.get("path"),
+            server_status=(data.get("serverStatus") or {}).get("status"),
+            config_options=list(data.get("configOptions") or []),
+            config_error=data.get("configError"),
+            models=list(data.get("models") or []),
+            default_model=data.get("defaultModel"),
+            modes=list(data.get("modes") or []),
+            raw=dict(data),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledArtifact:
+    """One program an install put in place."""
+
+    kind: str
+    path: str
+    source: str
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InstallResult:
+    """What an install did."""
+
+    already_installed: bool
+    artifacts: list[InstalledArtifact]
+    raw: Json = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, data: Json) -> InstallResult:
+        made = [
+            InstalledArtifact(one["kind"], one["path"], one["source"], one.get("version"))
+            for one in data.get("artifacts") or []
+        ]
+        return cls(bool(data.get("already_installed")), made, dict(data))
+
+
+@dataclass(frozen=True, slots=True)
+class AcpInstance:
+    """One agent instance that the server runs."""
+
+    server_id: str
+    agent: str
+    created_at_ms: int
+    status: str | None = None
+    pid: int | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    pending_requests: int | None = None
+    last_event_id: int | None = None
+    subscribers: int | None = None
+    last_activity_ms: int | None = None
+    raw: Json = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def from_json(cls, data: Json) -> AcpInstance:
+        return cls(
+            server_id=data["serverId"],
+            agent=data["agent"],
+            created_at_ms=data["createdAtMs"],
+            status=data.get("status"),
+            pid=data.get("pid"),
+            exit_code=data.get("exitCode"),
+            signal=data.get("signal"),
+            pending_requests=data.get("pendingRequests"),
+            last_event_id=data.get("lastEventId"),
+            subscribers=data.get("subscribers"),
+            last_activity_ms=data.get("lastActivityMs"),
+            raw=dict(data),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class FileInfo:
+    """A file or directory in the sandbox; `name` is the last part of the path."""
+
+    path: str
+    name: str
+    entry_type: Literal["file", "directory"]
+    size: int
+    modified: str | None = None
+
+    @property
+    def is_dir(self) -> bool:
+        return self.entry_type == "directory"
+
+    @classmethod
+    def from_json(cls, data: Json) -> FileInfo:
+        path = data["path"]
+        return cls(
+            path=path,
+            name=data.get("name") or path.rstrip("/").rpartition("/")[2],
+            entry_type=data["entryType"],
+            size=data["size"],
+            modified=data.get("modified"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UploadResult:
+    """What a tar upload wrote; `truncated` when there were more paths than the server lists."""
+
+    paths: list[str]
+    truncated: bool
