@@ -38,8 +38,8 @@ class Agent:
             self._turns.run_slice()
             wait_s = self._turns.wait_s()
             if wait_s != 0.0 or self._turns.exit_code is not None:
+                self._sessions.save()  # first, so that what a client has seen can be loaded again
                 self._output.flush()
-                self._sessions.save()
             if self._turns.exit_code is not None:
                 return self._turns.exit_code
             watched = [self._lines.fd] if self._turns.reading else []
@@ -47,8 +47,8 @@ class Agent:
                 continue
             lines = self._lines.read_lines()
             if lines is None:
-                self._output.flush()
                 self._sessions.save()
+                self._output.flush()
                 return 0
             for line in lines:
                 if line.strip():

@@ -172,8 +172,8 @@ class Turns:
         elif isinstance(step, Pause):
             self._pause(turn, step)
         elif isinstance(step, Act):
-            self._output.flush()
             self._sessions.save()
+            self._output.flush()
             step.action()
         elif isinstance(step, StopReading):
             self.reading = False
