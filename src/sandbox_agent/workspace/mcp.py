@@ -34,10 +34,9 @@ class McpOauth(msgspec.Struct, rename="camel"):
     scope: str | UnsetType = UNSET
 
 
-class McpLocal(msgspec.Struct, rename="camel", kw_only=True):
+class McpLocal(msgspec.Struct, rename="camel", kw_only=True, tag_field="type", tag="local"):
     """An MCP server started as a process that speaks on stdio."""
 
-    type: Literal["local"]
     command: str | list[str]
     args: list[str] = []
     env: dict[str, str] | UnsetType = UNSET
@@ -46,10 +45,9 @@ class McpLocal(msgspec.Struct, rename="camel", kw_only=True):
     timeout_ms: Milliseconds | UnsetType = UNSET
 
 
-class McpRemote(msgspec.Struct, rename="camel", kw_only=True):
+class McpRemote(msgspec.Struct, rename="camel", kw_only=True, tag_field="type", tag="remote"):
     """An MCP server reached over HTTP."""
 
-    type: Literal["remote"]
     url: str
     headers: dict[str, str] | UnsetType = UNSET
     bearer_token_env_var: str | UnsetType = UNSET
@@ -58,6 +56,13 @@ class McpRemote(msgspec.Struct, rename="camel", kw_only=True):
     transport: Literal["http", "sse"] | UnsetType = UNSET
     enabled: bool | UnsetType = UNSET
     timeout_ms: Milliseconds | UnsetType = UNSET
+
+
+class McpEntries(msgspec.Struct):
+    """All entries of a directory; those that cannot be understood are named with the reason."""
+
+    entries: dict[str, McpLocal | McpRemote]
+    invalid: dict[str, str] | UnsetType = UNSET
 
 
 def normalised(entry: bytes | msgspec.Raw) -> bytes:

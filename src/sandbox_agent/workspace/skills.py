@@ -22,6 +22,13 @@ class SkillsConfig(msgspec.Struct):
     sources: list[SkillSource]
 
 
+class SkillsEntries(msgspec.Struct):
+    """All entries of a directory; those that cannot be understood are named with the reason."""
+
+    entries: dict[str, SkillsConfig]
+    invalid: dict[str, str] | UnsetType = UNSET
+
+
 def normalised(entry: bytes | msgspec.Raw) -> bytes:
     """One entry as it is stored and returned.
 
