@@ -94,6 +94,7 @@ def test_authenticate_is_accepted(start: Start) -> None:
         ("session/close", {"sessionId": "nobody"}, -32002),
         ("session/set_mode", {"sessionId": "nobody", "modeId": "plan"}, -32002),
         ("session/list", {"cursor": "x"}, -32602),
+        ("session/list", {"cursor": "9" * 5000}, -32602),
     ],
 )
 def test_what_cannot_be_done_is_answered_with_its_error(
@@ -180,6 +181,7 @@ def test_text_blocks_are_joined_and_other_blocks_acknowledged(start: Start) -> N
         {"type": "audio", "mimeType": "audio/wav", "data": "AAAA"},
         {"type": "resource_link", "name": "a", "uri": "file:///a.txt"},
         {"type": "resource", "resource": {"uri": "file:///b.txt", "text": "grün"}},
+        {"type": "resource", "resource": {"uri": "file:///d.txt", "text": "\ud83d"}},
         {"type": "resource", "resource": {"uri": "file:///c.bin", "blob": "AAA="}},
     )
     assert agent.said().splitlines() == [
@@ -187,6 +189,7 @@ def test_text_blocks_are_joined_and_other_blocks_acknowledged(start: Start) -> N
         "received audio audio/wav, 3 bytes",
         "received resource_link file:///a.txt",
         "received resource file:///b.txt, 5 bytes",
+        "received resource file:///d.txt, 3 bytes",
         "received resource file:///c.bin, 2 bytes",
         "one",
         "two",
@@ -235,7 +238,16 @@ def test_a_flood_does_not_keep_others_waiting_for_its_end(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["hang", "slow 600000", "stream 1000000 50", "permission", "question", "elicit"]
+    "text",
+    [
+        "hang",
+        "slow 600000",
+        "slow 99999999999999999999",
+        "stream 1000000 50",
+        "permission",
+        "question",
+        "elicit",
+    ],
 )
 def test_cancel_ends_the_turn_whatever_it_waits_for(start: Start, text: str) -> None:
     agent = start({"elicitation": {"form": {}}})

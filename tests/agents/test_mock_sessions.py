@@ -138,7 +138,8 @@ def test_old_transcripts_are_removed_and_broken_ones_skipped(start: Start, tmp_p
     state = tmp_path / "full"
     state.mkdir()
     for number in range(600):
-        (state / f"old-{number}.jsonl").write_text("broken\n", encoding="utf-8")
+        content = ("broken", "7", "[]", '{"session": 1}', '{"session": {}}')[number % 5]
+        (state / f"old-{number}.jsonl").write_text(content + "\n", encoding="utf-8")
     agent = start(state=state)
     session = agent.new_session()
     assert [info["sessionId"] for info in agent.call("session/list", {})["sessions"]] == [session]

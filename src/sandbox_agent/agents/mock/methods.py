@@ -160,7 +160,7 @@ class Methods:
 
     def _list(self, params: Json) -> Json:
         cursor = params.get("cursor")
-        if cursor is not None and not (isinstance(cursor, str) and cursor.isdecimal()):
+        if cursor is not None and not (isinstance(cursor, str) and cursor.isdecimal() and len(cursor) < 10):
             raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "cursor is not one of mine"})
         cwd = _need_text(params, "cwd") if params.get("cwd") is not None else None
         infos, following = self._sessions.page(cwd, int(cursor) if cursor else 0)

@@ -75,6 +75,10 @@ def _receipt(block: Json) -> str:
         resource = block.get("resource")
         if isinstance(resource, dict):
             text = resource.get("text")
-            size = len(text.encode()) if isinstance(text, str) else _decoded_length(resource.get("blob"))
+            size = (
+                len(text.encode("utf-8", "surrogatepass"))
+                if isinstance(text, str)
+                else _decoded_length(resource.get("blob"))
+            )
             return f"received resource {resource.get('uri')}, {size} bytes"
     raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": f"unknown content block type {kind!r}"})

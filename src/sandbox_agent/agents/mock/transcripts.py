@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Old transcripts beyond this number are removed, so that years of tests do not fill a home directory.
 KEPT_TRANSCRIPTS = 500
 MAX_ID_LENGTH = 128
+FACTS = frozenset(("cwd", "title", "values", "usedTokens"))
 
 
 def state_directory() -> str:
@@ -95,13 +96,17 @@ class Transcripts:
                         line = json.loads(raw)
                     except ValueError:
                         continue  # the last line of a process that was killed while it wrote
+                    if not isinstance(line, dict):
+                        continue
                     if "session" in line:
                         facts = line["session"]
                     elif "update" in line:
                         updates.append(line["update"])
         except OSError:
             return None
-        return None if facts is None else (facts, updates)
+        if not isinstance(facts, dict) or not FACTS <= facts.keys():
+            return None
+        return facts, updates
 
     def listed(self) -> list[tuple[float, str, Json]]:
         """(time of the last change, id, facts) of every transcript, the newest first."""

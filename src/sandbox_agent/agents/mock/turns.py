@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 # After so many steps another turn, or a line of input, gets its chance.
 STEPS_PER_SLICE = 32
+LONGEST_WAIT_S = 3600.0  # select refuses times beyond its range
 READY, WAITING, DONE = "ready", "waiting", "done"
 
 
@@ -92,7 +93,7 @@ class Turns:
         if self._ready:
             return 0.0
         if self._timers:
-            return max(0.0, self._timers[0][0] - time.monotonic())
+            return min(LONGEST_WAIT_S, max(0.0, self._timers[0][0] - time.monotonic()))
         return None
 
     def answered(self, request_id: object, reply: Reply) -> None:
