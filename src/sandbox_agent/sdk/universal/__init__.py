@@ -1,1 +1,111 @@
-"""Universal events: the legacy event schema and its derivation from ACP messages, without any I/O."""
+"""Universal events: the legacy event schema and its derivation from ACP messages, without any I/O.
+
+`UniversalMapper` turns the messages of a session into events. `notes` builds the messages for what no
+ACP message says, `replies` the answers to permissions and questions, `meta` and `carry_over` what
+rides in `_meta`.
+"""
+
+from __future__ import annotations
+
+from . import meta, notes, replies
+from .carry_over import carry_over, legacy_event
+from .events import (
+    EVENT_CLASSES,
+    AgentUnparsed,
+    ErrorData,
+    ErrorEvent,
+    EventSource,
+    EventType,
+    ItemCompleted,
+    ItemData,
+    ItemDelta,
+    ItemDeltaData,
+    ItemStarted,
+    PermissionData,
+    PermissionRequested,
+    PermissionResolved,
+    QuestionData,
+    QuestionRequested,
+    QuestionResolved,
+    SessionEnded,
+    SessionEndedData,
+    SessionStarted,
+    SessionStartedData,
+    StderrOutput,
+    TurnData,
+    TurnEnded,
+    TurnStarted,
+    UniversalEvent,
+    UnparsedData,
+    event_from_json,
+    event_to_dict,
+    event_to_json,
+)
+from .items import (
+    ContentPart,
+    FileRefPart,
+    ImagePart,
+    JsonPart,
+    ReasoningPart,
+    StatusPart,
+    TextPart,
+    ToolCallPart,
+    ToolResultPart,
+    UniversalItem,
+)
+from .mapper import Direction, UniversalMapper
+from .pending import PendingPermission, PendingQuestion, PermissionOption, QuestionOption
+
+__all__ = [
+    "EVENT_CLASSES",
+    "AgentUnparsed",
+    "ContentPart",
+    "Direction",
+    "ErrorData",
+    "ErrorEvent",
+    "EventSource",
+    "EventType",
+    "FileRefPart",
+    "ImagePart",
+    "ItemCompleted",
+    "ItemData",
+    "ItemDelta",
+    "ItemDeltaData",
+    "ItemStarted",
+    "JsonPart",
+    "PendingPermission",
+    "PendingQuestion",
+    "PermissionData",
+    "PermissionOption",
+    "PermissionRequested",
+    "PermissionResolved",
+    "QuestionData",
+    "QuestionOption",
+    "QuestionRequested",
+    "QuestionResolved",
+    "ReasoningPart",
+    "SessionEnded",
+    "SessionEndedData",
+    "SessionStarted",
+    "SessionStartedData",
+    "StatusPart",
+    "StderrOutput",
+    "TextPart",
+    "ToolCallPart",
+    "ToolResultPart",
+    "TurnData",
+    "TurnEnded",
+    "TurnStarted",
+    "UniversalEvent",
+    "UniversalItem",
+    "UniversalMapper",
+    "UnparsedData",
+    "carry_over",
+    "event_from_json",
+    "event_to_dict",
+    "event_to_json",
+    "legacy_event",
+    "meta",
+    "notes",
+    "replies",
+]

@@ -7,6 +7,7 @@ a field without a default is always written, a field with a default is left out 
 
 from __future__ import annotations
 
+import json
 from typing import Any, Literal
 
 import msgspec
@@ -202,7 +203,11 @@ class _TypeOnly(Struct, frozen=True):
 
 def event_to_json(event: UniversalEvent) -> bytes:
     """The legacy JSON of an event."""
-    return msgspec.json.encode(event)
+    try:
+        return msgspec.json.encode(event)
+    except UnicodeEncodeError:
+        # Half a surrogate pair is legal JSON when it is escaped, which only the standard library does.
+        return json.dumps(msgspec.to_builtins(event), separators=(",", ":")).encode()
 
 
 def event_to_dict(event: UniversalEvent) -> dict[str, Any]:

@@ -1,0 +1,89 @@
+"""The way back: what of a universal event rides in `_meta` of the ACP message that stands for it.
+
+An agent, adapter or gateway that holds universal events puts `carry_over(event)` into the
+`_meta["sandboxagent.dev"]` of the message it sends; the mapper then gives the event its old id, number,
+source and item ids again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from .events import (
+    ErrorData,
+    ItemData,
+    ItemDeltaData,
+    PermissionData,
+    QuestionData,
+    SessionEndedData,
+    TurnData,
+    UniversalEvent,
+    UnparsedData,
+)
+from .items import UniversalItem
+from .reading import as_dict, as_text
+
+
+def legacy_event(event: UniversalEvent) -> dict[str, Any]:
+    """The envelope of an event."""
+    return {
+        "eventId": event.event_id,
+        "sequence": event.sequence,
+        "source": event.source,
+        "synthetic": event.synthetic,
+        "nativeSessionId": event.native_session_id,
+    }
+
+
+def carry_over(event: UniversalEvent) -> dict[str, Any]:
+    """What to put under `_meta["sandboxagent.dev"]`: the envelope and what ACP has no field for."""
+    return {"legacyEvent": legacy_event(event), **_facts(event)}
+
+
+def _facts(event: UniversalEvent) -> dict[str, Any]:
+    match event.data:
+        case SessionEndedData() as ended:
+            return {"sessionEnded": msgspec.to_builtins(ended)}
+        case TurnData(phase="started") as turn:
+            return {"turn": turn.turn_id}
+        case TurnData() as turn:
+            stop_reason = as_text(as_dict(turn.metadata).get("stopReason"))
+            return {"turn": turn.turn_id, "phase": turn.phase, "stopReason": stop_reason}
+        case ItemData(item=item) if event.type == "item.started":
+            return {**_item_facts(item), "phase": "started"}
+        case ItemData(item=item):
+            return {**_item_facts(item), "item": msgspec.to_builtins(item)}
+        case ItemDeltaData() as delta:
+            return {"item_id": delta.item_id, "native_item_id": delta.native_item_id}
+        case ErrorData() as error:
+            return {"code": error.code, "details": error.details}
+        case PermissionData() as permission:
+            return {"permission": _permission_facts(permission)}
+        case QuestionData() as question:
+            facts = {"questionId": question.question_id, "status": question.status}
+            return {"question": {**facts, "response": question.response}}
+        case UnparsedData() as unparsed:
+            return {"rawHash": unparsed.raw_hash}
+    return {}
+
+
+def _item_facts(item: UniversalItem) -> dict[str, Any]:
+    return {
+        "item_id": item.item_id,
+        "native_item_id": item.native_item_id,
+        "parent_id": item.parent_id,
+        "kind": item.kind,
+        "role": item.role,
+    }
+
+
+def _permission_facts(permission: PermissionData) -> dict[str, Any]:
+    metadata = as_dict(permission.metadata)
+    return {
+        "permissionId": permission.permission_id,
+        "requestId": metadata.get("request_id"),
+        "optionId": as_dict(metadata.get("selected_option")).get("optionId"),
+        "status": permission.status,
+    }

@@ -1,0 +1,182 @@
+"""The `_meta` contract: what we reserve in ACP's `_meta`, read and written in one place.
+
+At the root: `traceparent`, `tracestate`, `baggage`. For the product: `_meta["sandboxagent.dev"]`.
+The server never reads either. Writers return a new object and keep whatever else `_meta` held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from msgspec import Struct
+
+from .events import EventSource
+from .items import ItemKind, ItemRole, Visibility
+from .reading import as_dict, as_int, as_text
+
+NAMESPACE = "sandboxagent.dev"
+REASONING_VISIBILITY = "sandbox-agent/reasoningVisibility"
+REPLAY_PREAMBLE = "Previous session history is replayed below"
+"""First words of a replayed transcript; existing inspectors hide text that begins with them."""
+
+_LARGEST_SEQUENCE = 2**53 - 1
+"""The largest integer that every JSON reader keeps exact."""
+
+
+class LegacyEvent(Struct, frozen=True, kw_only=True):
+    """An envelope an agent wants kept; absent parts are `None`."""
+
+    event_id: str | None
+    sequence: int | None
+    source: EventSource | None
+    synthetic: bool | None
+    native_session_id: str | None
+
+
+class ItemFacts(Struct, frozen=True, kw_only=True):
+    """What an agent says about an item beside the ACP fields."""
+
+    item_id: str | None
+    native_item_id: str | None
+    parent_id: str | None
+    kind: ItemKind | None
+    role: ItemRole | None
+    starts: bool
+
+
+def product_meta(holder: Any) -> dict[str, Any]:
+    """`_meta["sandboxagent.dev"]` of an object, or an empty one."""
+    return as_dict(as_dict(as_dict(holder).get("_meta")).get(NAMESPACE))
+
+
+def with_meta(target: Mapping[str, Any], /, **keys: Any) -> dict[str, Any]:
+    """A copy of `target` with these keys in the product's namespace; keys that are `None` are left out."""
+    wanted = {key: value for key, value in keys.items() if value is not None}
+    if not wanted:
+        return dict(target)
+    root = as_dict(target.get("_meta"))
+    return {**target, "_meta": {**root, NAMESPACE: {**as_dict(root.get(NAMESPACE)), **wanted}}}
+
+
+def with_trace(
+    target: Mapping[str, Any],
+    /,
+    *,
+    traceparent: str,
+    tracestate: str | None = None,
+    baggage: str | None = None,
+) -> dict[str, Any]:
+    """A copy of `target` with W3C trace context at the root of `_meta`."""
+    trace = {"traceparent": traceparent, "tracestate": tracestate, "baggage": baggage}
+    root = as_dict(target.get("_meta"))
+    return {**target, "_meta": {**root, **{key: value for key, value in trace.items() if value is not None}}}
+
+
+def with_session_request(
+    params: Mapping[str, Any],
+    /,
+    *,
+    agent: str,
+    requested_session_id: str | None = None,
+    agent_version: str | None = None,
+    title: str | None = None,
+    skills: Any = None,
+    permission_mode: str | None = None,
+    mode: str | None = None,
+    model: str | None = None,
+) -> dict[str, Any]:
+    """Parameters of `session/new` with the legacy fields that ACP has no place for."""
+    return with_meta(
+        params,
+        agent=agent,
+        requestedSessionId=requested_session_id,
+        agentVersionRequested=agent_version,
+        title=title,
+        skills=skills,
+        permissionMode=permission_mode,
+        agentMode=mode,
+        model=model,
+    )
+
+
+def with_turn(params: Mapping[str, Any], /, turn_id: str) -> dict[str, Any]:
+    """Parameters of `session/prompt` that name the turn."""
+    return with_meta(params, turn=turn_id)
+
+
+def with_filename(block: Mapping[str, Any], /, filename: str) -> dict[str, Any]:
+    """A content block that carries the attachment's name."""
+    return with_meta(block, filename=filename)
+
+
+def as_replay(block: Mapping[str, Any], /) -> dict[str, Any]:
+    """A content block marked as a replayed transcript, which the mapper and UIs skip."""
+    return with_meta(block, replay=True)
+
+
+def is_replay(block: Any) -> bool:
+    """Whether a content block is a replayed transcript."""
+    text = as_dict(block).get("text")
+    return product_meta(block).get("replay") is True or (
+        isinstance(text, str) and text.startswith(REPLAY_PREAMBLE)
+    )
+
+
+def reasoning_visibility(update: Any) -> Visibility:
+    """Who may see a thought."""
+    root = as_dict(as_dict(update).get("_meta"))
+    value = root.get(REASONING_VISIBILITY, product_meta(update).get("reasoningVisibility"))
+    return "private" if value == "private" else "public"
+
+
+def turn_id_of(params: Any) -> str | None:
+    """The turn a prompt names: a string, or an object with `turn_id`."""
+    turn = product_meta(params).get("turn")
+    return as_text(turn) or as_text(as_dict(turn).get("turn_id")) or as_text(as_dict(turn).get("turnId"))
+
+
+def item_facts(holder: Any) -> ItemFacts:
+    """The item facts in `_meta`: in the product's namespace, else at its root."""
+    facts = {**as_dict(as_dict(holder).get("_meta")), **product_meta(holder)}
+    kind, role = facts.get("kind"), facts.get("role")
+    return ItemFacts(
+        item_id=as_text(facts.get("item_id")),
+        native_item_id=as_text(facts.get("native_item_id")),
+        parent_id=as_text(facts.get("parent_id")),
+        kind=kind if kind in get_args(ItemKind) else None,
+        role=role if role in get_args(ItemRole) else None,
+        starts=facts.get("phase") == "started",
+    )
+
+
+def legacy_event_of(message: Mapping[str, Any]) -> LegacyEvent | None:
+    """The `legacyEvent` of a message, wherever ACP lets `_meta` stand."""
+    params, error = as_dict(message.get("params")), as_dict(message.get("error"))
+    holders = (params, params.get("update"), message.get("result"), error.get("data"), message)
+    for holder in holders:
+        found = product_meta(holder).get("legacyEvent")
+        if isinstance(found, dict):
+            sequence, source, synthetic = (
+                as_int(found.get("sequence")),
+                found.get("source"),
+                found.get("synthetic"),
+            )
+            return LegacyEvent(
+                event_id=as_text(found.get("eventId")),
+                sequence=sequence if sequence is not None and sequence <= _LARGEST_SEQUENCE else None,
+                source=source if source in get_args(EventSource) else None,
+                synthetic=synthetic if isinstance(synthetic, bool) else None,
+                native_session_id=as_text(found.get("nativeSessionId")),
+            )
+    return None
+
+
+def tool_name_of(holder: Any) -> str | None:
+    """The tool's own name, which agents put at the root of `_meta` or inside their own namespace."""
+    root = as_dict(as_dict(holder).get("_meta"))
+    for place in (root, *(root[key] for key in sorted(root))):
+        name = as_text(as_dict(place).get("toolName")) or as_text(as_dict(place).get("tool_name"))
+        if name:
+            return name
+    return None

@@ -1,0 +1,59 @@
+"""What waits for a person: open permission requests and open questions.
+
+The mapper keeps them by their legacy id, with the JSON-RPC id of the request they came in, so a reply
+can be built (`replies`) from the record alone, also after a restart of the client.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+QuestionOrigin = Literal["question", "elicitation", "plan"]
+
+
+class PermissionOption(Struct, frozen=True):
+    """One choice the agent offers."""
+
+    option_id: str
+    name: str
+    kind: str
+
+
+class PendingPermission(Struct, frozen=True, kw_only=True):
+    """A permission request that has no answer yet."""
+
+    permission_id: str
+    request_id: Any
+    """The id of the JSON-RPC request, as it came."""
+    action: str
+    tool_call: dict[str, Any]
+    options: list[PermissionOption]
+    metadata: dict[str, Any]
+
+
+class QuestionOption(Struct, frozen=True):
+    """One answer the agent offers: `value` goes over the wire, `label` is for people."""
+
+    value: str
+    label: str
+    description: str | None = None
+
+
+class PendingQuestion(Struct, frozen=True, kw_only=True):
+    """A question that has no answer yet; a form gives one question per field, all with one request id."""
+
+    question_id: str
+    request_id: Any
+    origin: QuestionOrigin
+    prompt: str
+    options: list[QuestionOption]
+    multi_select: bool = False
+    required: bool = True
+    property: str | None = None
+    """The form field this question fills."""
+    value_type: str = "string"
+    """The JSON type the field wants."""
+    permission_options: list[PermissionOption] = []
+    """For a plan approval: the options of the permission request behind it."""

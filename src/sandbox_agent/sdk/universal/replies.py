@@ -1,0 +1,185 @@
+"""Answers to the agent: the `result` of the JSON-RPC response, built from the pending request alone.
+
+Each mirrors its legacy meaning in `_meta["sandboxagent.dev"]`, so a stored reply can be read back as
+`permission.resolved` or `question.resolved`. A form's questions are answered together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import InvalidAnswerError, UnsupportedPermissionReplyError
+from .events import PermissionStatus, QuestionStatus
+from .meta import with_meta
+from .pending import PendingPermission, PendingQuestion, PermissionOption
+
+Answers = str | Sequence[str] | Sequence[Sequence[str]]
+
+_WANTED_KINDS = {
+    "once": ("allow_once",),
+    "always": ("allow_always", "allow_once"),
+    "reject": ("reject_once", "reject_always"),
+}
+_STATUS: dict[str, PermissionStatus] = {"allow_once": "accept", "allow_always": "accept_for_session"}
+_CANCELLED = {"outcome": {"outcome": "cancelled"}}
+
+
+def permission_result(pending: PendingPermission, reply: str) -> dict[str, Any]:
+    """Answer a permission with `once`, `always`, `reject` or the id of an option.
+
+    Raises `UnsupportedPermissionReplyError` if the agent offers nothing that fits.
+    """
+    option = choose_option(pending.options, reply)
+    if option is None:
+        offered = [f"{o.option_id} ({o.kind})" if o.kind else o.option_id for o in pending.options]
+        raise UnsupportedPermissionReplyError(pending.permission_id, reply, offered)
+    kind = option.kind or option.option_id
+    weaker = reply == "always" and kind == "allow_once"
+    return with_meta(
+        _selected(option),
+        permission={
+            "permissionId": pending.permission_id,
+            "optionId": option.option_id,
+            "status": _STATUS.get(
+                kind, "reject" if kind.startswith("reject") or reply == "reject" else "accept"
+            ),
+        },
+        fallback="allow_once" if weaker else None,
+    )
+
+
+def cancelled_permission(pending: PendingPermission) -> dict[str, Any]:
+    """Answer a permission as cancelled, which is what ACP wants when the turn is cancelled."""
+    return with_meta(
+        _CANCELLED, permission={"permissionId": pending.permission_id, "optionId": None, "status": "reject"}
+    )
+
+
+def choose_option(options: Sequence[PermissionOption], reply: str) -> PermissionOption | None:
+    """The option a reply means: by kind first, then by option id."""
+    for kind in _WANTED_KINDS.get(reply, ()):
+        for option in options:
+            if option.kind == kind:
+                return option
+        for option in options:
+            if option.option_id == kind:
+                return option
+    return next((option for option in options if option.option_id == reply), None)
+
+
+def question_result(
+    questions: Sequence[PendingQuestion], answers: Answers, *, allow_other: bool = False
+) -> dict[str, Any]:
+    """Answer all questions of one request.
+
+    For one question `answers` is a text or the list of selections; for several it has one entry per
+    question. Selections are values or labels; others are refused unless `allow_other`.
+
+    Raises `InvalidAnswerError` if an answer does not fit.
+    """
+    chosen = [
+        _check_answer(question, selections, allow_other)
+        for question, selections in zip(questions, _per_question(questions, answers), strict=True)
+    ]
+    first = questions[0]
+    mirror = {"question": _question_meta(questions, "answered", chosen)}
+    if first.origin == "question":
+        return with_meta(
+            {"status": "answered", "answers": chosen}, outcome="answered", answers=chosen, **mirror
+        )
+    if first.origin == "plan":
+        option = next(o for o in first.permission_options if chosen[0][0] in (o.name, o.option_id))
+        return with_meta(_selected(option), **mirror)
+    content = {
+        question.property: _typed(question, selections)
+        for question, selections in zip(questions, chosen, strict=True)
+        if question.property is not None and selections
+    }
+    return with_meta({"action": "accept", "content": content}, **mirror)
+
+
+def rejected_question(questions: Sequence[PendingQuestion]) -> dict[str, Any]:
+    """Refuse all questions of one request."""
+    first = questions[0]
+    mirror = {"question": _question_meta(questions, "rejected", [])}
+    if first.origin == "question":
+        return with_meta({"status": "rejected"}, outcome="rejected", **mirror)
+    if first.origin == "elicitation":
+        return with_meta({"action": "decline"}, **mirror)
+    option = choose_option(first.permission_options, "reject")
+    return with_meta(_selected(option) if option else _CANCELLED, **mirror)
+
+
+def cancelled_question(questions: Sequence[PendingQuestion]) -> dict[str, Any]:
+    """Answer the questions of a turn that was cancelled, or of a session that ended."""
+    mirror = {"question": _question_meta(questions, "rejected", [])}
+    if questions[0].origin == "elicitation":
+        return with_meta({"action": "cancel"}, **mirror)
+    return with_meta(_CANCELLED, **mirror) if questions[0].origin == "plan" else rejected_question(questions)
+
+
+def _selected(option: PermissionOption) -> dict[str, Any]:
+    return {"outcome": {"outcome": "selected", "optionId": option.option_id}}
+
+
+def _per_question(questions: Sequence[PendingQuestion], answers: Answers) -> list[list[str]]:
+    if isinstance(answers, str):
+        given: list[list[str]] = [[answers]]
+    elif len(questions) == 1 and all(isinstance(answer, str) for answer in answers):
+        given = [[answer for answer in answers if isinstance(answer, str)]]
+    else:
+        given = [[answer] if isinstance(answer, str) else list(answer) for answer in answers]
+    if len(given) > len(questions):
+        raise InvalidAnswerError(
+            questions[0].question_id, f"{len(given)} answers for {len(questions)} question(s)"
+        )
+    return given + [[] for _ in range(len(questions) - len(given))]
+
+
+def _check_answer(question: PendingQuestion, selections: list[str], allow_other: bool) -> list[str]:
+    if len(selections) > 1 and not question.multi_select:
+        raise InvalidAnswerError(question.question_id, "takes one answer only")
+    if not selections and question.required and question.origin != "question":
+        raise InvalidAnswerError(question.question_id, "needs an answer")
+    return [_value_of(question, selection, allow_other) for selection in selections]
+
+
+def _value_of(question: PendingQuestion, selection: str, allow_other: bool) -> str:
+    values = {option.value: option.value for option in question.options}
+    labels = {option.label: option.value for option in question.options}
+    ids = {option.option_id: option.name for option in question.permission_options}
+    value = values.get(selection) or ids.get(selection) or labels.get(selection)
+    if value is None and question.options and (question.origin == "plan" or not allow_other):
+        raise InvalidAnswerError(
+            question.question_id, f"{selection!r} is not offered; choose from {', '.join(values)}"
+        )
+    return selection if value is None else value
+
+
+def _typed(question: PendingQuestion, selections: list[str]) -> Any:
+    if question.multi_select:
+        return selections
+    text = selections[0]
+    try:
+        match question.value_type:
+            case "boolean":
+                return text == "true"
+            case "integer":
+                return int(text)
+            case "number":
+                return float(text)
+    except ValueError:
+        raise InvalidAnswerError(question.question_id, f"{text!r} is no {question.value_type}") from None
+    return text
+
+
+def _question_meta(
+    questions: Sequence[PendingQuestion], status: QuestionStatus, chosen: Sequence[Sequence[str]]
+) -> Any:
+    responses = [selections[0] if selections else None for selections in chosen] or [None] * len(questions)
+    entries = [
+        {"questionId": question.question_id, "response": response, "status": status}
+        for question, response in zip(questions, responses, strict=True)
+    ]
+    return entries[0] if len(entries) == 1 else entries
