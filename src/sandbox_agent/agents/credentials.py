@@ -38,7 +38,7 @@ _AMP_KEYS = (
 _CLAUDE_KEYS = ("primaryApiKey", "apiKey", "anthropicApiKey", "customApiKey")
 _OPENCODE_FILE = ".local/share/opencode/auth.json"
 
-_EXPORTS = {
+_EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
     "claude": {"anthropic": ("ANTHROPIC_API_KEY", "CLAUDE_API_KEY")},
     "codex": {"openai": ("OPENAI_API_KEY", "CODEX_API_KEY")},
     "opencode": {"openai": ("OPENAI_API_KEY",)},
