@@ -175,17 +175,18 @@ class Installer:
         candidate = root / "launcher"
         write_executable(candidate, text)
         job.report(Progress("verify", f"starting {spec.name} for the first time", percent=96))
-        await self._verify(candidate, root)
+        await self._verify(spec, candidate, root)
         write_manifest(root, {"agent": spec.id, "version": fetched.version, "source": fetched.source})
         artifacts = await asyncio.to_thread(self._publish, spec, fetched, text)
         job.report(Progress("done", f"{spec.name} is installed", percent=100))
         return InstallResult(False, artifacts)
 
-    async def _verify(self, launcher: Path, root: Path) -> None:
+    async def _verify(self, spec: AgentSpec, launcher: Path, root: Path) -> None:
         """Start it in an empty home, so that a test run leaves nothing in the user's."""
         home = root / ".first-start"
         home.mkdir()
         env = {k: v for k, v in self._environ.items() if not k.startswith("XDG_")} | {"HOME": str(home)}
+        env |= {key: value for key, value in spec.verify_env.items() if key not in env}
         async with conversation(LaunchSpec((str(launcher),), env, str(home))) as talk:
             await talk.initialize(_VERIFY_LIMIT_S)
         await asyncio.to_thread(shutil.rmtree, home, True)

@@ -76,6 +76,8 @@ class AgentSpec:
     capabilities: frozenset[str] = frozenset()
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     size_mb: int | None = None
+    verify_env: Mapping[str, str] = field(default_factory=dict)
+    """What the first start after an install needs, if the agent does not start unconfigured."""
     quirks: tuple[str, ...] = ()
     builtin: bool = False
     """Part of this program: nothing to install."""
@@ -140,7 +142,7 @@ class _Table:
 
 _AGENT_KEYS = frozenset(
     "id name command args env default_env cwd on_path native native_file node install registry credentials "
-    "capabilities options size_mb quirks builtin".split()
+    "capabilities options size_mb verify_env quirks builtin".split()
 )
 _STEP_KEYS = frozenset("npm pypi into python check native".split())
 
@@ -173,6 +175,7 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
         capabilities=frozenset(capabilities),
         options=_parse_options(raw.get("options", {}), where),
         size_mb=table.integer("size_mb"),
+        verify_env=table.mapping("verify_env"),
         quirks=table.strings("quirks"),
         builtin=table.boolean("builtin"),
     )
