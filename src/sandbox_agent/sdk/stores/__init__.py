@@ -15,8 +15,10 @@ from .errors import (
     StoreVersionError,
 )
 from .memory import MemoryStore
+from .postgres import PostgresStore
 from .protocol import SessionStore
 from .records import EventRecord, Order, Page, Sender, SessionRecord
+from .sqlite import SqliteStore
 
 __all__ = [
     "EventConflictError",
@@ -24,9 +26,11 @@ __all__ = [
     "MemoryStore",
     "Order",
     "Page",
+    "PostgresStore",
     "Sender",
     "SessionRecord",
     "SessionStore",
+    "SqliteStore",
     "StoreClosedError",
     "StoreCorruptError",
     "StoreDependencyError",

@@ -1,0 +1,182 @@
+"""A store in Postgres, for programs on several machines.
+
+It needs the extra `sandbox-agent[postgres]` and connects at the first use. It owns one connection, or
+borrows from a pool it is given. Every write runs to its end even if the waiter is cancelled. A lost
+connection is opened again once per call; that is safe because every write may be repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .columns import JSON_FIELDS, check_fields, field_value, session_row
+from .errors import StoreClosedError, StoreDependencyError, StoreUnavailableError
+from .paging import check_limit, read_event_cursor, read_session_cursor
+from .payload import to_text
+from .protocol import DEFAULT_LIMIT
+from .records import EventRecord, Order, Page, SessionRecord
+
+if TYPE_CHECKING:
+    from psycopg import AsyncConnection
+
+    from .postgres_database import PostgresDatabase
+
+T = TypeVar("T")
+_SCHEMA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+
+
+class PostgresStore:
+    """Keeps sessions and events in a Postgres database.
+
+    `dsn` is a connection string; `pool`, given instead, is a `psycopg_pool.AsyncConnectionPool` that
+    stays the caller's. `schema` is created if it is missing.
+    """
+
+    def __init__(self, dsn: str | None = None, *, pool: Any = None, schema: str = "public") -> None:
+        if (dsn is None) == (pool is None):
+            raise ValueError("give a dsn or a pool")
+        if not _SCHEMA_NAME.fullmatch(schema):
+            raise ValueError(f"not a plain schema name: {schema!r}")
+        self._dsn = dsn
+        self._pool = pool
+        self._schema = schema
+        self._connection: AsyncConnection[tuple[Any, ...]] | None = None
+        self._prepared = False
+        self._turn = asyncio.Lock()
+        self._running: set[asyncio.Task[Any]] = set()
+        self._closed = False
+
+    async def __aenter__(self) -> PostgresStore:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def get_session(self, session_id: str) -> SessionRecord | None:
+        return await self._run(lambda db: db.get_session(session_id))
+
+    async def list_sessions(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        order: Order = "asc",
+        archived: bool | None = None,
+    ) -> Page[SessionRecord]:
+        check_limit(limit)
+        place = read_session_cursor(cursor) if cursor is not None else None
+        return await self._run(lambda db: db.list_sessions(place, limit, order, archived))
+
+    async def update_session(self, record: SessionRecord) -> None:
+        row = session_row(record)
+        await self._run(lambda db: db.upsert_session(row))
+
+    async def patch_session(self, session_id: str, **changes: Any) -> SessionRecord | None:
+        check_fields(changes)
+        values = {JSON_FIELDS.get(key, key): field_value(key, value) for key, value in changes.items()}
+        return await self._run(lambda db: db.patch_session(session_id, values))
+
+    async def delete_session(self, session_id: str) -> bool:
+        return await self._run(lambda db: db.delete_session(session_id))
+
+    async def insert_event(self, event: EventRecord) -> EventRecord:
+        return (await self.insert_events([event]))[0]
+
+    async def insert_events(self, events: Sequence[EventRecord]) -> list[EventRecord]:
+        # Encoded here, so that the payload is what it was when the caller handed it over.
+        encoded = [(event, to_text(event.payload)) for event in events]
+        return await self._run(lambda db: db.insert_events(encoded))
+
+    async def list_events(
+        self,
+        session_id: str,
+        *,
+        after_index: int = 0,
+        offset: int = 0,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+        order: Order = "asc",
+    ) -> Page[EventRecord]:
+        check_limit(limit)
+        place = read_event_cursor(cursor) if cursor is not None else None
+        return await self._run(
+            lambda db: db.list_events(session_id, after_index, offset, limit, place, order)
+        )
+
+    async def count_events(self, session_id: str) -> int:
+        return await self._run(lambda db: db.count_events(session_id))
+
+    async def max_event_index(self, session_id: str) -> int:
+        return await self._run(lambda db: db.max_event_index(session_id))
+
+    async def close(self) -> None:
+        self._closed = True
+        if self._running:
+            await asyncio.wait(self._running)
+        if self._connection is not None:
+            connection, self._connection = self._connection, None
+            await connection.close()
+
+    async def _run(self, work: Callable[[PostgresDatabase], Awaitable[T]]) -> T:
+        if self._closed:
+            raise StoreClosedError("the store is closed")
+        return await self._to_the_end(self._attempt(work))
+
+    async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
+        # A query that is cancelled half-way would leave the connection in doubt.
+        task = asyncio.create_task(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def _attempt(self, work: Callable[[PostgresDatabase], Awaitable[T]]) -> T:
+        psycopg, database = _load_driver()
+        for last_try in (False, True):
+            try:
+                async with self._connected(psycopg) as connection:
+                    db = database(connection, self._schema)
+                    if not self._prepared:
+                        await db.prepare()
+                        self._prepared = True
+                    return await work(db)
+            except psycopg.OperationalError as error:
+                if last_try or self._pool is not None or not self._lost():
+                    raise StoreUnavailableError(f"Postgres: {str(error).strip()}") from error
+            except psycopg.Error as error:
+                raise StoreUnavailableError(f"Postgres: {str(error).strip()}") from error
+        raise AssertionError("the last try returns or raises")
+
+    def _lost(self) -> bool:
+        """Whether the connection broke; it is then forgotten, and the next try opens another."""
+        if self._connection is None or not self._connection.closed:
+            return False
+        self._connection = None
+        return True
+
+    @asynccontextmanager
+    async def _connected(self, psycopg: Any) -> AsyncIterator[AsyncConnection[tuple[Any, ...]]]:
+        if self._pool is not None:
+            async with self._pool.connection() as connection:
+                yield connection
+            return
+        async with self._turn:
+            if self._connection is None or self._connection.closed:
+                self._connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+            yield self._connection
+
+
+def _load_driver() -> tuple[Any, type[PostgresDatabase]]:
+    try:
+        # Loaded at first use: only programs that use Postgres need the driver at all.
+        import psycopg
+
+        from .postgres_database import PostgresDatabase
+    except ImportError as error:
+        raise StoreDependencyError(
+            "PostgresStore needs psycopg: pip install 'sandbox-agent[postgres]'"
+        ) from error
+    return psycopg, PostgresDatabase

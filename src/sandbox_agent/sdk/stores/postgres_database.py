@@ -1,0 +1,257 @@
+"""The Postgres tables: their schema and their queries, on one connection.
+
+`payload_json` is JSONB, as in the reference's driver. JSONB forgets key order and refuses some legal
+JSON (the character U+0000, halves of surrogate pairs), so `payload_text` beside it keeps the exact
+text; rows without it, written by others, are read from `payload_json`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from psycopg import AsyncConnection, errors
+
+from .columns import (
+    ADDED_SESSION_COLUMNS,
+    EVENT_COLUMNS,
+    SCHEMA_VERSION,
+    SESSION_COLUMNS,
+    TYPES_POSTGRES,
+    create_statements,
+    session_record,
+)
+from .errors import EventConflictError, StoreVersionError
+from .paging import session_cursor
+from .payload import from_text, to_text
+from .records import EventRecord, Order, Page, SessionRecord, same_event
+
+_RETRIES = 3
+"""Other programs may write events without our lock; then the place is chosen again."""
+_SCHEMA_LOCK = 0x5A4D_4241
+"""Programs that start at once prepare the tables one after the other."""
+
+
+class PostgresDatabase:
+    """The store's tables in one schema, reached through one connection in autocommit mode."""
+
+    def __init__(self, connection: AsyncConnection[tuple[Any, ...]], schema: str) -> None:
+        self._connection = connection
+        self._schema = schema
+        self._prefix = f'"{schema}".'
+
+    async def prepare(self) -> None:
+        """Create what is missing and add missing columns; existing data is kept."""
+        async with self._connection.transaction():
+            await self._execute("SELECT pg_advisory_xact_lock(%s)", _SCHEMA_LOCK)
+            await self._execute(f'CREATE SCHEMA IF NOT EXISTS "{self._schema}"')
+            await self._execute(
+                f"CREATE TABLE IF NOT EXISTS {self._prefix}sandbox_agent_schema (version INTEGER NOT NULL)"
+            )
+            rows = await self._execute(f"SELECT max(version) FROM {self._prefix}sandbox_agent_schema")  # noqa: S608 checked name
+            version = rows[0][0] or 0
+            if version > SCHEMA_VERSION:
+                raise StoreVersionError(f"schema {self._schema!r}", version, SCHEMA_VERSION)
+            if version == SCHEMA_VERSION:
+                return
+            for statement in create_statements(TYPES_POSTGRES, self._prefix):
+                await self._execute(statement)
+            for column, kind in ADDED_SESSION_COLUMNS.items():
+                await self._execute(
+                    f"ALTER TABLE {self._prefix}sessions "
+                    f"ADD COLUMN IF NOT EXISTS {column} {TYPES_POSTGRES[kind]}"
+                )
+            await self._execute(
+                f"ALTER TABLE {self._prefix}events ADD COLUMN IF NOT EXISTS payload_text TEXT"
+            )
+            await self._execute(
+                f"INSERT INTO {self._prefix}sandbox_agent_schema VALUES (%s)",  # noqa: S608 checked name
+                SCHEMA_VERSION,
+            )
+
+    async def get_session(self, session_id: str) -> SessionRecord | None:
+        rows = await self._execute(f"{self._select_sessions} WHERE id = %s", session_id)
+        return session_record(rows[0]) if rows else None
+
+    async def list_sessions(
+        self, place: tuple[int, str] | None, limit: int, order: Order, archived: bool | None
+    ) -> Page[SessionRecord]:
+        after, direction = (">", "ASC") if order == "asc" else ("<", "DESC")
+        conditions = ["true"]
+        if place is not None:
+            conditions.append(f'(created_at, id COLLATE "C") {after} (%s, %s)')
+        if archived is not None:
+            conditions.append("archived_at IS NOT NULL" if archived else "archived_at IS NULL")
+        rows = await self._execute(
+            f"{self._select_sessions} WHERE {' AND '.join(conditions)} "
+            f'ORDER BY created_at {direction}, id COLLATE "C" {direction} LIMIT %s',
+            *(place or ()),
+            limit + 1,
+        )
+        items = [session_record(row) for row in rows[:limit]]
+        more = len(rows) > limit
+        return Page(items, session_cursor(items[-1].created_at, items[-1].id) if more else None)
+
+    async def upsert_session(self, row: Sequence[Any]) -> None:
+        marks = ", ".join(_mark(column) for column in SESSION_COLUMNS)
+        changes = ", ".join(f"{name} = excluded.{name}" for name in SESSION_COLUMNS[1:])
+        await self._execute(
+            f"INSERT INTO {self._prefix}sessions ({', '.join(SESSION_COLUMNS)}) VALUES ({marks}) "  # noqa: S608 fixed names
+            f"ON CONFLICT (id) DO UPDATE SET {changes}",
+            *(_storable(column, value) for column, value in zip(SESSION_COLUMNS, row, strict=True)),
+        )
+
+    async def patch_session(self, session_id: str, values: dict[str, Any]) -> SessionRecord | None:
+        async with self._connection.transaction():
+            if values:
+                changes = ", ".join(f"{column} = {_mark(column)}" for column in values)
+                await self._execute(
+                    f"UPDATE {self._prefix}sessions SET {changes} WHERE id = %s",  # noqa: S608 checked names
+                    *(_storable(column, value) for column, value in values.items()),
+                    session_id,
+                )
+            return await self.get_session(session_id)
+
+    async def delete_session(self, session_id: str) -> bool:
+        async with self._connection.transaction():
+            events = await self._execute(
+                f"DELETE FROM {self._prefix}events WHERE session_id = %s RETURNING 1",  # noqa: S608 checked name
+                session_id,
+            )
+            sessions = await self._execute(
+                f"DELETE FROM {self._prefix}sessions WHERE id = %s RETURNING 1",  # noqa: S608 checked name
+                session_id,
+            )
+            return bool(events or sessions)
+
+    async def insert_events(self, events: Sequence[tuple[EventRecord, str]]) -> list[EventRecord]:
+        for _ in range(_RETRIES):
+            try:
+                async with self._connection.transaction():
+                    return await self._insert_events(events)
+            except errors.UniqueViolation:
+                continue
+        first = events[0][0]
+        raise EventConflictError(first.session_id, first.event_index, first.id)
+
+    async def list_events(
+        self, session_id: str, after_index: int, offset: int, limit: int, place: int | None, order: Order
+    ) -> Page[EventRecord]:
+        conditions, values = ["session_id = %s", "event_index > %s"], [session_id, after_index]
+        if place is not None:
+            conditions.append("event_index > %s" if order == "asc" else "event_index < %s")
+            values.append(place)
+        rows = await self._execute(
+            f"{self._select_events} WHERE {' AND '.join(conditions)} "
+            f"ORDER BY event_index {'ASC' if order == 'asc' else 'DESC'} LIMIT %s OFFSET %s",
+            *values,
+            limit + 1,
+            offset if place is None else 0,
+        )
+        items = [_event_record(row) for row in rows[:limit]]
+        return Page(items, str(items[-1].event_index) if len(rows) > limit else None)
+
+    async def count_events(self, session_id: str) -> int:
+        rows = await self._execute(
+            f"SELECT count(*) FROM {self._prefix}events WHERE session_id = %s",  # noqa: S608 checked name
+            session_id,
+        )
+        return int(rows[0][0])
+
+    async def max_event_index(self, session_id: str) -> int:
+        rows = await self._execute(
+            f"SELECT coalesce(max(event_index), 0) FROM {self._prefix}events WHERE session_id = %s",  # noqa: S608 checked name
+            session_id,
+        )
+        return int(rows[0][0])
+
+    async def _insert_events(self, events: Sequence[tuple[EventRecord, str]]) -> list[EventRecord]:
+        sessions = sorted({event.session_id for event, _ in events})
+        for session_id in sessions:  # in order, so that two writers never wait for each other
+            await self._execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", session_id)
+        last = {session_id: await self.max_event_index(session_id) for session_id in sessions}
+        rows = await self._execute(
+            f"{self._select_events} WHERE id = ANY(%s)", [event.id for event, _ in events]
+        )
+        known = {record.id: record for record in map(_event_record, rows)}
+        answer = []
+        for event, payload in events:
+            stored = known.get(event.id)
+            if stored is None:
+                index = event.event_index or last[event.session_id] + 1
+                last[event.session_id] = max(last[event.session_id], index)
+                stored = known[event.id] = replace(event, event_index=index, payload=from_text(payload))
+                await self._insert_event(stored, payload)
+            elif not same_event(stored, event):
+                raise EventConflictError(event.session_id, event.event_index, event.id)
+            answer.append(stored)
+        return answer
+
+    async def _insert_event(self, event: EventRecord, payload: str) -> None:
+        taken = await self._execute(
+            f"SELECT 1 FROM {self._prefix}events WHERE session_id = %s AND event_index = %s",  # noqa: S608 checked name
+            event.session_id,
+            event.event_index,
+        )
+        if taken:
+            raise EventConflictError(event.session_id, event.event_index, event.id)
+        await self._execute(
+            f"INSERT INTO {self._prefix}events ({', '.join(EVENT_COLUMNS)}, payload_text) "  # noqa: S608 fixed names
+            "VALUES (%s, %s, %s, %s, %s, %s, %s::jsonb, %s)",
+            event.id,
+            event.event_index,
+            event.session_id,
+            event.created_at,
+            event.connection_id,
+            event.sender,
+            jsonb_text(payload),
+            payload,
+        )
+
+    @property
+    def _select_sessions(self) -> str:
+        columns = ", ".join(f"{name}::text" if name.endswith("_json") else name for name in SESSION_COLUMNS)
+        return f"SELECT {columns} FROM {self._prefix}sessions"  # noqa: S608 fixed names
+
+    @property
+    def _select_events(self) -> str:
+        columns = ", ".join(EVENT_COLUMNS[:-1])
+        return (
+            f"SELECT {columns}, coalesce(payload_text, payload_json::text) "  # noqa: S608 fixed names
+            f"FROM {self._prefix}events"
+        )
+
+    async def _execute(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        cursor = await self._connection.execute(query.encode(), values)
+        return await cursor.fetchall() if cursor.description is not None else []
+
+
+def jsonb_text(text: str) -> str:
+    """A JSON text JSONB accepts: what it cannot hold is replaced by U+FFFD."""
+    if "\\u0000" not in text and "\\ud" not in text:
+        return text
+    return to_text(_clean(from_text(text)))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_clean(entry) for entry in value]
+    if isinstance(value, dict):
+        return {_clean(key): _clean(entry) for key, entry in value.items()}
+    return value
+
+
+def _mark(column: str) -> str:
+    return "%s::jsonb" if column.endswith("_json") else "%s"
+
+
+def _storable(column: str, value: Any) -> Any:
+    return jsonb_text(value) if column.endswith("_json") and isinstance(value, str) else value
+
+
+def _event_record(row: Sequence[Any]) -> EventRecord:
+    values = dict(zip(EVENT_COLUMNS, row, strict=True))
+    return EventRecord(payload=from_text(values.pop("payload_json")), **values)
