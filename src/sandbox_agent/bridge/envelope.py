@@ -7,8 +7,6 @@ Ids are compared as JSON values with their type: `1`, `1.0` and `"1"` are three 
 
 from __future__ import annotations
 
-import json
-from decimal import Decimal, InvalidOperation
 from typing import NamedTuple
 
 import msgspec
@@ -98,6 +96,8 @@ def id_key(raw: bytes) -> bytes:
     if first == 0x22:  # a string
         if b"\\" not in raw:
             return raw[:-1]
+        import json  # here and below: imported for ids that hardly anybody sends
+
         text: str = json.loads(raw)
         return b'"' + text.encode("utf-8", "surrogatepass")
     if raw.isdigit():
@@ -112,6 +112,8 @@ def id_key(raw: bytes) -> bytes:
 def _number_key(raw: bytes) -> bytes:
     if not any(mark in raw for mark in (b".", b"e", b"E")):
         return b"0" if raw == b"-0" else raw
+    from decimal import Decimal, InvalidOperation
+
     try:
         value = Decimal(raw.decode())
         return b"f%s" % str(value.normalize() if value else abs(value).normalize()).encode()
@@ -120,6 +122,8 @@ def _number_key(raw: bytes) -> bytes:
 
 
 def _container_key(raw: bytes) -> bytes:
+    import json
+
     def number(text: str) -> dict[str, str]:
         return {"number": id_key(text.encode()).decode()}
 

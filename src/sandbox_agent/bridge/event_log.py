@@ -59,7 +59,7 @@ class EventLog:
         self._overflow: deque[Events] = deque()
         self._overflow_bytes = 0
         self._writing = False
-        self._waiting: list[Reader] = []
+        self._waiting: set[Reader] = set()
         self._readers: set[Reader] = set()
         self.closed = False
         self.last = first - 1
@@ -94,7 +94,7 @@ class EventLog:
         ):
             self._evict()
         if self._waiting:
-            waiting, self._waiting = self._waiting, []
+            waiting, self._waiting = self._waiting, set()
             for reader in waiting:
                 reader.wake()
 
@@ -163,7 +163,7 @@ class EventLog:
         self.encoded = None
         if self._spill is not None and self._background is not None:
             self._background(self._spill.close, lambda _: None)
-        self._waiting = []
+        self._waiting.clear()
         for reader in list(self._readers):
             reader.wake()
 
@@ -221,7 +221,7 @@ class Reader:
             self.position = log.oldest
             return Gap(log.oldest, log.last)
         if self.position > log.last:
-            log._waiting.append(self)
+            log._waiting.add(self)
             return None
         in_memory = log._in_memory(self.position)
         if in_memory is not None:
@@ -251,5 +251,4 @@ class Reader:
 
     def detach(self) -> None:
         self._log._readers.discard(self)
-        if self in self._log._waiting:
-            self._log._waiting.remove(self)
+        self._log._waiting.discard(self)

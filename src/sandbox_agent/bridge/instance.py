@@ -1,8 +1,8 @@
 """One server_id: an agent process, the log of what it said, and the calls that wait for it.
 
 The way of a message: `call`/`forward` write the posted bytes to stdin; `on_output` gets whole lines, looks at
-id and method, publishes the lines as they are and hands answers to their callers. Everything runs on the event
-loop without tasks; answers go to callbacks.
+id and method, publishes the lines as they are and hands answers to their callers. Everything runs on the
+event loop without tasks; answers go to callbacks.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Instance:
     # ---- from the client ---------------------------------------------------------------------------------
 
     def call(self, message: Envelope, body: bytes, waiter: Waiter | None, limit_s: float | None) -> None:
-        """Send a request; `waiter` gets the answer's bytes or an error, once. Raises Conflict and the like."""
+        """Send a request; `waiter` gets the answer's bytes or an error. Raises what refuses it at once."""
         key = id_key(message.id)
         self.last_activity_ms = _now_ms()
         if self._calls.join(key, body, waiter):

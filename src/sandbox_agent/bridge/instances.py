@@ -80,6 +80,7 @@ class Instances:
         self._closed: OrderedDict[str, int] = OrderedDict()
         self._starting: dict[Instance, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
+        self._agent_pids: set[int] = set()
         self._spawned = 0
         self._spills = 0
         self._stopping = False
@@ -178,9 +179,16 @@ class Instances:
         mark = process_marks.instance_mark(self.server_mark, self._spawned)
         try:
             max_line = self._settings.limits.max_line_bytes
-            return AgentProcess(spec, mark, max_line, instance, self._sweeper)
+            process = AgentProcess(spec, mark, max_line, instance, self._sweeper)
         except (OSError, ValueError) as error:
             raise StreamError(f"failed to start agent process: {error}") from error
+        self._agent_pids.add(process.pid)
+        process.on_reaped = self._agent_pids.discard
+        return process
+
+    def is_agent(self, pid: int) -> bool:
+        """Whether a child is an agent of ours, which is waited for already."""
+        return pid in self._agent_pids
 
     def _start_failed(self, instance: Instance, error: SandboxAgentError) -> None:
         instance.start_failed(error)

@@ -8,7 +8,6 @@ run it in a thread when the text is long.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import NamedTuple
 
@@ -91,7 +90,7 @@ def scan(text: bytes) -> Scan:
             raise NotJson(f"unexpected byte {start + 1} of {end}")
         want_value = want_key = may_close = False
         if len(stack) == 1 and stack[0] == _OBJECT and key:
-            name = json.loads(key) if b"\\" in key else key[1:-1].decode()
+            name = _unescaped(key)
             if name == "id":
                 raw_id = text[value_start:position].strip(b" \t\n\r")
             elif name == "method":
@@ -103,3 +102,12 @@ def scan(text: bytes) -> Scan:
     if tail is None or tail.end() != end:
         raise NotJson(f"trailing text at byte {position + 1}")
     return Scan(text[_BLANK.match(text).end()] == _OBJECT, raw_id, has_method)  # type: ignore[union-attr]
+
+
+def _unescaped(key: bytes) -> str:
+    if b"\\" not in key:
+        return key[1:-1].decode()
+    import json  # keys with escapes are rare
+
+    name: str = json.loads(key)
+    return name

@@ -101,6 +101,7 @@ class AgentProcess:
         self._mute_timer: asyncio.TimerHandle | None = None
         self._exited = asyncio.Event()
         self.exit: Exit | None = None
+        self.on_reaped: Callable[[int], None] = lambda _: None
         env = {**spec.env, process_marks.ENV_MARK: str(mark)}
         popen = subprocess.Popen(  # noqa: S603 - running agents is what this program is for
             spec.argv,
@@ -284,6 +285,7 @@ class AgentProcess:
         except ChildProcessError:
             status = 0  # Somebody else's SIGCHLD handler was quicker; how it ended is not known.
         self.exit = Exit(status)
+        self.on_reaped(self.pid)
         if self._mute_timer:
             self._mute_timer.cancel()
         self._close_stdin()

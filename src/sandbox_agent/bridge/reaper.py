@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable
 
 from sandbox_agent.bridge import process_marks
+from sandbox_agent.bridge.instances import Instances
 
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def adopt_orphans(server_mark: int, is_agent: Callable[[int], bool]) -> None:
+def adopt_orphans(instances: Instances) -> None:
     """Become the parent of orphaned descendants and reap them when they die."""
     import ctypes  # at the first agent, not at server start
 
@@ -25,7 +25,7 @@ def adopt_orphans(server_mark: int, is_agent: Callable[[int], bool]) -> None:
 
     def reap() -> None:
         for pid in _children():
-            if not is_agent(pid) and _is_ours(pid, server_mark):
+            if not instances.is_agent(pid) and _is_ours(pid, instances.server_mark):
                 try:
                     os.waitpid(pid, os.WNOHANG)
                 except ChildProcessError:

@@ -6,9 +6,9 @@ A handler is `async def handler(request, services) -> Response | StreamingRespon
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 from sandbox_agent.errors import InvalidRequest, PayloadTooLarge
 
@@ -19,6 +19,7 @@ Send = Callable[[Message], Awaitable[None]]
 HeaderList = list[tuple[bytes, bytes]]
 
 JSON = b"application/json"
+_ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})")
 
 
 class ClientDisconnected(Exception):
@@ -38,7 +39,7 @@ def decode_component(raw: bytes, *, plus_is_blank: bool = False) -> str:
     if plus_is_blank:
         raw = raw.replace(b"+", b" ")
     try:
-        return (unquote_to_bytes(raw) if b"%" in raw else raw).decode()
+        return _ESCAPE.sub(lambda escape: bytes.fromhex(escape[1].decode()), raw).decode()
     except UnicodeDecodeError:
         raise InvalidRequest("the address is not valid UTF-8 after percent-decoding") from None
 

@@ -1,0 +1,9 @@
+"""`python -m sandbox_agent` is the same as `sandbox-agent`."""
+
+from __future__ import annotations
+
+import sys
+
+from sandbox_agent.cli.entry import main
+
+sys.exit(main())

@@ -1,0 +1,40 @@
+"""The `sandbox-agent` command: the quick way to `server` and `mock-agent`, click for everything else."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+_WITH_VALUE = ("-t", "--token")
+_WITHOUT_VALUE = ("-n", "--no-token")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    command, before, after = _split(words)
+    if command == "server":
+        from sandbox_agent.cli import server_command
+
+        return server_command.run([*before, *after])
+    if command in ("mock-agent", "mock-agent-process"):
+        from sandbox_agent.agents.mock.entry import main as mock
+
+        return mock()
+    from sandbox_agent.cli.commands import run
+
+    return run(words)
+
+
+def _split(words: list[str]) -> tuple[str | None, list[str], list[str]]:
+    """The command, the global flags before it and everything after it."""
+    index = 0
+    while index < len(words):
+        word = words[index]
+        if word in _WITH_VALUE:
+            index += 2
+        elif word in _WITHOUT_VALUE or word.startswith("--token="):
+            index += 1
+        else:
+            break
+    command = words[index] if index < len(words) else None
+    return command, words[:index], words[index + 1 :]

@@ -1,0 +1,56 @@
+"""`sandbox-agent server`: from the command line to a running server, without a detour through a framework."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from sandbox_agent import settings as settings_module
+from sandbox_agent.settings import HelpRequested, Settings, SettingsError
+
+_USAGE = """Usage: sandbox-agent server [OPTIONS]
+
+  Run the server. With no options it listens on 127.0.0.1:2468, for this machine only.
+
+Options (each can also be set by the variable below it):
+"""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the server; returns the exit code."""
+    try:
+        settings = settings_module.parse(arguments, os.environ)
+        return _serve(settings)
+    except HelpRequested:
+        print(_USAGE + settings_module.help_text() + "\n  -h, --help\n      show this")
+        return 0
+    except SettingsError as error:
+        print(f"sandbox-agent: {error}", file=sys.stderr)
+        return 2
+
+
+def _serve(settings: Settings) -> int:
+    import asyncio
+
+    from sandbox_agent import logs
+    from sandbox_agent.http import server
+
+    server.check_exposure(settings)
+    try:
+        logs.set_up(settings.log_level, settings.log_format)
+    except OSError as error:
+        print(f"sandbox-agent: cannot write the log: {error}", file=sys.stderr)
+        return 1
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(server.serve(settings))
+    except OSError as error:
+        print(
+            f"sandbox-agent: cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",
+            file=sys.stderr,
+        )
+        return 1
+    sys.stderr.flush()
+    # Not a plain return: a worker thread that hangs on a dead disk must not keep the process alive.
+    os._exit(0)

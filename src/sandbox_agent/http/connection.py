@@ -1,0 +1,302 @@
+"""One HTTP/1.1 connection: parse requests with httptools, answer them in order, keep to the limits.
+
+Requests for the ACP transport take the quick way: no task, no scope, the same functions that the ASGI
+application uses. Everything else is handed to the ASGI application by `Exchange.run`. A refused request is
+answered even while its body is still coming in: the rest is read and thrown away until the client is done.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from typing import TYPE_CHECKING
+
+import httptools
+
+from sandbox_agent.errors import (
+    HeadersTooLarge,
+    InternalError,
+    InvalidRequest,
+    RequestTimeout,
+    SandboxAgentError,
+)
+from sandbox_agent.http import acp_post, acp_stream
+from sandbox_agent.http.exchange import Response
+from sandbox_agent.http.quick_exchange import Exchange, QuickPost
+from sandbox_agent.http.quick_stream import QuickStream
+from sandbox_agent.http.routes import decode_segment
+
+if TYPE_CHECKING:
+    from sandbox_agent.http.server import HttpServer
+
+logger = logging.getLogger("sandbox_agent.http")
+
+_ACP_PREFIX = b"/v1/acp/"
+# A connection whose request was refused is drained for this long before it is cut.
+_LINGER_S = 30.0
+_BODY_WINDOW_BYTES = 64 * 1024
+_WRITE_HIGH_WATER = 256 * 1024
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, server: HttpServer) -> None:
+        self._server = server
+        self._settings = server.services.settings
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport = None  # type: ignore[assignment]  # set before anything else runs
+        self._parsing: Exchange | None = None
+        self._head_bytes = 0
+        self._waiting: deque[Exchange] = deque()
+        self._active: Exchange | None = None
+        self._reading_paused = False
+        self._lingering = False
+        self._broken: SandboxAgentError | None = None
+        self._since = server.now()
+        """When the state that can time out began: idle, head, body window or lingering."""
+        self._window_bytes = 0
+        self.write_paused = False
+        self.closed = False
+
+    # ---- asyncio.Protocol --------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]
+        self._transport.set_write_buffer_limits(_WRITE_HIGH_WATER)
+        sock: socket.socket | None = transport.get_extra_info("socket")
+        if sock is not None:
+            _detect_vanished_peers(sock)
+        self._server.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed = True
+        self._server.forget(self)
+        for exchange in (self._active, *self._waiting):
+            if exchange is not None:
+                exchange.disconnected()
+        self._waiting.clear()
+        # The parser holds bound methods of ours; without this every connection is a cycle for the collector.
+        self._parser = None  # type: ignore[assignment]
+
+    def eof_received(self) -> bool:
+        if self._lingering or (self._active is None and not self._waiting):
+            return False
+        # Half-closed by a client that still reads: its request is answered, then the connection ends.
+        for exchange in (self._active, *self._waiting):
+            if exchange is not None:
+                exchange.keep_alive = False
+                if not exchange.complete:
+                    self._transport.abort()
+                    return False
+        return True
+
+    def pause_writing(self) -> None:
+        self.write_paused = True
+
+    def resume_writing(self) -> None:
+        self.write_paused = False
+        if self._active is not None:
+            self._active.writable()
+
+    def data_received(self, data: bytes) -> None:
+        if self._lingering or self.closed:
+            return
+        if self._parsing is None or not self._parsing.head_complete:
+            self._head_bytes += len(data)
+        self._window_bytes += len(data)
+        self._feed(data)
+        if self._broken is not None:
+            self._refuse_connection(self._broken)
+            return
+        self.advance()
+        self._update_reading()
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            # We speak HTTP/1.1 only and say so by ignoring the wish.
+            self._parser = httptools.HttpRequestParser(self)
+            rest = data[upgrade.args[0] :]
+            if rest:
+                self._feed(rest)
+            return
+        except httptools.HttpParserError as error:
+            if self._broken is None:
+                self._broken = InvalidRequest(f"not HTTP/1.1: {error}")
+            return
+        if self._parsing is not None and not self._parsing.head_complete:
+            self._check_head()
+
+    def _check_head(self) -> None:
+        if self._head_bytes > self._settings.max_header_bytes:
+            self._broken = HeadersTooLarge(self._settings.max_header_bytes)
+
+    # ---- httptools ---------------------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._parsing = Exchange(self, self._server)
+        if self._active is None:
+            self._since = self._server.now()
+
+    def on_url(self, url: bytes) -> None:
+        self._parsing.target += url  # type: ignore[union-attr]  # between begin and complete there is one
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._parsing.headers.append((name.lower(), value))  # type: ignore[union-attr]
+
+    def on_headers_complete(self) -> None:
+        exchange = self._parsing
+        if exchange is None:  # pragma: no cover - the parser always begins a message first
+            return
+        size = len(exchange.target) + sum(len(name) + len(value) + 4 for name, value in exchange.headers)
+        self._head_bytes = 0
+        if size > self._settings.max_header_bytes:
+            self._broken = HeadersTooLarge(self._settings.max_header_bytes)
+            return
+        exchange.take_head(self._parser)
+        self._window_bytes = 0
+        if self._active is None:
+            self._since = self._server.now()
+        self._waiting.append(exchange)
+
+    def on_body(self, body: bytes) -> None:
+        if self._parsing is not None:
+            self._parsing.feed(body)
+
+    def on_message_complete(self) -> None:
+        if self._parsing is not None:
+            self._parsing.finish_body()
+            self._parsing = None
+
+    # ---- one request after the other ---------------------------------------------------------------------
+
+    def advance(self) -> None:
+        """Begin the next request, if none is being answered."""
+        while self._active is None and self._waiting and not self.closed and not self._lingering:
+            self._active = self._waiting.popleft()
+            self._begin(self._active)
+
+    def _begin(self, exchange: Exchange) -> None:
+        try:
+            passed = self._server.services.guard.check(exchange.method, exchange.path, exchange.header_map)
+            if isinstance(passed, Response):
+                exchange.respond(passed)
+                return
+            exchange.extra_headers = passed.headers
+            self._dispatch(exchange)
+        except SandboxAgentError as error:
+            exchange.refuse(error)
+        except Exception:
+            logger.exception("request.failed", extra={"fields": {"method": exchange.method}})
+            exchange.refuse(InternalError())
+
+    def _dispatch(self, exchange: Exchange) -> None:
+        segment = exchange.path[len(_ACP_PREFIX) :]
+        if exchange.path.startswith(_ACP_PREFIX) and segment and b"/" not in segment:
+            services = self._server.services
+            if exchange.method == "POST":
+                server_id = decode_segment(segment)
+                QuickPost(exchange, services, server_id, acp_post.handle).begin()
+                return
+            if exchange.method == "GET" and exchange.complete:
+                log, last = acp_stream.open_log(services, decode_segment(segment), exchange.header_map)
+                QuickStream(exchange, services, log, last)
+                return
+        exchange.run(self._server.app)
+
+    def done(self, exchange: Exchange) -> None:
+        """The answer has been written."""
+        self._active = None
+        self._since = self._server.now()
+        if self.closed:
+            return
+        if not exchange.complete:
+            self._linger()
+        elif not exchange.keep_alive or self._server.stopping:
+            self._transport.close()
+        elif self._waiting:
+            asyncio.get_running_loop().call_soon(self.advance)
+        self._update_reading()
+
+    # ---- writing and flow --------------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        if not self.closed:
+            self._transport.write(data)
+
+    def abort(self) -> None:
+        """Break the connection: the answer cannot be completed."""
+        self._transport.abort()
+
+    def close_if_idle(self) -> None:
+        if self._active is None and not self._waiting:
+            self._transport.close()
+
+    def update_reading(self) -> None:
+        self._update_reading()
+
+    def _update_reading(self) -> None:
+        if self.closed or self._transport.is_closing():
+            return
+        full = not self._lingering and (
+            len(self._waiting) > 0 or (self._active is not None and self._active.is_full)
+        )
+        if full != self._reading_paused:
+            self._reading_paused = full
+            (self._transport.pause_reading if full else self._transport.resume_reading)()
+
+    def _refuse_connection(self, error: SandboxAgentError) -> None:
+        """What comes in is no request we could go on after: say so and end."""
+        if self._active is not None:
+            # Answers of earlier requests come first; this one will never be understood.
+            self._active.keep_alive = False
+            return
+        exchange = self._parsing or Exchange(self, self._server)
+        exchange.complete = False
+        self._waiting.clear()
+        self._active = exchange
+        exchange.refuse(error)
+
+    def _linger(self) -> None:
+        self._lingering = True
+        self._since = self._server.now()
+        self._update_reading()
+        if self._transport.can_write_eof():
+            self._transport.write_eof()
+
+    def check_time(self, now: float) -> None:
+        """Called about once a second: end what takes too long."""
+        elapsed = now - self._since
+        if self._lingering:
+            if elapsed > _LINGER_S:
+                self._transport.abort()
+        elif self._active is not None:
+            self._check_body_pace(self._active, now)
+        elif self._parsing is not None:
+            if elapsed > self._settings.request_timeout_ms / 1000:
+                self._refuse_connection(RequestTimeout("the headers did not arrive in time"))
+        elif elapsed > self._settings.keep_alive_ms / 1000:
+            self._transport.close()
+
+    def _check_body_pace(self, active: Exchange, now: float) -> None:
+        """A body must bring 64 KiB, or its end, in every period."""
+        if active.complete or active.is_full or now - self._since <= self._settings.request_timeout_ms / 1000:
+            return
+        if self._window_bytes >= _BODY_WINDOW_BYTES:
+            self._window_bytes = 0
+            self._since = now
+        else:
+            active.too_slow(RequestTimeout("the body did not arrive in time"))
+
+
+def _detect_vanished_peers(sock: socket.socket) -> None:
+    """Without these probes a client that lost its network would keep its stream open for ever."""
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
+    except OSError:
+        pass  # Not a TCP socket.

@@ -1,0 +1,116 @@
+"""What every request has to pass before anything else looks at it: Host, Origin, CORS, token.
+
+Pure: it sees method, path and headers and answers with extra response headers, with a finished answer (a
+CORS preflight), or with an error. Both doors of the server, the ASGI application and the quick way, ask it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sandbox_agent.errors import ForbiddenOrigin, MisdirectedRequest, TokenInvalid
+from sandbox_agent.http.exchange import HeaderList, Response
+from sandbox_agent.settings import Settings, SettingsError
+
+VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
+_LOOPBACK_NAMES = frozenset((b"localhost", b"127.0.0.1", b"[::1]"))
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s?#]+", re.ASCII | re.IGNORECASE)
+_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+
+
+def is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1", "[::1]") or host.startswith("127.")
+
+
+@dataclass(frozen=True)
+class Passed:
+    """The request may go on; the response gets these headers too."""
+
+    headers: HeaderList
+
+
+class Guard:
+    def __init__(self, settings: Settings) -> None:
+        self._token = settings.token.encode() if settings.token else None
+        self._hosts = self._allowed_hosts(settings)
+        self._cors = _Cors(settings)
+        self._plain = Passed([VARY])
+
+    @staticmethod
+    def _allowed_hosts(settings: Settings) -> frozenset[bytes] | None:
+        """Names the server answers to; None for any."""
+        named = frozenset(name.lower().encode() for name in settings.allow_host)
+        if is_loopback(settings.host):
+            return named | _LOOPBACK_NAMES
+        return named or None
+
+    def check(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> Passed | Response:
+        """Raises MisdirectedRequest, ForbiddenOrigin or TokenInvalid; the latter carries CORS headers."""
+        host = headers.get(b"host", b"")
+        if self._hosts is not None and _without_port(host) not in self._hosts:
+            raise MisdirectedRequest(host.decode("latin-1"))
+        origin = headers.get(b"origin")
+        passed = self._plain if origin is None else self._cors.check(origin, host)
+        if method == "OPTIONS":
+            # Browsers send no token with a preflight; without an Origin it only asks for the methods.
+            return (
+                passed if origin is None else Response(200, headers=[*passed.headers, *self._cors.preflight])
+            )
+        if self._token is not None and _is_protected(path) and not self._token_fits(headers):
+            error = TokenInvalid()
+            error.headers |= {
+                name.decode(): value.decode() for name, value in passed.headers if name != VARY[0]
+            }
+            raise error
+        return passed
+
+    def _token_fits(self, headers: Mapping[bytes, bytes]) -> bool:
+        scheme, _, token = headers.get(b"authorization", b"").strip().partition(b" ")
+        known = scheme.lower() in (b"bearer", b"token")
+        return hmac.compare_digest(token.strip(), self._token or b"") and known
+
+
+def _is_protected(path: bytes) -> bool:
+    return path == b"/v1" or path.startswith(b"/v1/")
+
+
+def _without_port(host: bytes) -> bytes:
+    host = host.lower()
+    if host.startswith(b"["):
+        return host[: host.find(b"]") + 1]
+    return host.partition(b":")[0]
+
+
+class _Cors:
+    def __init__(self, settings: Settings) -> None:
+        for origin in settings.cors_allow_origin:
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise SettingsError(
+                    f"--cors-allow-origin: '{origin}' is not an origin like https://example.com"
+                )
+        for name in (*settings.cors_allow_method, *settings.cors_allow_header):
+            if name != "*" and not _NAME.fullmatch(name):
+                raise SettingsError(f"'{name}' is not the name of a method or header")
+        self._every = "*" in settings.cors_allow_origin
+        self._origins = frozenset(origin.encode().lower() for origin in settings.cors_allow_origin)
+        self._credentials = settings.cors_allow_credentials
+        methods = ",".join(settings.cors_allow_method) or "*"
+        headers = ",".join(settings.cors_allow_header) or "*"
+        self.preflight: HeaderList = [
+            (b"access-control-allow-methods", methods.encode()),
+            (b"access-control-allow-headers", headers.encode()),
+        ]
+
+    def check(self, origin: bytes, host: bytes) -> Passed:
+        if self._every or origin.lower() in self._origins:
+            headers = [VARY, (b"access-control-allow-origin", origin)]
+            if self._credentials:
+                headers.append((b"access-control-allow-credentials", b"true"))
+            return Passed(headers)
+        # The inspector's own page: same host and port, however the scheme was seen by a proxy in front.
+        if origin.lower().partition(b"://")[2] == host.lower() and origin.lower() != b"null":
+            return Passed([VARY])
+        raise ForbiddenOrigin(origin.decode("latin-1"))

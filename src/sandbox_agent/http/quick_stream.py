@@ -1,0 +1,80 @@
+"""An event stream written straight to the connection: no task, a batch of events a write.
+
+`pump` runs when the log has something new and when the connection can take more again. A reader that does not
+read costs nothing: its position stays where it is until the connection is writable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from sandbox_agent.bridge.event_log import EventLog
+from sandbox_agent.http import sse
+
+if TYPE_CHECKING:
+    from sandbox_agent.http.quick_exchange import Exchange
+    from sandbox_agent.http.services import Services
+
+# After this much at one go the others get their turn.
+_FAIR_BYTES = 1024 * 1024
+
+
+class QuickStream:
+    def __init__(
+        self, exchange: Exchange, services: Services, log: EventLog, last_event_id: int | None
+    ) -> None:
+        self._exchange = exchange
+        self._services = services
+        self._log = log
+        self._loop = asyncio.get_running_loop()
+        self._reader = services.streams.attach(log, last_event_id, self.pump)
+        self._over = False
+        self._last_write = self._loop.time()
+        self._heartbeat = self._loop.call_later(services.heartbeat_s, self._beat)
+        exchange.attach_stream(self)
+        exchange.start_chunks(200, [*sse.HEADERS, *exchange.extra_headers])
+        self.pump()
+
+    def pump(self) -> None:
+        if self._over:
+            return
+        written = 0
+        while self._exchange.can_write:
+            item = self._reader.take()
+            if item is None:
+                if self._reader.ended:
+                    self._end()
+                break
+            data = sse.encode(self._log, item)
+            self._exchange.write_chunk(data)
+            written += len(data)
+            if written > _FAIR_BYTES:
+                self._loop.call_soon(self.pump)
+                break
+        if written:
+            self._last_write = self._loop.time()
+
+    def _beat(self) -> None:
+        quiet_s = self._loop.time() - self._last_write
+        if quiet_s >= self._services.heartbeat_s:
+            self._last_write = self._loop.time()
+            if self._exchange.can_write:
+                self._exchange.write_chunk(sse.HEARTBEAT)
+            quiet_s = 0.0
+        self._heartbeat = self._loop.call_later(self._services.heartbeat_s - quiet_s, self._beat)
+
+    def _end(self) -> None:
+        self._detach()
+        if self._services.stopping:
+            self._exchange.write_chunk(sse.STOPPING)
+        self._exchange.end_chunks()
+
+    def disconnected(self) -> None:
+        self._detach()
+
+    def _detach(self) -> None:
+        if not self._over:
+            self._over = True
+            self._heartbeat.cancel()
+            self._services.streams.detach(self._reader)

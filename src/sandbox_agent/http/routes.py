@@ -1,0 +1,146 @@
+"""The route table, readable at a glance. Handlers are named, not imported: unused routes cost nothing."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from sandbox_agent.errors import InvalidRequest, MethodNotAllowed, NotFound
+from sandbox_agent.http.exchange import decode_component
+
+MAX_SEGMENT_BYTES = 1024
+
+# `raw` routes speak ASGI themselves; `{name}` is one percent-encoded path segment; a final `*` is any rest.
+TABLE = """
+GET     /                               meta:index
+GET     /openapi.json                   docs_page:openapi
+GET     /docs                           docs_page:page
+GET     /ui                             inspector:serve_inspector
+GET     /ui/*                           inspector:serve_inspector
+GET     /v1/health                      meta:health
+GET     /v1/acp                         acp:list_instances
+POST    /v1/acp/{server_id}             acp:post raw
+GET     /v1/acp/{server_id}             acp:stream raw
+DELETE  /v1/acp/{server_id}             acp:close_instance
+GET     /v1/agents                      agents:list_agents
+GET     /v1/agents/{agent}              agents:show_agent
+POST    /v1/agents/{agent}/install      agents:install_agent
+GET     /v1/fs/entries                  files:list_entries
+GET     /v1/fs/file                     files:read_file
+PUT     /v1/fs/file                     files:write_file
+DELETE  /v1/fs/entry                    files:delete_entry
+POST    /v1/fs/mkdir                    files:make_directory
+POST    /v1/fs/move                     files:move_entry
+GET     /v1/fs/stat                     files:stat_path
+POST    /v1/fs/upload-batch             files:upload_batch
+GET     /v1/fs/download                 files:download_directory
+GET     /v1/config/mcp                  config:get_mcp
+PUT     /v1/config/mcp                  config:put_mcp
+DELETE  /v1/config/mcp                  config:delete_mcp
+GET     /v1/config/mcp/entries          config:list_mcp
+GET     /v1/config/skills               config:get_skills
+PUT     /v1/config/skills               config:put_skills
+DELETE  /v1/config/skills               config:delete_skills
+GET     /v1/config/skills/entries       config:list_skills
+"""
+
+
+class Route(NamedTuple):
+    method: str
+    path: str
+    handler: str
+    is_raw: bool
+
+    def load(self) -> Any:
+        module, _, name = self.handler.partition(":")
+        return getattr(import_module(f"sandbox_agent.http.{module}"), name)
+
+
+ROUTES = tuple(
+    Route(words[0], words[1], words[2], "raw" in words[3:])
+    for words in (line.split() for line in TABLE.strip().splitlines())
+)
+
+
+class _Path:
+    """One path template with its methods."""
+
+    def __init__(self, template: str) -> None:
+        self.segments = template.encode().split(b"/")
+        self.methods: dict[str, Route] = {}
+        self.allow = ""
+
+    def add(self, route: Route) -> None:
+        self.methods[route.method] = route
+        if route.method == "GET":
+            self.methods["HEAD"] = route
+        order = ("POST", "GET", "HEAD", "PUT", "DELETE")
+        self.allow = ",".join(method for method in order if method in self.methods)
+
+
+class Router:
+    """Finds the route of a raw path."""
+
+    def __init__(self) -> None:
+        self._static: dict[bytes, _Path] = {}
+        self._patterns: list[_Path] = []
+        self._handlers: dict[Route, Any] = {}
+        paths: dict[str, _Path] = {}
+        for route in ROUTES:
+            path = paths.setdefault(route.path, _Path(route.path))
+            path.add(route)
+        for template, path in paths.items():
+            if "{" in template or "*" in template:
+                self._patterns.append(path)
+            else:
+                self._static[template.encode()] = path
+
+    def allow(self, raw_path: bytes) -> str:
+        """The methods of a path. Raises NotFound."""
+        return self._find(raw_path)[0].allow
+
+    def match(self, method: str, raw_path: bytes) -> tuple[Route, Any, tuple[str, ...]]:
+        """The route, its handler and the decoded path parameters. Raises NotFound or MethodNotAllowed."""
+        path, raw_params = self._find(raw_path)
+        route = path.methods.get(method)
+        if route is None:
+            raise MethodNotAllowed(method, path.allow)
+        params = tuple(decode_segment(raw) for raw in raw_params)
+        handler = self._handlers.get(route)
+        if handler is None:
+            handler = self._handlers[route] = route.load()
+        return route, handler, params
+
+    def _find(self, raw_path: bytes) -> tuple[_Path, tuple[bytes, ...]]:
+        path = self._static.get(raw_path)
+        if path is not None:
+            return path, ()
+        segments = raw_path.split(b"/")
+        for path in self._patterns:
+            params = _match(path.segments, segments)
+            if params is not None:
+                return path, params
+        raise NotFound.endpoint()
+
+
+def _match(pattern: list[bytes], segments: list[bytes]) -> tuple[bytes, ...] | None:
+    params: list[bytes] = []
+    for index, part in enumerate(pattern):
+        if part == b"*":
+            return tuple(params)
+        if index >= len(segments):
+            return None
+        if part.startswith(b"{"):
+            if not segments[index]:
+                return None
+            params.append(segments[index])
+        elif part != segments[index]:
+            return None
+    return tuple(params) if len(pattern) == len(segments) else None
+
+
+def decode_segment(raw: bytes) -> str:
+    text = decode_component(raw)
+    if len(text.encode()) > MAX_SEGMENT_BYTES:
+        raise InvalidRequest(f"a path segment may have {MAX_SEGMENT_BYTES} bytes at most")
+    return text

@@ -1,0 +1,136 @@
+"""Runs the application: listens, keeps the connections in order, stops for good on a signal.
+
+Only the `server` command comes here, so this is where process-wide things are done: signal handlers, the
+guardian, the adoption of orphans. SIGTERM and SIGINT end everything within four seconds, a second one at
+once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+
+from sandbox_agent.bridge.guardian import Guardian
+from sandbox_agent.bridge.reaper import adopt_orphans
+from sandbox_agent.http.app import App, create_app
+from sandbox_agent.http.connection import Connection
+from sandbox_agent.http.guard import is_loopback
+from sandbox_agent.settings import Settings, SettingsError
+
+logger = logging.getLogger("sandbox_agent.server")
+
+_BACKLOG = 2048
+_TICK_S = 1.0
+# The published SDK sends SIGKILL after five seconds; what is not stopped by then is left to the guardian.
+_STOP_LIMIT_S = 3.5
+_LAST_WRITES_S = 0.3
+
+
+class HttpServer:
+    def __init__(self, app: App) -> None:
+        self.app = app
+        self.services = app.services
+        self.connections: set[Connection] = set()
+        self._last_connection: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.tasks: set[asyncio.Task[None]] = set()
+        self.stopping = False
+        self._loop = asyncio.get_running_loop()
+        self.now = self._loop.time
+        self._listener: asyncio.Server | None = None
+        self._ticker: asyncio.TimerHandle | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen; returns the port. Raises OSError."""
+        self._listener = await self._loop.create_server(
+            lambda: Connection(self), host.strip("[]"), port, backlog=_BACKLOG
+        )
+        self._ticker = self._loop.call_later(_TICK_S, self._tick)
+        bound: int = self._listener.sockets[0].getsockname()[1]
+        return bound
+
+    def forget(self, connection: Connection) -> None:
+        self.connections.discard(connection)
+        if self.stopping and not self.connections and not self._last_connection.done():
+            self._last_connection.set_result(None)
+
+    def _tick(self) -> None:
+        now = self.now()
+        for connection in list(self.connections):
+            connection.check_time(now)
+        self._ticker = self._loop.call_later(_TICK_S, self._tick)
+
+    async def stop(self) -> None:
+        """Stop accepting, end streams and agents, let the last answers go out."""
+        self.stopping = True
+        if self._listener is not None:
+            self._listener.close()
+        for connection in list(self.connections):
+            connection.close_if_idle()
+        await self.services.shutdown()
+        if self.connections:
+            await asyncio.wait([self._last_connection], timeout=_LAST_WRITES_S)
+        if self._ticker is not None:
+            self._ticker.cancel()
+        for connection in list(self.connections):
+            connection.abort()
+
+
+async def serve(settings: Settings) -> None:
+    """Serve until a signal says stop. Raises OSError when the address cannot be had."""
+    loop = asyncio.get_running_loop()
+    app = create_app(settings)
+    server = HttpServer(app)
+    port = await server.start(settings.host, settings.port)
+    stop = _stop_signal(loop)
+    guardian: list[Guardian] = []
+
+    def before_first_agent() -> None:
+        guardian.append(Guardian(app.services.instances.server_mark))
+        adopt_orphans(app.services.instances)
+
+    app.services.instances.before_first_spawn = before_first_agent
+    _announce(settings, port)
+    await loop.run_in_executor(None, app.services.claim_spill_directory)
+    await stop.wait()
+    logger.info("server.stopping")
+    try:
+        await asyncio.wait_for(server.stop(), _STOP_LIMIT_S)
+    except TimeoutError:
+        logger.warning("server.stopped_late")  # The guardian ends what is left.
+    else:
+        for process in guardian:
+            process.dismiss()
+        logger.info("server.stopped")
+
+
+def _stop_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
+    stop = asyncio.Event()
+
+    def on_signal() -> None:
+        if stop.is_set():
+            os._exit(1)  # Asked twice: the guardian ends the agents.
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, on_signal)
+    return stop
+
+
+def _announce(settings: Settings, port: int) -> None:
+    host = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
+    url = f"http://{host}:{port}"
+    logger.info("server.listening", extra={"fields": {"url": url, "inspector": f"{url}/ui/"}})
+    if settings.token is None:
+        everybody = "" if is_loopback(settings.host) else " to everybody who can reach this address"
+        logger.warning("server.open", extra={"fields": {"note": f"no token: the server is open{everybody}"}})
+
+
+def check_exposure(settings: Settings) -> None:
+    """An address that others can reach needs a token, or a clear word that it is to be open."""
+    if settings.token is None and not settings.no_token and not is_loopback(settings.host):
+        raise SettingsError(
+            f"listening on {settings.host} without a token would open this machine to everybody; "
+            "set a token (--token-file, SANDBOX_AGENT_TOKEN) or say --no-token"
+        )

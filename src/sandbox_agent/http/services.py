@@ -1,0 +1,151 @@
+"""What the handlers work with: one object that holds the parts of a server and ends them together."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from sandbox_agent.agents.catalog import Catalog
+from sandbox_agent.agents.layout import Layout
+from sandbox_agent.bridge.event_log import Retention
+from sandbox_agent.bridge.instance import InstanceLimits
+from sandbox_agent.bridge.instances import BridgeSettings, Instances
+from sandbox_agent.bridge.launch_spec import LaunchSpec
+from sandbox_agent.bridge.spill_directory import SpillDirectory
+from sandbox_agent.http.acp_post import EarlyHeaders
+from sandbox_agent.http.acp_stream import StreamSlots
+from sandbox_agent.http.guard import Guard
+from sandbox_agent.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox_agent.agents.install import Installer
+    from sandbox_agent.agents.inventory import Inventory
+    from sandbox_agent.agents.launch import Launcher
+    from sandbox_agent.http.file_work import FileWork
+    from sandbox_agent.workspace.places import Workspace
+
+logger = logging.getLogger("sandbox_agent.http")
+
+
+class Services:
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.guard = Guard(settings)
+        self.stopping = False
+        self.streams = StreamSlots(settings.max_streams)
+        self.heartbeat_s = settings.acp_heartbeat_ms / 1000
+        self.early_headers = EarlyHeaders(
+            settings.acp_early_header_ms / 1000, settings.acp_early_header_interval_ms / 1000
+        )
+        self.spill_directory = SpillDirectory(settings.data_directory / "spill")
+        self.instances = Instances(self._bridge_settings(), _LazyLauncher(self))
+
+    def _bridge_settings(self) -> BridgeSettings:
+        settings = self.settings
+        silence_s = settings.acp_request_timeout_ms / 1000
+        limits = InstanceLimits(
+            first_line_s=silence_s or InstanceLimits.first_line_s,
+            silence_s=silence_s or InstanceLimits.silence_s,
+            max_line_bytes=settings.acp_max_line_bytes,
+            adapter_messages=not settings.no_adapter_messages,
+        )
+        return BridgeSettings(
+            limits=limits,
+            retention=Retention(settings.replay_max_events, settings.replay_max_bytes),
+            spill_directory=self.spill_directory.own,
+            spill_max_bytes=settings.spill_max_bytes,
+            max_instances=settings.max_instances,
+        )
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        from pathlib import Path
+
+        return Catalog.load(Path(self.settings.agents_file) if self.settings.agents_file else None)
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(self.settings.data_directory)
+
+    @cached_property
+    def installer(self) -> Installer:
+        from sandbox_agent.agents.install import Installer  # needed only when something is installed
+
+        return Installer(self.catalog, self.layout)
+
+    @cached_property
+    def launcher(self) -> Launcher:
+        from sandbox_agent.agents.launch import Launcher  # needed with the first agent, not at start
+
+        return Launcher(
+            self.catalog,
+            self.layout,
+            self.installer,
+            server_executable=server_executable(),
+            pass_credentials=self.settings.pass_credentials,
+        )
+
+    @cached_property
+    def inventory(self) -> Inventory:
+        from sandbox_agent.agents.inventory import Inventory  # needed with the first look at the agents
+
+        return Inventory(self.catalog, self.layout, self.launcher)
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        from sandbox_agent.workspace.places import Workspace  # needed with the first file request
+
+        return Workspace(fs_root=self.settings.fs_root)
+
+    @cached_property
+    def file_work(self) -> FileWork:
+        from sandbox_agent.http.file_work import FileWork  # as the workspace
+
+        return FileWork(silence_s=self.settings.fs_timeout_ms / 1000)
+
+    def claim_spill_directory(self) -> None:
+        """Make room for events on disk; without it they stay in memory only."""
+        try:
+            self.spill_directory.claim()
+        except OSError as error:
+            logger.warning("spill.unavailable", extra={"fields": {"error": str(error)}})
+
+    async def shutdown(self) -> None:
+        """End every stream and every agent; returns when nothing is left."""
+        self.stopping = True
+        await self.instances.shutdown()
+        if "inventory" in self.__dict__:
+            await self.inventory.aclose()
+        if "installer" in self.__dict__:
+            await self.installer.aclose()
+        if "file_work" in self.__dict__:
+            self.file_work.close()
+        if "workspace" in self.__dict__:
+            self.workspace.close()
+        self.spill_directory.remove()
+
+
+class _LazyLauncher:
+    """Builds the real launcher when the first agent is asked for."""
+
+    def __init__(self, services: Services) -> None:
+        self._services = services
+
+    async def prepare(
+        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> LaunchSpec:
+        return await self._services.launcher.prepare(agent_id, cwd=cwd, env=env)
+
+
+def server_executable() -> str:
+    """The command that agents find in SANDBOX_AGENT_BIN: what this server was started as."""
+    script = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else ""
+    if os.path.basename(script) == "sandbox-agent" or script.endswith(".pyz"):
+        return script
+    beside = os.path.join(os.path.dirname(sys.executable), "sandbox-agent")
+    return beside if os.path.exists(beside) else script
