@@ -1,4 +1,4 @@
-"""The problem documents in OpenAPI: a schema and an example per kind of error, a response per set of kinds."""
+"""Problem documents in OpenAPI: a schema and an example per kind of error, a response per set of kinds."""
 
 from __future__ import annotations
 

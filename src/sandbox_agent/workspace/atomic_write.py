@@ -20,6 +20,7 @@ from sandbox_agent.workspace.os_errors import telling
 from sandbox_agent.workspace.places import Workspace
 from sandbox_agent.workspace.pulse import Pulse
 from sandbox_agent.workspace.reading import etag_of
+from sandbox_agent.workspace.root import Place
 
 TEMPORARY_PREFIX = ".sandbox-agent-"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -33,37 +34,40 @@ def temporary_name() -> str:
 
 
 class AtomicWrite:
-    """One file being written. `write` any number of times, then `commit` or `abort`; one thread at a time."""
+    """One file being written: `begin`, `write`, `commit`, and `abort` in any case. One thread at a time."""
 
     def __init__(
         self,
         workspace: Workspace,
-        absolute: str,
+        path: str,
         *,
         mode: int | None = None,
         condition: Condition | None = None,
         must_not_exist: bool = False,
     ) -> None:
-        self.path = absolute
+        self.path = workspace.absolute(path)
         self.bytes_written = 0
+        self.etag = ""
+        self._workspace = workspace
+        self._mode = mode
         self._condition = condition
         self._must_not_exist = must_not_exist
+        self._place: Place | None = None
         self._fd = -1
-        self._place = workspace.place(absolute, follow=True, make_parents=True)
         self._temporary = ""
-        try:
-            with telling(absolute):
-                existing = self._check_target()
-                temporary = temporary_name()
-                self._fd = os.open(temporary, _CREATE, 0o666, dir_fd=self._place.parent)
-                self._temporary = temporary
-                if mode is not None:
-                    os.fchmod(self._fd, mode)
-                elif existing is not None:
-                    self._take_over(existing)
-        except BaseException:
-            self.abort()
-            raise
+
+    def begin(self) -> None:
+        """Check the target and open the temporary file."""
+        self._place = place = self._workspace.place(self.path, follow=True, make_parents=True)
+        with telling(self.path):
+            existing = self._check_target(place)
+            temporary = temporary_name()
+            self._fd = os.open(temporary, _CREATE, 0o666, dir_fd=place.parent)
+            self._temporary = temporary
+            if self._mode is not None:
+                os.fchmod(self._fd, self._mode)
+            elif existing is not None:
+                self._take_over(existing)
 
     def write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -73,39 +77,39 @@ class AtomicWrite:
                 self.bytes_written += written
                 view = view[written:]
 
-    def commit(self, pulse: Pulse | None = None) -> None:
+    def commit(self, pulse: Pulse) -> None:
         """Put the new content in place.
 
         Raises:
             PreconditionFailed: the target is no longer what the condition asked for.
         """
-        try:
-            with telling(self.path):
-                os.fsync(self._fd)
-                if pulse is not None:
-                    pulse.beat()
-                self._put_in_place()
-                self._temporary = ""
-                self._place.created.clear()
-                self._sync_directory()
-        finally:
-            self.abort()
+        assert self._place is not None  # noqa: S101 - begin() comes first
+        with telling(self.path):
+            os.fsync(self._fd)
+            pulse.beat()
+            self._put_in_place(self._place)
+            self._temporary = ""
+            self._place.created.clear()
+            self.etag = etag_of(os.fstat(self._fd))
+            _sync_directory(self._place.parent)
 
     def abort(self) -> None:
-        """Give up; harmless after `commit`."""
+        """Leave everything as it was; after `commit`, only let go of what is open."""
+        place, self._place = self._place, None
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+        if place is None:
+            return
         if self._temporary:
             with contextlib.suppress(OSError):
-                os.unlink(self._temporary, dir_fd=self._place.parent)
+                os.unlink(self._temporary, dir_fd=place.parent)
             self._temporary = ""
-        if self._place.directories:
-            self._place.forget_created_parents()
-            self._place.close()
+        place.forget_created_parents()
+        place.close()
 
-    def _check_target(self) -> os.stat_result | None:
-        existing = self._place.lstat_or_none()
+    def _check_target(self, place: Place) -> os.stat_result | None:
+        existing = place.lstat_or_none()
         if existing is not None:
             if modes.S_ISDIR(existing.st_mode):
                 raise InvalidRequest(f"path is a directory: {self.path}")
@@ -122,43 +126,42 @@ class AtomicWrite:
             os.fchown(self._fd, existing.st_uid, existing.st_gid)
         os.fchmod(self._fd, modes.S_IMODE(existing.st_mode))
 
-    def _put_in_place(self) -> None:
-        parent = self._place.parent
+    def _put_in_place(self, place: Place) -> None:
+        parent = place.parent
         if self._must_not_exist:
             try:
-                rename.without_replacing(parent, self._temporary, parent, self._place.name)
+                rename.without_replacing(parent, self._temporary, parent, place.name)
             except FileExistsError:
                 raise PreconditionFailed(f"the file exists already: {self.path}") from None
             return
-        with self._lock():
-            self._check_target()
-            os.rename(self._temporary, self._place.name, src_dir_fd=parent, dst_dir_fd=parent)
+        with _turn_taking(parent) if self._condition is not None else contextlib.nullcontext():
+            self._check_target(place)
+            os.rename(self._temporary, place.name, src_dir_fd=parent, dst_dir_fd=parent)
 
-    @contextlib.contextmanager
-    def _lock(self) -> Iterator[None]:
-        """Conditional writers of one directory take turns, so that the check still holds at the rename."""
-        if self._condition is None:
-            yield
-            return
-        import fcntl  # only conditional writes need it
 
-        directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._place.parent)
-        try:
-            fcntl.flock(directory, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(directory)
+@contextlib.contextmanager
+def _turn_taking(directory: int) -> Iterator[None]:
+    """Conditional writers of one directory go one by one, so that the check still holds at the rename."""
+    import fcntl  # only conditional writes need it
 
-    def _sync_directory(self) -> None:
-        """The rename is on disk too; a directory that cannot be read or synced is no failure of the write."""
-        try:
-            directory = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=self._place.parent)
-        except OSError:
-            return
-        try:
-            os.fsync(directory)
-        except OSError as exc:
-            if exc.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
-                raise
-        finally:
-            os.close(directory)
+    fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _sync_directory(directory: int) -> None:
+    """The rename is on disk too; a directory that cannot be read or synced is no failure of the write."""
+    try:
+        fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
+    except OSError:
+        return
+    try:
+        os.fsync(fd)
+    except OSError as exc:
+        if exc.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(fd)

@@ -76,14 +76,14 @@ class ConfigStore:
         return os.path.join(absolute, CONFIG_DIRECTORY, f"{self.kind}.json")
 
     def _load(self, path: str) -> Entries:
+        file = OpenFile(self._workspace, path)
         try:
-            file = OpenFile(self._workspace, path)
-        except NotFound:
-            return {}
-        try:
+            file.open()
             if file.size > MAX_BYTES:
                 raise Conflict(f"{path} is larger than {MAX_BYTES} bytes")
             data = file.read(0, file.size)
+        except NotFound:
+            return {}
         finally:
             file.close()
         if not data.strip():
@@ -97,11 +97,11 @@ class ConfigStore:
         text = msgspec.json.format(msgspec.json.encode(dict(sorted(entries.items()))), indent=2)
         file = AtomicWrite(self._workspace, path, mode=FILE_MODE)
         try:
+            file.begin()
             file.write(text + b"\n")
-        except BaseException:
+            file.commit(pulse)
+        finally:
             file.abort()
-            raise
-        file.commit(pulse)
 
     def _make_directory(self, path: str) -> None:
         with self._workspace.place(path, follow=True, make_parents=True) as place, telling(path):

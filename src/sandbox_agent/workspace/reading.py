@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat as modes
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.workspace.os_errors import telling
@@ -38,7 +38,7 @@ def stat(workspace: Workspace, path: str) -> FsStat:
     )
 
 
-def entries(workspace: Workspace, path: str, pulse: Pulse) -> Iterator[list[FsEntry]]:
+def entries(workspace: Workspace, path: str, pulse: Pulse) -> Generator[list[FsEntry], None, None]:
     """The names in a directory, batch by batch; links are reported as links. Close it when done early."""
     absolute = workspace.absolute(path)
     directory = _open_directory(workspace, absolute)
@@ -78,31 +78,43 @@ def _open_directory(workspace: Workspace, absolute: str) -> int:
 
 
 class OpenFile:
-    """A regular file that is open for reading. Not for use by two threads at once."""
+    """A regular file to read from: `open` it, `read`, and `close` in any case. One thread at a time."""
 
     def __init__(self, workspace: Workspace, path: str) -> None:
-        absolute = workspace.absolute(path)
-        with workspace.place(absolute, follow=True) as place, telling(absolute):
-            _refuse_special(place.lstat(), absolute)
-            self.fd = os.open(place.name, _READ, dir_fd=place.parent)
-        try:
-            self.stat = os.fstat(self.fd)
-            _refuse_special(self.stat, absolute)
-        except BaseException:
-            os.close(self.fd)
-            raise
-        self.path = absolute
-        self.size = self.stat.st_size
-        self.etag = etag_of(self.stat)
+        self._workspace = workspace
+        self._fd = -1
+        self.path = workspace.absolute(path)
+        self.size = 0
+        self.etag = ""
+
+    def open(self) -> None:
+        with self._workspace.place(self.path, follow=True) as place, telling(self.path):
+            _refuse_special(place.lstat(), self.path)
+            self._fd = os.open(place.name, _READ, dir_fd=place.parent)
+        found = os.fstat(self._fd)
+        _refuse_special(found, self.path)
+        self.size = found.st_size
+        self.etag = etag_of(found)
+
+    def open_and_read(self, limit: int) -> bytes:
+        """Open, and read the first `limit` bytes; fewer only when the file is at its end."""
+        self.open()
+        first = bytearray()
+        while len(first) < limit:
+            piece = self.read(len(first), limit - len(first))
+            if not piece:
+                break
+            first += piece
+        return bytes(first)
 
     def read(self, offset: int, length: int) -> bytes:
         with telling(self.path):
-            return os.pread(self.fd, length, offset)
+            return os.pread(self._fd, length, offset)
 
     def close(self) -> None:
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 def etag_of(found: os.stat_result) -> str:

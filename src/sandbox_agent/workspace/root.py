@@ -108,17 +108,23 @@ class Root:
             OSError: as open(2) would, for a component on the way.
             OutsideRoot: the path or a link on it leads out.
         """
+        return self.walk_from([self.fd], relative, follow=follow, make_parents=make_parents)
+
+    def walk_from(
+        self, start: list[int], relative: str, *, follow: bool, make_parents: bool = False
+    ) -> Place:
+        """As `walk`, beginning in the last of `start`: open directories from the root downwards."""
         pending = _components(relative)
-        directories = [os.dup(self.fd)]
+        directories = [os.dup(fd) for fd in start]
         created: list[tuple[int, str]] = []
-        names: list[str] = []  # of the opened directories below the root
+        names: list[str] = []  # of the directories entered here
         links = 0
         try:
             while pending:
                 name = pending.pop()
                 if name == "..":
-                    if names:
-                        names.pop()
+                    if len(directories) > 1:
+                        names = names[:-1]
                         os.close(directories.pop())
                         created = [made for made in created if made[0] < len(directories)]
                     elif self.path != "/":
@@ -133,8 +139,8 @@ class Root:
                         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
                     if target.startswith("/"):
                         target = self.relative(target)
-                        while names:
-                            names.pop()
+                        names = []
+                        while len(directories) > 1:
                             os.close(directories.pop())
                     pending.extend(_components(target))
                     continue
