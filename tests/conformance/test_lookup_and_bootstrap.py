@@ -22,7 +22,6 @@ def test_first_post_without_agent_is_400(acp: Acp) -> None:
         f"invalid request: missing required 'agent' query parameter for first POST to /v1/acp/{server_id}"
     )
     assert acp.entry(server_id) is None
-    assert acp.delete(server_id).status == 404
 
 
 @pytest.mark.parametrize("agent", ["nobody", "", "AMP", "Claude", "amp%20", "..%2Famp", "amp-acp"])
@@ -34,7 +33,7 @@ def test_an_unknown_agent_is_400_and_named(acp: Acp, agent: str) -> None:
     named = agent.replace("%20", " ").replace("%2F", "/")
     assert problem["detail"] == f"unsupported agent: {named}"
     assert problem["agent"] == named
-    assert acp.delete(server_id).status == 404
+    assert acp.entry(server_id) is None
 
 
 def test_first_post_with_agent_starts_and_forwards_in_one_go(acp: Acp) -> None:
@@ -143,7 +142,6 @@ def test_a_launcher_without_an_existing_interpreter_is_502_and_leaves_nothing(
     problem = assert_problem(acp.post(server_id, ECHO, agent="cursor"), 502, "stream_error", "Stream Error")
     assert problem["detail"].startswith("stream error: failed to start agent process: ")
     assert acp.entry(server_id) is None
-    assert acp.delete(server_id).status == 404
     assert_problem(acp.post(server_id, ECHO), 400, "invalid_request")
 
 
@@ -182,6 +180,7 @@ def test_two_ids_of_one_agent_are_two_processes_that_know_nothing_of_each_other(
     one, two = acp.call(first, "test/info"), acp.call(second, "test/info")
     assert one["pid"] != two["pid"]
     held = acp.in_background(acp.send, first, "test/hold", request_id=7)
+    acp.wait_until_pending(first, 1)
     assert acp.send(second, "test/echo", request_id=7).status == 200
     acp.notify(second, "test/release")
     acp.notify(first, "test/release")

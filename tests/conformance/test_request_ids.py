@@ -11,13 +11,6 @@ from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
 
 
-def pending(acp: Acp, server_id: str) -> int:
-    row = acp.entry(server_id)
-    assert row is not None
-    count: int = row["pendingRequests"]
-    return count
-
-
 def test_ids_of_different_type_are_different_ids(acp: Acp, server_id: str, tmp_path: Path) -> None:
     """All of these wait at once; the answers are then written in reverse order, each to its own caller."""
     ids = [b"1", b"1.0", b'"1"', b"true", b"null", b"[1]", b'{"a":1}', b'""', b"0", b"18446744073709551617"]
@@ -60,7 +53,7 @@ def test_an_identical_body_joins_the_call_that_is_waiting(acp: Acp, server_id: s
     acp.call(server_id, "test/record", {"path": str(record)})
     body = message("test/hold", {"prompt": "x"}, 5)
     calls = [acp.in_background(acp.post, server_id, body) for _ in range(5)]
-    wait_until(lambda: pending(acp, server_id) >= 1, 5, "a pending request")
+    acp.wait_until_pending(server_id, 1)
     late = acp.in_background(acp.post, server_id, body)
     # A different id behind them proves that nothing more of the joined calls is on its way.
     acp.call(server_id, "test/echo")
@@ -78,7 +71,7 @@ def test_an_identical_body_joins_the_call_that_is_waiting(acp: Acp, server_id: s
 
 def test_the_same_id_with_another_body_is_409_and_the_first_goes_on(acp: Acp, server_id: str) -> None:
     first = acp.in_background(acp.send, server_id, "test/hold", {"v": 1}, request_id=5)
-    wait_until(lambda: pending(acp, server_id) == 1, 5, "a pending request")
+    acp.wait_until_pending(server_id, 1)
     problem = assert_problem(
         acp.send(server_id, "test/hold", {"v": 2}, request_id=5), 409, "conflict", "Conflict"
     )
@@ -101,7 +94,7 @@ def test_a_retry_after_a_broken_connection_gets_the_answer_and_prompts_once(
     with acp.client.connect() as connection:
         headers = {"content-type": "application/json"}
         connection.send(acp.client.build("POST", acp.path(server_id), headers=headers, body=body))
-        wait_until(lambda: pending(acp, server_id) == 1, 5, "a pending request")
+        acp.wait_until_pending(server_id, 1)
     retry = acp.in_background(acp.post, server_id, body)
     acp.call(server_id, "test/echo")
     acp.notify(server_id, "test/release")
@@ -115,7 +108,7 @@ def test_a_client_that_goes_away_cancels_nothing(acp: Acp, server_id: str) -> No
         with acp.client.connect() as connection:
             headers = {"content-type": "application/json"}
             connection.send(acp.client.build("POST", acp.path(server_id), headers=headers, body=body))
-            wait_until(lambda: pending(acp, server_id) == 1, 5, "a pending request")
+            acp.wait_until_pending(server_id, 1)
         stream.until(lambda event: b'"id":"gone"' in event.data and b'"late"' in event.data)
 
 

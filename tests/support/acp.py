@@ -10,12 +10,14 @@ import itertools
 import json
 import os
 import secrets
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import quote
 
 from tests.support.event_stream import EventStream
+from tests.support.processes import wait_until
 from tests.support.raw_http import DEFAULT_TIMEOUT, Answer, Client
 
 T = TypeVar("T")
@@ -101,6 +103,21 @@ class Acp:
         assert answer.status == 200, answer.body
         servers: list[dict[str, Any]] = answer.json()["servers"]
         return servers
+
+    def wait_until_pending(self, server_id: str, count: int) -> None:
+        """Wait until `count` requests have reached the instance and are waiting for their answers.
+
+        A server that does not list pending requests gets a fifth of a second instead.
+        """
+        row = self.entry(server_id)
+        if row is not None and "pendingRequests" not in row:
+            time.sleep(0.2)
+            return
+        wait_until(
+            lambda: (self.entry(server_id) or {}).get("pendingRequests") == count,
+            5,
+            f"{count} pending requests",
+        )
 
     def entry(self, server_id: str) -> dict[str, Any] | None:
         """The row of one instance in the listing."""

@@ -78,7 +78,7 @@ class ServerProcess:
         self.client = Client("127.0.0.1", self.port, token)
         self.acp = Acp(self.client)
         with self.log_path.open("ab") as log:
-            self.process = subprocess.Popen(  # noqa: S603 - the command under test
+            self.process = subprocess.Popen(
                 [*server_command(), *self.arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

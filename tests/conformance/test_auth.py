@@ -1,0 +1,168 @@
+"""The token: where it is asked for, how it is said, where it may never appear (D22, wire 5, J, C1)."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.acp import AGENT, Acp
+from tests.support.problems import assert_problem
+from tests.support.raw_http import Client
+from tests.support.server_process import ServerProcess, server_command
+
+TOKEN = "secret-of-the-tests"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"Bearer {TOKEN}",
+        f"bearer {TOKEN}",
+        f"BEARER {TOKEN}",
+        f"Token {TOKEN}",
+        f"token {TOKEN}",
+        f"Bearer   {TOKEN}",
+        f"Bearer {TOKEN} ",
+    ],
+)
+def test_both_schemes_are_accepted_in_any_case(start_server, value: str) -> None:
+    client = start_server().client
+    assert client.get("/v1/health", authorized=False, headers={"authorization": value}).status == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"authorization": ""},
+        {"authorization": TOKEN},
+        {"authorization": "Bearer"},
+        {"authorization": "Bearer "},
+        {"authorization": f"Bearer x{TOKEN}"},
+        {"authorization": f"Bearer {TOKEN}x"},
+        {"authorization": f"Bearer {TOKEN[:-1]}"},
+        {"authorization": f"Bearer {TOKEN.upper()}"},
+        {"authorization": f"Basic {TOKEN}"},
+        {"authorization": f"Bearer{TOKEN}"},
+        {"authorization": f"Bearer {TOKEN}, Bearer {TOKEN}"},
+        {"authorization": "Bearer \xff\xfe"},
+        {"x-api-key": TOKEN},
+        {"x-sandbox-agent-token": TOKEN},
+        {"cookie": f"token={TOKEN}"},
+    ],
+)
+def test_anything_else_is_401(start_server, headers: dict[str, str]) -> None:
+    answer = start_server().client.get("/v1/health", authorized=False, headers=headers)
+    problem = assert_problem(answer, 401, "token_invalid", "Token Invalid")
+    assert problem["detail"] == "token invalid"
+    assert problem["details"] == {"message": "missing or invalid bearer token"}
+    assert answer.header("www-authenticate") == "Bearer"
+    assert TOKEN not in answer.body.decode()
+
+
+def test_the_query_is_no_place_for_a_token(client: Client) -> None:
+    for name in ("token", "access_token"):
+        answer = client.get(f"/v1/health?{name}={client.token}", authorized=False)
+        assert_problem(answer, 401, "token_invalid")
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/health"),
+        ("GET", "/v1/acp"),
+        ("GET", "/v1/acp/x"),
+        ("POST", f"/v1/acp/x?agent={AGENT}"),
+        ("DELETE", "/v1/acp/x"),
+        ("GET", "/v1/agents"),
+        ("GET", "/v1/fs/file?path=x"),
+        ("GET", "/v1/nothing/of/the/kind"),
+        ("GET", "/v1"),
+        ("GET", "/v1/"),
+        ("PATCH", "/v1/acp/x"),
+        ("HEAD", "/v1/health"),
+        ("GET", "/v1/acp/%ff"),
+        ("GET", "/%76%31/health"),
+    ],
+)
+def test_everything_under_v1_is_protected(client: Client, method: str, path: str) -> None:
+    answer = client.request(method, path, authorized=False)
+    assert answer.status == 401 or (path.startswith("/%") and answer.status == 404)
+
+
+@pytest.mark.parametrize("path", ["/", "/openapi.json"])
+def test_these_are_open(client: Client, path: str) -> None:
+    assert client.get(path, authorized=False).status == 200
+
+
+def test_a_401_comes_before_any_work(acp: Acp) -> None:
+    server_id = acp.new_id()
+    headers = {"content-type": "application/json"}
+    body = b'{"id":1,"method":"test/echo"}'
+    path = acp.path(server_id, AGENT)
+    answer = acp.client.request("POST", path, headers=headers, body=body, authorized=False)
+    assert answer.status == 401
+    assert acp.entry(server_id) is None
+
+
+def test_a_server_without_a_token_asks_for_none_and_says_so(start_server) -> None:
+    server = start_server(token=None)
+    assert server.client.get("/v1/health").status == 200
+    assert server.client.get("/v1/health", headers={"authorization": "Bearer whatever"}).status == 200
+
+
+def started(start_server, arguments: list[str], settings: dict[str, str] | None = None) -> ServerProcess:
+    """A server whose token flags are exactly `arguments`."""
+    server: ServerProcess = start_server(wait=False, token=None, settings=settings)
+    server.stop()
+    server.process = subprocess.Popen(
+        [*server_command(), "server", "--port", str(server.port), *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=server.log_path.open("ab"),
+        env=server.environment,
+        cwd=server.home,
+    )
+    server.pid = server.process.pid
+    return server
+
+
+@pytest.mark.ours
+def test_the_token_can_come_from_a_file(start_server, tmp_path: Path) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("from-a-file\n")
+    secret.chmod(0o600)
+    server = started(start_server, ["--token-file", str(secret)])
+    server.client.token = "from-a-file"
+    server.ready()
+    assert server.client.get("/v1/health", authorized=False).status == 401
+
+
+@pytest.mark.ours
+def test_the_token_can_come_from_the_environment(start_server) -> None:
+    server = started(start_server, [], {"SANDBOX_AGENT_TOKEN": "from-the-environment"})
+    server.client.token = "from-the-environment"
+    server.ready()
+    assert server.client.get("/v1/health", authorized=False).status == 401
+
+
+@pytest.mark.ours
+def test_no_token_wins_over_the_environment_and_token_over_no_token(start_server) -> None:
+    server = started(start_server, ["--no-token"], {"SANDBOX_AGENT_TOKEN": "env"})
+    server.client.token = None
+    server.ready()
+    both = started(start_server, ["--no-token", "--token", "said"], {"SANDBOX_AGENT_TOKEN": "env"})
+    both.client.token = "said"
+    both.ready()
+    assert both.client.get("/v1/health", authorized=False).status == 401
+    assert (
+        both.client.get("/v1/health", authorized=False, headers={"authorization": "Bearer env"}).status == 401
+    )
+
+
+def test_agents_do_not_inherit_the_token(start_server) -> None:
+    acp = start_server(settings={"SANDBOX_AGENT_TOKEN": "secret-of-the-environment"}).acp
+    environment = acp.call(acp.start(), "test/info")["env"]
+    assert "secret-of-the-environment" not in environment.values()

@@ -1,0 +1,119 @@
+"""Host and Origin: what keeps other people's pages out (D23, wire 1.1, 5, promise K, C2)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.acp import AGENT, Acp
+from tests.support.problems import assert_problem
+from tests.support.raw_http import Client
+
+GOOD_HOSTS = [
+    "localhost",
+    "localhost:1",
+    "127.0.0.1",
+    "127.0.0.1:99",
+    "[::1]",
+    "[::1]:80",
+    "LOCALHOST",
+    "LocalHost:5",
+]
+BAD_HOSTS = [
+    "evil.example",
+    "evil.example:2468",
+    "localhost.evil.example",
+    "127.0.0.1.evil.example",
+    "10.0.0.1",
+]
+BAD_HOSTS += ["", "localhost@evil.example", "evil.example#localhost", "localhost:x@y", "0.0.0.0", "[::2]"]
+ROUTES = [
+    ("GET", "/"),
+    ("GET", "/ui"),
+    ("GET", "/v1/health"),
+    ("GET", "/v1/acp"),
+    ("GET", "/v1/acp/x"),
+    ("POST", f"/v1/acp/x?agent={AGENT}"),
+    ("DELETE", "/v1/acp/x"),
+    ("PUT", "/v1/acp/x"),
+    ("GET", "/nowhere"),
+    ("OPTIONS", "/v1/acp/x"),
+]
+
+
+@pytest.mark.parametrize("host", GOOD_HOSTS)
+def test_a_loopback_name_with_any_port_is_fine(client: Client, host: str) -> None:
+    assert client.get("/v1/health", headers={"host": host}).status == 200
+
+
+@pytest.mark.parametrize("host", BAD_HOSTS)
+def test_any_other_host_is_421(client: Client, host: str) -> None:
+    answer = client.get("/v1/health", headers={"host": host})
+    problem = assert_problem(answer, 421, "misdirected_request", "Misdirected Request")
+    assert problem["detail"] == f"misdirected request: {host}"
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_a_rebinding_name_is_421_on_every_route_before_anything_else(
+    client: Client, method: str, path: str
+) -> None:
+    headers = {"host": "evil.example", "origin": "http://evil.example"}
+    assert client.request(method, path, headers=headers, authorized=False).status == 421
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://localhost.evil.example"])
+def test_a_foreign_origin_is_403_on_every_route_before_the_token(
+    client: Client, method: str, path: str, origin: str
+) -> None:
+    answer = client.request(method, path, headers={"origin": origin}, authorized=False)
+    problem = assert_problem(answer, 403, "forbidden_origin", "Forbidden Origin")
+    assert problem["detail"] == f"forbidden origin: {origin}"
+    assert answer.header("access-control-allow-origin") is None
+
+
+def test_a_foreign_origin_runs_nothing(acp: Acp) -> None:
+    server_id = acp.new_id()
+    answer = acp.send(server_id, "test/echo", agent=AGENT, headers={"origin": "http://evil.example"})
+    assert answer.status == 403
+    assert acp.entry(server_id) is None
+
+
+def test_the_same_host_and_port_is_the_inspectors_origin(client: Client) -> None:
+    for host in (client.authority, f"localhost:{client.port}"):
+        headers = {"host": host, "origin": f"http://{host}"}
+        assert client.get("/v1/health", headers=headers).status == 200
+
+
+def test_the_same_host_on_another_port_is_another_origin(client: Client) -> None:
+    answer = client.get("/v1/health", headers={"origin": f"http://127.0.0.1:{client.port + 1}"})
+    assert answer.status == 403
+
+
+def test_a_listed_host_is_fine(start_server) -> None:
+    server = start_server(settings={"SANDBOX_AGENT_ALLOWED_HOSTS": "my.box, other.box"})
+    for host in ("my.box", "my.box:443", "OTHER.box", "localhost"):
+        assert server.client.get("/v1/health", headers={"host": host}).status == 200
+    assert server.client.get("/v1/health", headers={"host": "third.box"}).status == 421
+
+
+@pytest.mark.ours
+def test_hosts_can_be_listed_by_flag(start_server) -> None:
+    server = start_server(arguments=["--allow-host", "my.box", "--allow-host", "other.box"])
+    assert server.client.get("/v1/health", headers={"host": "other.box:1"}).status == 200
+    assert server.client.get("/v1/health", headers={"host": "third.box"}).status == 421
+
+
+def test_on_other_addresses_the_host_is_not_looked_at(start_server) -> None:
+    server = start_server(host="0.0.0.0", token=None)
+    assert server.client.get("/v1/health", headers={"host": "my-sandbox.platform.example"}).status == 200
+    if "warn" not in server.log().lower():
+        pytest.fail("listening for everyone without a token must be warned about")
+
+
+def test_on_other_addresses_listed_hosts_bind(start_server) -> None:
+    server = start_server(
+        host="0.0.0.0",
+        settings={"SANDBOX_AGENT_ALLOWED_HOSTS": "my.box"},
+    )
+    assert server.client.get("/v1/health", headers={"host": "my.box"}).status == 200
+    assert server.client.get("/v1/health", headers={"host": "third.box"}).status == 421

@@ -1,0 +1,121 @@
+"""Whole trees end: children, sessions of their own, double forks, stripped environments (promise H, L8)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+import pytest
+
+from tests.support.acp import AGENT, Acp
+from tests.support.processes import is_alive, wait_until, wait_until_dead
+
+FORKS = ["test/fork_plain", "test/fork_setsid", "test/double_fork", "test/double_fork_clean_env"]
+
+
+def grow_tree(acp: Acp, server_id: str, *, stubborn: bool) -> list[dict]:
+    people = [acp.call(server_id, method, {"ignore_signals": stubborn}) for method in FORKS]
+    people.append(acp.call(server_id, "test/fork_plain", {"hold_stdout": True, "ignore_signals": stubborn}))
+    if stubborn:
+        acp.call(server_id, "test/ignore_signals")
+    people.append(acp.call(server_id, "test/info"))
+    assert all(is_alive(one) for one in people)
+    return people
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_delete_ends_the_whole_tree(acp: Acp, server_id: str, stubborn: bool) -> None:
+    people = grow_tree(acp, server_id, stubborn=stubborn)
+    assert acp.delete(server_id).status == 204
+    wait_until_dead(people, 5)
+
+
+@pytest.mark.parametrize("method", FORKS)
+def test_delete_after_the_agent_itself_is_gone_still_ends_its_children(
+    acp: Acp, server_id: str, method: str
+) -> None:
+    child = acp.call(server_id, method, {"ignore_signals": True})
+    assert acp.send(server_id, "test/kill_self").status == 502
+    assert acp.delete(server_id).status == 204
+    wait_until_dead([child], 5)
+
+
+def test_a_restart_after_a_crash_ends_the_children_of_the_crashed_one(acp: Acp, server_id: str) -> None:
+    children = [acp.call(server_id, method, {"ignore_signals": True}) for method in FORKS]
+    assert acp.send(server_id, "test/kill_self").status == 502
+    assert acp.call(server_id, "test/echo", agent=AGENT)
+    wait_until_dead(children, 5)
+
+
+def test_the_tree_of_another_instance_and_of_the_user_is_left_alone(acp: Acp, server_id: str) -> None:
+    other = acp.start()
+    neighbours = grow_tree(acp, other, stubborn=False)
+    users_own = subprocess.Popen(["/bin/sleep", "60"], start_new_session=True, env={})
+    try:
+        people = grow_tree(acp, server_id, stubborn=True)
+        assert acp.delete(server_id).status == 204
+        wait_until_dead(people, 5)
+        assert all(is_alive(one) for one in neighbours)
+        assert users_own.poll() is None
+    finally:
+        users_own.kill()
+        users_own.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("stubborn", [False, True])
+def test_the_end_of_the_server_ends_every_tree(start_server, number: signal.Signals, stubborn: bool) -> None:
+    server = start_server()
+    people = []
+    for _ in range(3):
+        people += grow_tree(server.acp, server.acp.start(), stubborn=stubborn)
+    server.signal(number)
+    server.wait_for_exit(5)
+    wait_until_dead(people, 5)
+    wait_until(lambda: not server.marked_processes(), 5, f"no survivor: {server.marked_processes()}")
+
+
+def test_the_guard_survives_a_signal_to_the_whole_group_of_the_server(start_server) -> None:
+    """Ctrl+C in a terminal goes to every process of the foreground group."""
+    server = start_server()
+    people = grow_tree(server.acp, server.acp.start(), stubborn=True)
+    others = [pid for pid in server.marked_processes() if os.getpgid(pid) == os.getpgid(server.pid)]
+    for pid in others:
+        os.kill(pid, signal.SIGINT)
+    server.wait_for_exit(5)
+    wait_until_dead(people, 5)
+
+
+def test_server_killed_while_agents_flood_and_hold_requests(start_server) -> None:
+    server = start_server()
+    acp = server.acp
+    server_id = acp.start()
+    people = grow_tree(acp, server_id, stubborn=True)
+    acp.call(server_id, "test/flood", {"count": 10**9, "size": 100, "background": True})
+    server.signal(signal.SIGKILL)
+    server.wait_for_exit(5)
+    wait_until_dead(people, 5)
+
+
+def test_agents_run_in_a_session_and_group_of_their_own(acp: Acp, server_id: str) -> None:
+    who = acp.call(server_id, "test/info")
+    assert who["sid"] == who["pgid"] != os.getsid(0)
+
+
+def test_a_wrapper_script_and_its_agent_both_end(start_server) -> None:
+    from tests.support.server_process import place_launcher, scripted_launcher
+
+    server = start_server()
+    inner = place_launcher(server.data_home, "inner", scripted_launcher())
+    place_launcher(server.data_home, AGENT, f"#!/bin/sh\ntrap '' TERM\n'{inner}'\necho over >&2\nsleep 600\n")
+    acp = server.acp
+    server_id = acp.start()
+    who = acp.call(server_id, "test/info")
+    wrapper = who["ppid"]
+    began = time.monotonic()
+    assert acp.delete(server_id).status == 204
+    assert time.monotonic() - began < 1.5
+    wait_until_dead([who], 5)
+    wait_until(lambda: wrapper not in server.marked_processes(), 5, "the end of the wrapper")

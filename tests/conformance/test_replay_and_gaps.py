@@ -1,0 +1,181 @@
+"""Retention: a ring in memory, a spill file behind it, an honest gap where both end (D6, D7, A, B)."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+from tests.support.acp import AGENT, Acp
+from tests.support.processes import wait_until
+
+TINY = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10", "SANDBOX_AGENT_SPILL_MAX_BYTES": "0"}
+
+
+def flooded(acp: Acp, count: int, size: int = 0) -> str:
+    """An instance whose log holds exactly `count` events."""
+    server_id = acp.start()
+    acp.call(server_id, "test/flood", {"count": count - 2, "size": size}, timeout=20)
+    return server_id
+
+
+def test_a_position_that_has_fallen_out_is_told_as_a_gap(start_server) -> None:
+    acp = start_server(settings=TINY).acp
+    server_id = flooded(acp, 100)
+    with acp.stream(server_id, last_event_id=5) as stream:
+        gap, *events = stream.take(11)
+        assert (gap.kind, gap.data) == ("gap", b'{"oldest":91,"newest":100}')
+        assert [event.number for event in events] == list(range(91, 101))
+        acp.call(server_id, "test/echo")
+        assert stream.next_message().number == 101
+
+
+@pytest.mark.parametrize("position", ["90", "91", "99"])
+def test_a_position_at_the_edge_of_the_ring_is_no_gap(start_server, position: str) -> None:
+    acp = start_server(settings=TINY).acp
+    server_id = flooded(acp, 100)
+    with acp.stream(server_id, last_event_id=position) as stream:
+        first = int(position) + 1
+        assert [event.number for event in stream.take(101 - first)] == list(range(first, 101))
+
+
+def test_without_a_position_a_cut_log_begins_with_a_gap(start_server) -> None:
+    """Events 1 to 90 are gone; a reader from the start is told so."""
+    acp = start_server(settings=TINY).acp
+    server_id = flooded(acp, 100)
+    with acp.stream(server_id, last_event_id="0") as stream:
+        assert stream.next_message().data == b'{"oldest":91,"newest":100}'
+        assert stream.next_message().number == 91
+
+
+def test_the_ring_is_also_bounded_in_bytes(start_server) -> None:
+    settings = {"SANDBOX_AGENT_REPLAY_MAX_BYTES": "100000", "SANDBOX_AGENT_SPILL_MAX_BYTES": "0"}
+    acp = start_server(settings=settings).acp
+    server_id = flooded(acp, 100, size=10_000)
+    with acp.stream(server_id, last_event_id=1) as stream:
+        gap = stream.next_message().json()
+        assert gap["newest"] == 100
+        assert 88 <= gap["oldest"] <= 93
+        assert stream.next_message().number == gap["oldest"]
+
+
+def test_an_event_larger_than_the_whole_ring_still_reaches_a_live_reader(start_server) -> None:
+    settings = {"SANDBOX_AGENT_REPLAY_MAX_BYTES": "1000", "SANDBOX_AGENT_SPILL_MAX_BYTES": "0"}
+    acp = start_server(settings=settings).acp
+    server_id = acp.start()
+    with acp.stream(server_id) as stream:
+        stream.next_message()
+        answer = acp.send(server_id, "test/big_line", {"bytes": 50_000}, request_id="big")
+        assert stream.next_message().data == answer.body
+
+
+def test_a_connected_reader_that_retention_overtakes_is_told_in_mid_stream(start_server) -> None:
+    acp = start_server(settings=TINY).acp
+    server_id = acp.start()
+    with acp.stream(server_id, receive_buffer=4096, timeout=30) as stream:
+        stream.next_message()
+        acp.call(server_id, "test/flood", {"count": 3000, "size": 5000}, timeout=30)
+        expected, gaps = 2, 0
+        while expected <= 3002:
+            event = stream.next_message(timeout=20)
+            if event.kind == "gap":
+                gaps += 1
+                assert event.json()["oldest"] > expected
+                expected = event.json()["oldest"]
+            else:
+                assert event.number == expected
+                expected += 1
+    assert gaps >= 1
+
+
+def test_what_falls_out_of_the_ring_is_replayed_from_disk(start_server) -> None:
+    server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"})
+    acp = server.acp
+    server_id = flooded(acp, 5000, size=20)
+    with acp.stream(server_id) as stream:
+        events = stream.take(5000, timeout=20)
+    assert [event.number for event in events] == list(range(1, 5001))
+    assert events[2500].json()["params"]["n"] == 2500
+    for position in (1, 1234, 4988, 4989, 4990, 4991, 4999):
+        with acp.stream(server_id, last_event_id=position) as stream:
+            assert stream.next_message().number == position + 1
+
+
+def test_spill_files_are_private_and_go_with_the_instance(start_server) -> None:
+    server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"})
+    acp, folder = server.acp, server.data_home / "sandbox-agent" / "spill"
+    server_id = flooded(acp, 1000)
+    files = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size > 1000]
+    assert len(files) == 1
+    assert stat.S_IMODE(files[0].stat().st_mode) == 0o600
+    assert acp.delete(server_id).status == 204
+    wait_until(lambda: not files[0].exists(), 5, "no spill file after DELETE")
+    acp.call(server_id, "test/echo", agent=AGENT)
+    with acp.stream(server_id) as stream:
+        assert stream.next_message().number > 1000
+
+
+def test_an_id_is_never_a_file_name(start_server) -> None:
+    server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "2"})
+    acp = server.acp
+    server_id = "../../../escape-" + "x" * 900
+    acp.call(server_id, "test/flood", {"count": 50}, agent=AGENT)
+    names = [str(path) for path in server.data_home.parent.rglob("*")]
+    assert not any("escape-" in name for name in names)
+
+
+def test_leftover_spill_files_of_a_dead_server_are_removed_at_start(start_server) -> None:
+    import signal
+
+    from tests.support.server_process import ServerProcess
+
+    settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"}
+    server = start_server(settings=settings)
+    flooded(server.acp, 1000)
+    folder = server.data_home / "sandbox-agent" / "spill"
+    big = lambda: [p for p in folder.rglob("*") if p.is_file() and p.stat().st_size > 1000]  # noqa: E731
+    assert big()
+    server.signal(signal.SIGKILL)
+    server.wait_for_exit(5)
+    second = ServerProcess(server.home.parent, settings=settings)
+    try:
+        second.ready()
+        wait_until(lambda: not big(), 5, "no leftover spill file")
+    finally:
+        assert second.stop() == 0
+
+
+def test_beyond_ring_and_spill_there_is_an_honest_gap(start_server) -> None:
+    settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10", "SANDBOX_AGENT_SPILL_MAX_BYTES": "100000"}
+    acp = start_server(settings=settings).acp
+    server_id = flooded(acp, 3000, size=100)
+    with acp.stream(server_id, last_event_id=1) as stream:
+        gap = stream.next_message()
+        assert gap.kind == "gap"
+        oldest = gap.json()["oldest"]
+        assert 100 < oldest < 2990
+        assert gap.json()["newest"] == 3000
+        events = stream.take(3001 - oldest, timeout=20)
+        assert [event.number for event in events] == list(range(oldest, 3001))
+
+
+def test_eight_thousand_events_are_in_the_ring_by_default(acp: Acp) -> None:
+    server_id = flooded(acp, 8192)
+    with acp.stream(server_id, last_event_id=0) as stream:
+        assert [event.number for event in stream.take(8192, timeout=20)] == list(range(1, 8193))
+
+
+def test_two_servers_may_share_a_data_directory(start_server) -> None:
+    from tests.support.server_process import ServerProcess
+
+    settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"}
+    first = start_server(settings=settings)
+    server_id = flooded(first.acp, 1000)
+    second = ServerProcess(first.home.parent, settings=settings)
+    try:
+        second.ready()
+        flooded(second.acp, 500)
+        with first.acp.stream(server_id) as stream:
+            assert [event.number for event in stream.take(1000)] == list(range(1, 1001))
+    finally:
+        assert second.stop() == 0

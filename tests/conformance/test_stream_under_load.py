@@ -1,0 +1,99 @@
+"""Nothing lost, nothing twice, nobody slowed: paused readers, reconnects against a flood (D8, M1, M2)."""
+
+from __future__ import annotations
+
+import os
+import threading
+
+import pytest
+
+from tests.support.acp import Acp
+from tests.support.processes import resident_bytes, wait_until
+
+FULL = os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1"
+RECONNECTS = 7500 if FULL else 750
+
+
+def test_a_paused_reader_loses_none_of_twenty_thousand_notifications(acp: Acp, server_id: str) -> None:
+    with acp.stream(server_id, receive_buffer=8192, timeout=30) as paused, acp.stream(server_id) as busy:
+        paused.next_message()
+        waiting = acp.in_background(
+            acp.call, server_id, "test/flood", {"count": 20_000, "size": 200}, timeout=30
+        )
+        assert [event.number for event in busy.take(20_002, timeout=30)] == list(range(1, 20_003))
+        waiting.result(30)
+        events = paused.take(20_001, timeout=30)
+    assert [event.number for event in events] == list(range(2, 20_003))
+    assert [event.json()["params"]["n"] for event in events[:-1]] == list(range(1, 20_001))
+
+
+def test_a_stuck_reader_costs_no_memory_and_slows_nobody(start_server) -> None:
+    """120 MB go by; the ring holds 4 MB, the rest is on disk, and the stuck reader gets every byte of it."""
+    server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_BYTES": str(4 << 20)})
+    acp = server.acp
+    server_id = acp.start()
+    with acp.stream(server_id, receive_buffer=8192, timeout=40) as stuck:
+        stuck.next_message()
+        acp.call(server_id, "test/flood", {"count": 500, "size": 20_000}, timeout=30)
+        before = resident_bytes(server.pid)
+        acp.call(server_id, "test/flood", {"count": 6000, "size": 20_000, "batch": 20}, timeout=40)
+        assert resident_bytes(server.pid) - before < 40 << 20
+        assert acp.client.get("/v1/health").status == 200
+        numbers = [event.number for event in stuck.take(6502, timeout=40)]
+    assert numbers == list(range(2, 6504))
+
+
+@pytest.mark.timeout(240)
+def test_reconnects_against_a_live_flood_lose_nothing_and_repeat_nothing(acp: Acp, server_id: str) -> None:
+    """Three readers cut and come back with their last number, again and again, while the agent floods."""
+    acp.call(
+        server_id,
+        "test/flood",
+        {"count": 10**9, "size": 40, "batch": 10, "pause_ms": 2, "background": True},
+    )
+    faults: list[str] = []
+    counts = [0, 0, 0]
+
+    def reader(which: int) -> None:
+        position = 0
+        for number in range(RECONNECTS // 3):
+            with acp.stream(server_id, last_event_id=position) as stream:
+                for event in stream.take(1 + (number * 7 + which) % 23):
+                    if event.number != position + 1:
+                        faults.append(f"reader {which}: {event.kind} {event.number} after {position}")
+                        return
+                    position = event.number
+            counts[which] += 1
+
+    threads = [threading.Thread(target=reader, args=(which,)) for which in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(220)
+    acp.call(server_id, "test/stop_flood", timeout=20)
+    assert not faults, faults
+    assert counts == [RECONNECTS // 3] * 3
+
+
+def test_a_late_reader_joins_a_flood_without_gap_or_repeat(acp: Acp, server_id: str) -> None:
+    acp.call(
+        server_id, "test/flood", {"count": 10**9, "size": 10, "batch": 50, "pause_ms": 1, "background": True}
+    )
+    wait_until(lambda: acp.entry(server_id)["lastEventId"] > 1000, 10, "a thousand events")
+    streams = [acp.stream(server_id) for _ in range(5)]
+    try:
+        for stream in streams:
+            assert [event.number for event in stream.take(3000, timeout=20)] == list(range(1, 3001))
+    finally:
+        for stream in streams:
+            stream.close()
+
+
+def test_a_flood_on_one_id_does_not_starve_another(acp: Acp, server_id: str) -> None:
+    other = acp.start()
+    acp.call(server_id, "test/flood", {"count": 10**9, "size": 100, "background": True})
+    with acp.stream(server_id) as stream:
+        stream.take(1000)
+        for _ in range(10):
+            acp.call(other, "test/echo", timeout=4)
+            assert acp.client.get("/v1/health", timeout=4).status == 200

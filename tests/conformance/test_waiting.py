@@ -1,0 +1,243 @@
+"""How long a POST waits: the silence clock, Prefer, the early header (D13, D14, D15, promise F, L4, L10)."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.event_stream import answers, method_is
+from tests.support.problems import assert_problem
+from tests.support.raw_http import Answer
+
+QUICK = {"SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS": "600"}
+
+
+@pytest.fixture
+def impatient(start_server) -> Acp:
+    """A server that gives up after 600 ms of silence."""
+    return start_server(settings=QUICK).acp
+
+
+def assert_timeout(answer: Answer) -> None:
+    problem = assert_problem(answer, 504, "timeout", "Timeout")
+    assert problem["detail"] == "timeout"
+    assert problem["details"] == {"message": "timed out waiting for agent response"}
+
+
+def test_silence_is_504_and_the_late_answer_is_on_the_stream(impatient: Acp) -> None:
+    server_id = impatient.start()
+    with impatient.stream(server_id) as stream:
+        began = time.monotonic()
+        assert_timeout(impatient.send(server_id, "test/answer_after", {"ms": 1500}, request_id="slow"))
+        assert 0.5 < time.monotonic() - began < 1.4
+        event = stream.until(answers("slow"))[-1]
+        assert event.json()["result"] == {"late": 1500}
+    assert impatient.call(server_id, "test/echo")
+
+
+def test_the_same_id_can_be_used_again_after_a_time_out(impatient: Acp) -> None:
+    server_id = impatient.start()
+    assert_timeout(impatient.send(server_id, "test/silent", request_id=1))
+    assert impatient.send(server_id, "test/echo", request_id=1).status == 200
+
+
+def test_every_line_of_the_agent_restarts_the_clock(impatient: Acp) -> None:
+    """1.8 s of talk, three times the limit; then silence for the limit."""
+    server_id = impatient.start()
+    impatient.notify(server_id, "test/flood", {"count": 9, "batch": 1, "pause_ms": 200, "background": True})
+    began = time.monotonic()
+    assert_timeout(impatient.send(server_id, "test/silent"))
+    assert time.monotonic() - began > 1.8
+
+
+def test_the_clock_stands_still_while_the_agent_waits_for_the_client(impatient: Acp) -> None:
+    server_id = impatient.start()
+    waiting = impatient.in_background(impatient.send, server_id, "test/hold", request_id="turn")
+    impatient.wait_until_pending(server_id, 1)
+    impatient.notify(server_id, "test/ask_client", {"id": "permission"})
+    with impatient.stream(server_id) as stream:
+        stream.until(method_is("client/ask"))
+        assert stream.has_nothing_for(1.5)
+        assert not waiting.done()
+        impatient.post(server_id, {"id": "permission", "result": "allow"})
+        stream.until(method_is("test/client_answered"))
+        impatient.notify(server_id, "test/release")
+    assert waiting.result(5).status == 200
+
+
+def test_the_clock_goes_on_once_the_client_has_answered(impatient: Acp) -> None:
+    server_id = impatient.start()
+    waiting = impatient.in_background(impatient.send, server_id, "test/silent", request_id="turn")
+    impatient.notify(server_id, "test/ask_client", {"id": 5})
+    with impatient.stream(server_id) as stream:
+        stream.until(method_is("client/ask"))
+    impatient.post(server_id, {"id": 5, "error": {"code": 1, "message": "no"}})
+    assert_timeout(waiting.result(5))
+
+
+def test_prefer_wait_shortens_the_limit_for_one_request(acp: Acp, server_id: str) -> None:
+    began = time.monotonic()
+    assert_timeout(acp.send(server_id, "test/silent", headers={"prefer": "wait=1"}))
+    assert 0.9 < time.monotonic() - began < 2.5
+
+
+def test_prefer_wait_lengthens_the_limit_for_one_request(impatient: Acp) -> None:
+    server_id = impatient.start()
+    answer = impatient.send(
+        server_id, "test/answer_after", {"ms": 1200}, headers={"prefer": 'respond-sync, Wait="5"; x=y'}
+    )
+    assert answer.status == 200
+
+
+@pytest.mark.parametrize("prefer", ["wait=abc", "wait", "wait=-1", "wait=", "foo=bar", "wait=1e9e"])
+def test_a_preference_that_cannot_be_read_is_ignored(acp: Acp, server_id: str, prefer: str) -> None:
+    assert acp.send(server_id, "test/answer_after", {"ms": 50}, headers={"prefer": prefer}).status == 200
+
+
+def test_respond_async_is_202_at_once_and_the_answer_is_on_the_stream(acp: Acp, server_id: str) -> None:
+    with acp.stream(server_id) as stream:
+        answer = acp.send(server_id, "test/hold", request_id="a", headers={"prefer": "respond-async"})
+        assert (answer.status, answer.body) == (202, b"")
+        acp.notify(server_id, "test/release")
+        assert stream.until(answers("a"))[-1].json()["result"] == {"released": True}
+
+
+def test_respond_async_starts_the_agent_too(acp: Acp) -> None:
+    server_id = acp.new_id()
+    answer = acp.send(
+        server_id, "test/echo", request_id="a", agent=AGENT, headers={"prefer": "respond-async, wait=10"}
+    )
+    assert answer.status == 202
+    with acp.stream(server_id) as stream:
+        stream.until(answers("a"))
+
+
+def test_an_id_sent_asynchronously_is_in_flight_until_it_is_answered(acp: Acp, server_id: str) -> None:
+    prefer = {"prefer": "respond-async"}
+    assert acp.send(server_id, "test/hold", {"v": 1}, request_id="a", headers=prefer).status == 202
+    assert_problem(acp.send(server_id, "test/hold", {"v": 2}, request_id="a"), 409, "conflict")
+    joined = acp.in_background(acp.send, server_id, "test/hold", {"v": 1}, request_id="a")
+    acp.call(server_id, "test/echo")
+    acp.notify(server_id, "test/release")
+    assert joined.result(5).status == 200
+
+
+def test_an_agent_that_does_not_take_the_bytes_is_a_504_and_delays_nobody(impatient: Acp) -> None:
+    server_id, other = impatient.start(), impatient.start()
+    impatient.call(server_id, "test/stop_reading")
+    big = message("x", {"pad": "y" * 1_000_000})
+    posts = [impatient.in_background(impatient.post, server_id, big) for _ in range(3)]
+    ask = impatient.in_background(impatient.send, server_id, "test/echo")
+    assert impatient.call(other, "test/echo", timeout=2)
+    with impatient.stream(server_id, timeout=2) as stream:
+        assert stream.next_message().number == 1
+    assert {call.result(6).status for call in posts} <= {202, 504}
+    assert_timeout(ask.result(6))
+    began = time.monotonic()
+    assert impatient.delete(server_id).status == 204
+    assert time.monotonic() - began < 1.5
+
+
+def test_junk_and_zero_mean_the_default_limit(start_server) -> None:
+    for value in ("0", "junk"):
+        acp = start_server(settings={"SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS": value}).acp
+        assert acp.send(acp.start(), "test/answer_after", {"ms": 300}).status == 200
+
+
+EARLY = {
+    "SANDBOX_AGENT_ACP_EARLY_HEADER_MS": "300",
+    "SANDBOX_AGENT_ACP_EARLY_HEADER_INTERVAL_MS": "100",
+}
+
+
+def open_post(acp: Acp, server_id: str, body: bytes, headers: dict[str, str] | None = None):
+    connection = acp.client.connect()
+    fields = {**JSON_HEADERS, **(headers or {})}
+    connection.send(acp.client.build("POST", acp.path(server_id), headers=fields, body=body))
+    return connection
+
+
+def read_chunks(connection) -> list[bytes]:
+    return list(iter(connection.read_chunk, b""))
+
+
+def test_a_long_wait_sends_the_header_early_and_then_blanks(start_server) -> None:
+    acp = start_server(settings=EARLY).acp
+    server_id = acp.start()
+    with open_post(acp, server_id, message("test/answer_after", {"ms": 1000}, "slow")) as connection:
+        began = time.monotonic()
+        status, headers, _ = connection.read_head()
+        assert 0.2 < time.monotonic() - began < 0.9
+        fields = dict(headers)
+        assert (status, fields["content-type"]) == (200, "application/json")
+        assert fields["transfer-encoding"] == "chunked"
+        body = b"".join(read_chunks(connection))
+        blanks = len(body) - len(body.lstrip(b" "))
+        assert 3 <= blanks <= 9
+        assert json.loads(body)["result"] == {"late": 1000}
+        assert body.lstrip(b" ") == b'{"jsonrpc":"2.0","id":"slow","result":{"late":1000}}'
+        connection.send(acp.client.build("GET", "/v1/health"))
+        assert connection.read_answer().status == 200
+
+
+def test_a_quick_answer_has_no_early_header(start_server) -> None:
+    acp = start_server(settings=EARLY).acp
+    answer = acp.send(acp.start(), "test/echo")
+    assert answer.header("content-length") == str(len(answer.body))
+
+
+def test_after_an_early_header_the_death_of_the_agent_is_a_json_rpc_error(start_server) -> None:
+    acp = start_server(settings=EARLY).acp
+    server_id = acp.start()
+    with open_post(acp, server_id, b'{"id":"dying","method":"test/silent"}') as connection:
+        assert connection.read_head()[0] == 200
+        acp.notify(server_id, "test/exit", {"code": 6, "stderr": "sorry"})
+        error = json.loads(b"".join(read_chunks(connection)))
+    assert list(error) == ["jsonrpc", "id", "error"]
+    assert error["id"] == "dying"
+    assert error["error"]["code"] == -32603
+    assert error["error"]["message"] == f"agent process exited: {AGENT}"
+    assert error["error"]["data"]["type"] == "urn:sandbox-agent:error:agent_process_exited"
+    assert error["error"]["data"]["details"] == {"exitCode": 6, "stderr": "sorry"}
+
+
+def test_after_an_early_header_silence_is_a_json_rpc_error_with_the_id_as_it_was_spelled(
+    start_server,
+) -> None:
+    settings = {**EARLY, "SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS": "800"}
+    acp = start_server(settings=settings).acp
+    server_id = acp.start()
+    with open_post(acp, server_id, b'{"id":1.50,"method":"test/silent"}') as connection:
+        connection.read_head()
+        body = b"".join(read_chunks(connection)).lstrip(b" ")
+    assert body.startswith(b'{"jsonrpc":"2.0","id":1.50,"error":{"code":-32603,"message":"timeout","data":{')
+
+
+def test_after_an_early_header_delete_is_a_json_rpc_error(start_server) -> None:
+    acp = start_server(settings=EARLY).acp
+    server_id = acp.start()
+    with open_post(acp, server_id, b'{"id":1,"method":"test/silent"}') as connection:
+        connection.read_head()
+        assert acp.delete(server_id).status == 204
+        error = json.loads(b"".join(read_chunks(connection)))
+    assert error["error"]["data"]["status"] == 502
+
+
+def test_a_joined_call_gets_its_early_header_too(start_server) -> None:
+    acp = start_server(settings=EARLY).acp
+    server_id = acp.start()
+    body = message("test/answer_after", {"ms": 900}, "j")
+    with open_post(acp, server_id, body) as first, open_post(acp, server_id, body) as second:
+        assert [connection.read_head()[0] for connection in (first, second)] == [200, 200]
+        bodies = [b"".join(read_chunks(connection)).lstrip() for connection in (first, second)]
+    assert bodies[0] == bodies[1]
+
+
+def test_a_silent_start_is_still_a_plain_504(start_server) -> None:
+    """The limit before the agent's first line is shorter than the early header."""
+    settings = {**EARLY, "SANDBOX_AGENT_ACP_EARLY_HEADER_MS": "5000", **QUICK}
+    acp = start_server(settings=settings).acp
+    assert_timeout(acp.send(acp.new_id(), "test/silent", agent=AGENT))
