@@ -19,7 +19,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from bench.programs import path_of, run, start
 TOKEN = "bench-0123456789abcdef0123456789abcdef"  # noqa: S105 - guards a loopback server for a few seconds
 AGENT = "mock"
 START_LIMIT = 15.0
+FIRST_REQUEST = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"data":"x"}}'
 
 
 @dataclass(frozen=True)
@@ -95,12 +96,11 @@ class Server:
         self._answer_as_soon_as_possible(b"GET /v1/health HTTP/1.1\r\n" + self._common_headers() + b"\r\n")
 
     def first_acp_answer(self, server_id: str = "first") -> None:
-        body = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"data":"x"}}'
         self._answer_as_soon_as_possible(
             f"POST /v1/acp/{server_id}?agent={AGENT} HTTP/1.1\r\n".encode()
             + self._common_headers()
-            + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
-            + body
+            + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(FIRST_REQUEST)
+            + FIRST_REQUEST
         )
 
     def _common_headers(self) -> bytes:
@@ -132,16 +132,14 @@ class Server:
 
     def add_instances(self, server_ids: list[str]) -> None:
         """Starts one agent per id with a small echo request."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
-        message = {"jsonrpc": "2.0", "id": 1, "method": "echo", "params": {"data": "x"}}
-        for server_id in server_ids:
-            connection.request("POST", f"/v1/acp/{server_id}?agent={AGENT}", json.dumps(message), headers)
-            answer = connection.getresponse()
-            body = answer.read()
-            if answer.status != 200 or json.loads(body)["result"] != {"data": "x"}:
-                raise RuntimeError(f"{self.contender.name} started no agent: {answer.status} {body[:400]!r}")
-        connection.close()
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
+            for server_id in server_ids:
+                connection.request("POST", f"/v1/acp/{server_id}?agent={AGENT}", FIRST_REQUEST, headers)
+                answer = connection.getresponse()
+                body = answer.read()
+                if answer.status != 200 or json.loads(body).get("result") != {"data": "x"}:
+                    raise RuntimeError(f"{self.contender.name}: no agent: {answer.status} {body[:400]!r}")
 
     def load(self, **options: object) -> dict[str, Any]:
         return run("http_load", port=self.port, token=TOKEN, **options)

@@ -5,7 +5,8 @@
  *   stamp  {"count":N,"pause_us":P}: N notifications with the CLOCK_MONOTONIC time of their writing
  *
  * Requests come from load programs of this directory with "params" as their last key, and a server that
- * sorts keys keeps it last; so the params are everything from that key to the closing brace. */
+ * sorts keys keeps it last; so the params are everything from that key to the closing brace. Between a key and
+ * its value there is no space. */
 #include "common.h"
 
 static char *out;

@@ -1,7 +1,7 @@
 """Resident memory of the server and its guardian: idle, per instance, after use, after large messages.
 
-Proportional memory, which counts pages shared by several processes once, is kept beside it: the guardian
-shares most of its pages with the server.
+The guardian comes with the first agent, so "idle" is noted before and after it. Proportional memory, which
+counts pages shared by several processes once, is kept beside it: guardian and server share many.
 """
 
 from __future__ import annotations
@@ -19,11 +19,13 @@ SETTLE_SECONDS = 0.5
 
 def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
     with contender.running() as server:
-        idle = _note("memory idle", server, ledger)
-        server.add_instances([f"m-{n}" for n in range(INSTANCES)])
+        _note("memory idle", server, ledger)
+        server.add_instances(["m-0"])
+        with_one = _note("memory one instance", server, ledger)
+        server.add_instances([f"m-{n}" for n in range(1, INSTANCES)])
         time.sleep(SETTLE_SECONDS)
-        grown = processes.memory(server.pid).resident_kb - idle
-        ledger.add("memory per instance", contender.name, grown / INSTANCES)
+        grown = processes.memory(server.pid).resident_kb - with_one
+        ledger.add("memory per instance", contender.name, grown / (INSTANCES - 1))
         used = server.load(
             server_id="m",
             instances=INSTANCES,

@@ -58,7 +58,8 @@ def test_a_tiny_run_against_our_server_loses_and_alters_nothing(ours: Contender)
 
 def test_memory_counts_the_server_and_not_its_agents(ours: Contender) -> None:
     with ours.running() as server:
+        server.add_instances(["one"])  # the first agent brings the guardian, which counts
         before = set(processes.server_processes(server.pid))
-        server.add_instances(["one", "two"])
+        server.add_instances(["two", "three"])
         assert set(processes.server_processes(server.pid)) == before
         assert processes.memory(server.pid).resident_kb > 1000
