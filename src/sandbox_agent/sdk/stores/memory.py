@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from .columns import check_fields
 from .errors import EventConflictError, StoreClosedError
 from .paging import check_limit, read_event_cursor, read_session_cursor, session_cursor
 from .protocol import DEFAULT_LIMIT
@@ -77,6 +78,7 @@ class MemoryStore:
 
     async def patch_session(self, session_id: str, **changes: Any) -> SessionRecord | None:
         self._check_open()
+        check_fields(changes)
         if session_id not in self._sessions:
             return None
         self._sessions[session_id] = replace(self._sessions[session_id], **copy.deepcopy(changes))
