@@ -167,7 +167,10 @@ class AgentExitedError(SandboxAgentError):
         exit_code: int | None = None,
         signal: str | None = None,
         stderr: str = "",
+        vanished: bool = False,
     ) -> None:
+        self.vanished = vanished
+        """The server no longer knows the instance: it was closed, or the server was restarted."""
         self.exit_code = exit_code
         self.signal = signal
         self.stderr = stderr

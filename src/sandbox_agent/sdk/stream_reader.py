@@ -35,6 +35,8 @@ class Gap:
 
     first: int
     last: int
+    newest: int | None = None
+    """The newest event the server had published, if it said so."""
 
 
 class StreamSink(Protocol):
@@ -148,9 +150,11 @@ class StreamReader:
         facts = wire.decode(data)
         oldest, newest = int(facts["oldest"]), int(facts["newest"])
         if newest < self.last_event_id:
-            raise _StreamOver(AgentExitedError("the server was restarted; this instance is gone"))
+            raise _StreamOver(
+                AgentExitedError("the server was restarted; this instance is gone", vanished=True)
+            )
         if oldest > self.last_event_id + 1:
-            self._sink.stream_gap(Gap(self.last_event_id + 1, oldest - 1))
+            self._sink.stream_gap(Gap(self.last_event_id + 1, oldest - 1, newest))
             self.last_event_id = oldest - 1
 
     def _verdict(self, error: APIStatusError) -> SandboxAgentError | None:
@@ -158,7 +162,7 @@ class StreamReader:
         if error.status_code == 404:
             self._foreign_404 += 1
             if error.error_type or self._foreign_404 > FOREIGN_404_LIMIT:
-                gone = AgentExitedError("the agent instance no longer exists on the server")
+                gone = AgentExitedError("the agent instance no longer exists on the server", vanished=True)
                 gone.__cause__ = error
                 return gone
             return None

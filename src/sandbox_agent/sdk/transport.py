@@ -258,13 +258,13 @@ class AcpConnection:
     async def _judge(self, call: Call, facts: Mapping[str, Any] | None, cause: BaseException | None) -> None:
         """Decide from the server's own account whether the answer can still come."""
         if facts is None:
-            self._lose(AgentExitedError("the agent instance no longer exists on the server"))
+            self._lose(AgentExitedError("the agent instance no longer exists on the server", vanished=True))
             return
         newest = facts.get("lastEventId")
         over = facts.get("status") == "exited" or facts.get("pendingRequests") == 0
         if not over or not isinstance(newest, int):
             return
-        if not await self._caught_up(newest) or call.settled:
+        if not await self.caught_up(newest) or call.settled:
             return
         if facts.get("status") == "exited":
             self._lose(
@@ -274,10 +274,11 @@ class AcpConnection:
             )
         elif (again := await self.facts(timeout_s=5.0)) is not None and again.get("pendingRequests") == 0:
             # Asked twice: the first account may be older than a POST that was still on its way in.
-            if await self._caught_up(again.get("lastEventId") or 0) and not call.settled:
+            if await self.caught_up(again.get("lastEventId") or 0) and not call.settled:
                 call.fail(_unknown_delivery(call.method, cause))
 
-    async def _caught_up(self, newest: int) -> bool:
+    async def caught_up(self, newest: int) -> bool:
+        """Wait a few seconds for the stream to reach an event; whether it has."""
         for _ in range(20):
             if self.reader.last_event_id >= newest or self.lost is not None:
                 return True
@@ -290,7 +291,7 @@ class AcpConnection:
         except SandboxAgentError:
             return
         if facts is not None and isinstance(facts.get("lastEventId"), int):
-            await self._caught_up(facts["lastEventId"])
+            await self.caught_up(facts["lastEventId"])
 
     async def facts(self, timeout_s: float | None = None) -> dict[str, Any] | None:
         """What `GET /v1/acp` says about this instance; None if it is not listed."""
@@ -406,7 +407,7 @@ def _exit_of(error: APIStatusError) -> AgentExitedError | None:
     if error.error_type == "agent_process_exited":
         return exit_error(error.problem)
     if error.error_type == "session_not_found":
-        gone = AgentExitedError("the agent instance no longer exists on the server")
+        gone = AgentExitedError("the agent instance no longer exists on the server", vanished=True)
         gone.__cause__ = error
         return gone
     return None

@@ -1,0 +1,260 @@
+"""`AsyncSandboxAgent`: the way in.
+
+Connect to a server that runs (`connect`), start one (`start`), or run it inside this process
+(`start(asgi())`). Everything else hangs from here: `agents`, `fs`, `config`, `acp` and `sessions`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from os import PathLike
+from types import TracebackType
+from typing import Unpack
+from urllib.parse import quote
+
+import httpx
+
+from . import wire
+from .client_options import CommonOptions, ConnectOptions, StoreLike
+from .control import AsyncAcp, AsyncAgents, AsyncConfig
+from .desk import Handlers
+from .embedded import SpawnOptions
+from .errors import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    AuthenticationError,
+    SandboxAgentError,
+)
+from .files import AsyncFiles
+from .http_api import CONTROL_TIMEOUT_S, HttpApi, backoff
+from .hub import Hub
+from .human import OnPermission, OnQuestion
+from .logs import set_up_logging
+from .providers import LocalProvider, SandboxProvider
+from .restore import RestorePolicy
+from .sessions import AsyncSessions, SessionDefaults
+from .stores import MemoryStore, SessionStore, SqliteStore
+
+DEFAULT_URL = "http://127.0.0.1:2468"
+HEALTH_WAIT_S = 15.0
+
+
+class AsyncSandboxAgent:
+    """A client of one server. Use `connect` or `start`, and `async with`.
+
+    All arguments are optional: the URL comes from `SANDBOX_AGENT_URL`, the token from
+    `SANDBOX_AGENT_TOKEN`; without a store, sessions live in memory.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None = None,
+        token: str | None = None,
+        *,
+        timeout: float = CONTROL_TIMEOUT_S,
+        max_retries: int = 2,
+        headers: Mapping[str, str] | None = None,
+        http_client: httpx.AsyncClient | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+        store: StoreLike | None = None,
+        on_permission: OnPermission | None = None,
+        on_question: OnQuestion | None = None,
+        permission_timeout: float | None = None,
+        elicitation: bool | None = None,
+        restore: RestorePolicy = "auto",
+        replay_max_events: int = 50,
+        replay_max_chars: int = 12_000,
+        default_directory: str | None = None,
+        keep_running: bool = False,
+        callbacks_in_threads: bool = False,
+    ) -> None:
+        set_up_logging()
+        url = base_url or os.environ.get("SANDBOX_AGENT_URL") or DEFAULT_URL
+        secret = token if token is not None else os.environ.get("SANDBOX_AGENT_TOKEN")
+        self._api = HttpApi(
+            url,
+            token=secret or None,
+            headers=headers,
+            timeout=timeout,
+            max_retries=max_retries,
+            http_client=http_client,
+            transport=transport,
+        )
+        self._keep_running = keep_running
+        self._closed = False
+        self._provider: SandboxProvider | None = None
+        self._sandbox_id: str | None = None
+        self._own_store = store is None or isinstance(store, str | PathLike)
+        self.store: SessionStore = _store(store)
+        self._hub = Hub(
+            self._api, self.store, local=False, server_alive=self._alive, default_directory=default_directory
+        )
+        handlers = Handlers(on_permission, on_question, permission_timeout, callbacks_in_threads)
+        self._defaults = SessionDefaults(
+            handlers, restore, replay_max_events, replay_max_chars, elicitation, None
+        )
+        self.agents = AsyncAgents(self._api)
+        self.fs = AsyncFiles(self._api)
+        self.config = AsyncConfig(self._api)
+        self.acp = AsyncAcp(self._api)
+        self.sessions = AsyncSessions(self._hub, self._defaults)
+
+    # -- ways in ----------------------------------------------------------------------------------------
+
+    @classmethod
+    async def connect(
+        cls,
+        base_url: str | None = None,
+        token: str | None = None,
+        *,
+        wait_for_health: bool | float = True,
+        **options: Unpack[ConnectOptions],
+    ) -> AsyncSandboxAgent:
+        """Connect to a server that runs; waits for its health for a while, or as long as told."""
+        client = cls(base_url, token, **options)
+        if wait_for_health is not False:
+            limit = HEALTH_WAIT_S if wait_for_health is True else float(wait_for_health)
+            try:
+                await client.wait_healthy(limit)
+            except BaseException:
+                await client.aclose()
+                raise
+        return client
+
+    @classmethod
+    async def start(
+        cls,
+        sandbox: SandboxProvider | None = None,
+        *,
+        spawn: SpawnOptions | None = None,
+        sandbox_id: str | None = None,
+        **options: Unpack[CommonOptions],
+    ) -> AsyncSandboxAgent:
+        """Start a server and connect to it: on this machine, or where the provider says.
+
+        The sandbox goes away with the client. `sandbox_id` reaches one that was made earlier instead.
+        """
+        provider: SandboxProvider = sandbox if sandbox is not None else LocalProvider(spawn)
+        raw_id = sandbox_id.partition("/")[2] if sandbox_id else None
+        if raw_id is None:
+            raw_id = await provider.create()
+        else:
+            await provider.reconnect(raw_id)
+        if options.get("default_directory") is None:
+            options["default_directory"] = provider.default_cwd
+        try:
+            client = cls(
+                provider.get_url(raw_id),
+                provider.get_token(raw_id) or "",
+                transport=provider.get_transport(raw_id),
+                **options,
+            )
+            client._belongs_to(provider, raw_id)
+            await client.wait_healthy(HEALTH_WAIT_S)
+        except BaseException:
+            if sandbox_id is None:
+                await provider.destroy(raw_id)
+            raise
+        return client
+
+    # -- facts ------------------------------------------------------------------------------------------
+
+    @property
+    def base_url(self) -> str:
+        return self._api.base_url
+
+    @property
+    def token(self) -> str | None:
+        return self._api.token
+
+    @property
+    def sandbox_id(self) -> str | None:
+        """`provider/id` of the sandbox this client was started with, for `start(sandbox_id=...)`."""
+        return self._sandbox_id
+
+    @property
+    def inspector_url(self) -> str:
+        """The server's web page, with the token in the fragment, where no server sees it."""
+        secret = f"#token={quote(self.token, safe='')}" if self.token else ""
+        return f"{self.base_url}/ui/{secret}"
+
+    async def health(self) -> dict[str, object]:
+        """The server's own word on its health."""
+        answer = await self._api.request("GET", "/v1/health")
+        return dict(wire.decode(answer.content))
+
+    async def wait_healthy(self, timeout_s: float) -> None:
+        """Wait until the server is healthy; a wrong token is said at once."""
+        last: SandboxAgentError | None = None
+        try:
+            async with asyncio.timeout(timeout_s):
+                for attempt in range(10_000):
+                    try:
+                        if (await self.health()).get("status") == "ok":
+                            return
+                    except (AuthenticationError, ValueError):
+                        raise
+                    except (APIConnectionError, APIStatusError) as error:
+                        if not self._alive():
+                            raise
+                        last = error
+                    await asyncio.sleep(backoff(attempt, first=0.1, limit=2.0))
+        except TimeoutError:
+            raise APITimeoutError(
+                f"the server at {self.base_url} was not healthy within {timeout_s:g} s"
+            ) from last
+
+    # -- the end ----------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> AsyncSandboxAgent:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self, *, keep_running: bool | None = None) -> None:
+        """Let go of everything; agent processes of this client end unless they are to be kept running.
+
+        Sessions stay in the store and can be resumed. A server started with `start` stops.
+        """
+        if self._closed:
+            return
+        self._closed = True
+        keep = self._keep_running if keep_running is None else keep_running
+        try:
+            await self.sessions.aclose(keep_running=keep)
+            await self._hub.close(keep_running=keep)
+        finally:
+            if self._provider is not None and self._sandbox_id is not None:
+                await self._provider.destroy(self._sandbox_id.partition("/")[2])
+            await self._api.aclose()
+            if self._own_store:
+                await self.store.close()
+
+    dispose = aclose
+
+    def _belongs_to(self, provider: SandboxProvider, raw_id: str) -> None:
+        self._provider = provider
+        self._sandbox_id = f"{provider.name}/{raw_id}"
+        self._defaults.sandbox_id = self._sandbox_id
+
+    def _alive(self) -> bool:
+        if self._provider is None or self._sandbox_id is None:
+            return True
+        return self._provider.alive(self._sandbox_id.partition("/")[2])
+
+
+def _store(store: StoreLike | None) -> SessionStore:
+    if store is None:
+        return MemoryStore()
+    if isinstance(store, str | PathLike):
+        return SqliteStore(store)
+    return store

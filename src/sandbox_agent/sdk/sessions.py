@@ -1,0 +1,297 @@
+"""`client.sessions`: create, find, resume and end conversations; the store is the list of them."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+from .choices import Choices, Wishes
+from .control import AsyncAgents, AsyncConfig
+from .desk import Handlers
+from .errors import SandboxAgentError, SessionAlreadyExistsError, SessionNotFoundError
+from .hub import Hub, InstanceKey
+from .link import SessionLink
+from .mcp import mcp_servers
+from .restore import Restored, RestorePolicy, Restorer, read_history, replay_history, request_with_login
+from .session import AsyncSession, SessionSettings
+from .session_options import CallbackOptions, SessionOptions
+from .stores import Order, SessionRecord
+from .universal import UniversalEvent, UniversalMapper, meta, notes
+from .wire import Envelope
+
+PAGE = 100
+
+# Named here because `list` means the method inside the class.
+EventList = list[UniversalEvent]
+EnvelopeList = list[Envelope]
+
+
+@dataclass(slots=True)
+class SessionDefaults:
+    """What every session of a client starts with."""
+
+    handlers: Handlers
+    restore: RestorePolicy = "auto"
+    replay_max_events: int = 50
+    replay_max_chars: int = 12_000
+    forms: bool | None = None
+    sandbox_id: str | None = None
+
+
+class AsyncSessions:
+    """The sessions of one client."""
+
+    def __init__(self, hub: Hub, defaults: SessionDefaults) -> None:
+        self._hub = hub
+        self._defaults = defaults
+        self._open: dict[str, AsyncSession] = {}
+
+    async def create(self, agent: str, **options: Unpack[SessionOptions]) -> AsyncSession:
+        """Start a conversation with an agent, installing and starting it if need be.
+
+        Sessions of one agent in one directory share a process unless `isolated` is asked for.
+        """
+        name = agent.strip()
+        own_id = options.get("id")
+        if own_id is not None and await self._hub.store.get_session(own_id) is not None:
+            raise SessionAlreadyExistsError(own_id)
+        where = await self._hub.absolute(options.get("directory"))
+        handlers = self._handlers(options)
+        alone = uuid.uuid4().hex if options.get("isolated") else None
+        key = InstanceKey(name, where, self._forms(handlers), alone)
+        servers = await self._mcp_servers(
+            where, options.get("mcp"), from_directory=options.get("use_directory_config", False)
+        )
+        init = meta.with_session_request(
+            {"cwd": where, "mcpServers": servers},
+            agent=name,
+            requested_session_id=own_id,
+            agent_version=options.get("agent_version"),
+            title=options.get("title"),
+            skills=options.get("skills"),
+            permission_mode=options.get("permission_mode"),
+            mode=options.get("mode"),
+            model=options.get("model"),
+        )
+        record = SessionRecord(
+            id=own_id or str(uuid.uuid4()),
+            agent=name,
+            agent_session_id="",
+            last_connection_id="",
+            created_at=int(time.time() * 1000),
+            title=options.get("title"),
+            metadata=dict(options.get("metadata") or {}) or None,
+            session_init=init,
+            sandbox_id=self._defaults.sandbox_id,
+        )
+        link = SessionLink(self._hub, record, handlers)
+        session = AsyncSession(link, self._settings(key), Restored("created"))
+        wishes = Wishes(
+            options.get("mode"),
+            options.get("model"),
+            options.get("thought_level"),
+            options.get("permission_mode"),
+            options.get("options") or {},
+        )
+        await self._start(link, session, init, wishes)
+        self._open[session.id] = session
+        return session
+
+    async def resume(
+        self, session_id: str, *, restore: RestorePolicy | None = None, **options: Unpack[CallbackOptions]
+    ) -> AsyncSession:
+        """Go on with a stored session; `session.restored` says how the conversation came back."""
+        known = self._open.get(session_id)
+        if known is not None and not known.info.ended:
+            return known
+        record = await self._hub.store.get_session(session_id)
+        if record is None:
+            raise SessionNotFoundError(session_id)
+        if known is not None:
+            await known.aclose()
+        handlers = self._handlers(options)
+        where = await self._hub.absolute((record.session_init or {}).get("cwd"))
+        key = InstanceKey(record.agent, where, self._forms(handlers))
+        link = SessionLink(self._hub, record, handlers)
+        history = await read_history(self._hub.store, session_id)
+        replay_history(history, link.mapper)
+        link.remember(history)
+        link.recorder.start()
+        settings = self._settings(key)
+        restorer = Restorer(
+            link,
+            key,
+            replay_max_events=settings.replay_max_events,
+            replay_max_chars=settings.replay_max_chars,
+        )
+        restored = await restorer.restore(restore or self._defaults.restore)
+        if record.destroyed_at is not None:
+            link.change(destroyed_at=None)
+        await link.flush()
+        session = AsyncSession(link, settings, restored)
+        self._open[session_id] = session
+        return session
+
+    async def resume_or_create(
+        self, session_id: str, agent: str, **options: Unpack[SessionOptions]
+    ) -> AsyncSession:
+        """Resume the session if it is known, else create it with this id."""
+        if await self._hub.store.get_session(session_id) is None:
+            options["id"] = session_id
+            return await self.create(agent, **options)
+        callbacks: CallbackOptions = {
+            "on_permission": options.get("on_permission"),
+            "on_question": options.get("on_question"),
+            "permission_timeout": options.get("permission_timeout"),
+        }
+        return await self.resume(session_id, **callbacks)
+
+    async def get(self, session_id: str) -> SessionRecord:
+        """What the store knows about a session; raises `SessionNotFoundError`."""
+        record = await self._hub.store.get_session(session_id)
+        if record is None:
+            raise SessionNotFoundError(session_id)
+        return record
+
+    async def list(
+        self, *, order: Order = "asc", archived: bool | None = None
+    ) -> AsyncIterator[SessionRecord]:
+        """All stored sessions, page by page behind the scenes."""
+        cursor: str | None = None
+        while True:
+            page = await self._hub.store.list_sessions(
+                cursor=cursor, limit=PAGE, order=order, archived=archived
+            )
+            for record in page.items:
+                yield record
+            cursor = page.next_cursor
+            if cursor is None:
+                return
+
+    async def events(self, session_id: str, offset: int = 0, limit: int = 100) -> EventList:
+        """Stored universal events of a session, without the first `offset`; needs no agent."""
+        record = await self._flushed(session_id)
+        history = await read_history(self._hub.store, session_id)
+        events = replay_history(history, UniversalMapper(session_id, agent=record.agent))
+        return events[offset : offset + limit]
+
+    async def raw_events(self, session_id: str, offset: int = 0, limit: int = 100) -> EnvelopeList:
+        """Stored ACP messages of a session, in both directions."""
+        await self._flushed(session_id)
+        page = await self._hub.store.list_events(session_id, offset=offset, limit=limit)
+        return [dict(record.payload) for record in page.items]
+
+    async def terminate(self, session_id: str) -> None:
+        """End a session for good, also one of an earlier life of this client; twice is fine."""
+        known = self._open.pop(session_id, None)
+        if known is not None:
+            await known.terminate()
+            return
+        record = await self.get(session_id)
+        if record.destroyed_at is not None:
+            return
+        await self._end_leftover(record)
+        await self._hub.store.patch_session(session_id, destroyed_at=int(time.time() * 1000))
+
+    destroy = terminate
+
+    async def archive(self, session_id: str) -> None:
+        """Hide a session from lists that ask for it; it can still be read and resumed."""
+        if await self._hub.store.patch_session(session_id, archived_at=int(time.time() * 1000)) is None:
+            raise SessionNotFoundError(session_id)
+
+    async def forget(self, session_id: str) -> None:
+        """End a session and delete it, with its history, from the store."""
+        await self.terminate(session_id)
+        await self._hub.store.delete_session(session_id)
+
+    async def aclose(self, *, keep_running: bool) -> None:
+        """Let go of every open session."""
+        sessions, self._open = list(self._open.values()), {}
+        for session in sessions:
+            await session.aclose(keep_running=keep_running)
+
+    # -- inside -----------------------------------------------------------------------------------------
+
+    async def _start(
+        self, link: SessionLink, session: AsyncSession, init: dict[str, Any], wishes: Wishes
+    ) -> None:
+        link.enter(await self._hub.acquire(session.settings.key))
+        try:
+            await request_with_login(link, "session/new", init)
+            await link.begin()
+            await self._fill_options(link)
+            await Choices(link).apply(wishes)
+            await link.flush()
+        except BaseException:
+            if link.recorder.started:
+                await session.terminate()
+            else:
+                await link.leave()
+            raise
+
+    async def _fill_options(self, link: SessionLink) -> None:
+        """An agent that reports no options in the session may still be known to have some."""
+        if link.record.config_options is not None or link.record.modes is not None:
+            return
+        try:
+            known = await AsyncAgents(self._hub.api).get(link.record.agent, config=True)
+        except SandboxAgentError:
+            return
+        if known.config_options:
+            link.change(config_options=known.config_options)
+
+    async def _mcp_servers(
+        self, directory: str, mcp: Mapping[str, Mapping[str, Any]] | None, *, from_directory: bool
+    ) -> EnvelopeList:
+        entries = dict(await AsyncConfig(self._hub.api).mcp.list(directory)) if from_directory else {}
+        return mcp_servers({**entries, **dict(mcp or {})})
+
+    async def _flushed(self, session_id: str) -> SessionRecord:
+        known = self._open.get(session_id)
+        if known is not None:
+            await known.events(limit=0)
+        return await self.get(session_id)
+
+    async def _end_leftover(self, record: SessionRecord) -> None:
+        """End the agent process of a session that nobody has open, unless another session needs it."""
+        mapper = UniversalMapper(record.id, agent=record.agent)
+        replay_history(await read_history(self._hub.store, record.id), mapper)
+        if not mapper.ended:
+            link = SessionLink(self._hub, record, Handlers())
+            link.recorder.start()
+            link.note(notes.session_ended("terminated", "daemon"))
+            await link.flush()
+        async for other in self.list():
+            if other.id != record.id and other.server_id == record.server_id and other.destroyed_at is None:
+                return
+        try:
+            instance = await self._hub.adopt(record)
+            if instance is not None:
+                await self._hub.release(instance)
+        except SandboxAgentError:
+            return
+
+    def _handlers(self, options: CallbackOptions) -> Handlers:
+        common = self._defaults.handlers
+        limit = options.get("permission_timeout")
+        return replace(
+            common,
+            on_permission=options.get("on_permission") or common.on_permission,
+            on_question=options.get("on_question") or common.on_question,
+            permission_timeout=common.permission_timeout if limit is None else limit,
+        )
+
+    def _forms(self, handlers: Handlers) -> bool:
+        return handlers.on_question is not None if self._defaults.forms is None else self._defaults.forms
+
+    def _settings(self, key: InstanceKey) -> SessionSettings:
+        return SessionSettings(
+            key,
+            self._defaults.restore,
+            self._defaults.replay_max_events,
+            self._defaults.replay_max_chars,
+        )
