@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -171,7 +172,9 @@ class Driver:
             self._reader.cancel()
             await asyncio.gather(self._reader, return_exceptions=True)
             self._reader = None
-        await self._http.delete(self._url, timeout=30)
+        # The server may have been killed by the test.
+        with suppress(httpx.TransportError):
+            await self._http.delete(self._url, timeout=30)
 
     async def _read(self) -> None:
         timeout = httpx.Timeout(30, read=None)

@@ -143,11 +143,9 @@ class Matrix:
     async def _tool_allowed(self, driver: Driver) -> str:
         await self._prepare_tools(driver, self._session)
         driver.policies["session/request_permission"] = allow
-        command = self._fill(self.recipe.command, "")
-        turn = await driver.prompt(self._session, f"[[shell {command}]]")
+        turn = await driver.prompt(self._session, self._shell("printf 'hello-%s' from-the-tool"))
         assert turn.tool_calls, f"no tool call in {turn.updates}"
-        everything = str(turn.messages)
-        assert "hello-from-the-tool" in everything.replace(command, ""), everything[-1500:]
+        assert "hello-from-the-tool" in str(turn.messages), str(turn.messages)[-1500:]
         asked = turn.requests("session/request_permission")
         if self.recipe.asks_permission:
             assert asked, "it did not ask"
@@ -159,8 +157,7 @@ class Matrix:
         witness = self.cwd / "rejected"
         driver.policies["session/request_permission"] = reject
         try:
-            command = self._fill(self.recipe.command, "")
-            turn = await driver.prompt(self._session, f"[[shell {command} && touch {witness}]]")
+            turn = await driver.prompt(self._session, self._shell(f"touch {witness}"))
         finally:
             driver.policies["session/request_permission"] = allow
         assert turn.requests("session/request_permission"), "it did not ask"
@@ -222,7 +219,7 @@ class Matrix:
         return "replayed, then a turn"
 
     async def _delete_in_mid_tool(self) -> str:
-        async with self._in_mid_tool() as driver:
+        async with self.in_mid_tool() as driver:
             start = time.monotonic()
             await driver.delete()
             answered = time.monotonic() - start
@@ -230,15 +227,19 @@ class Matrix:
         return f"answered in {answered * 1000:.0f} ms"
 
     async def _killed_in_mid_tool(self) -> str:
-        async with self._in_mid_tool() as driver:
+        async with self.in_mid_tool() as driver:
             listing = (await self.http.get("/v1/acp")).json()["servers"]
             server = next(row for row in listing if driver._url.endswith(row["serverId"]))
             survivors.kill(server["pid"])
             await self._nothing_left()
         return ""
 
-    def _in_mid_tool(self) -> _MidTool:
+    def in_mid_tool(self) -> _MidTool:
         return _MidTool(self)
+
+    def _shell(self, command: str) -> str:
+        """A prompt that makes the model run `command`, behind something the agent asks permission for."""
+        return f"[[shell {self._fill(self.recipe.command, '')} && {command}]]"
 
     async def _prepare_tools(self, driver: Driver, session: str) -> None:
         if self.recipe.mode_for_tools:
@@ -262,16 +263,23 @@ class _MidTool:
         self._prompt: asyncio.Task[Any] | None = None
 
     async def __aenter__(self) -> Driver:
+        try:
+            return await self._run_tool()
+        except BaseException:
+            await self.__aexit__()
+            raise
+
+    async def _run_tool(self) -> Driver:
         matrix, driver = self._matrix, self._driver
         await matrix._initialize(driver)
         session = (await driver.new_session())["sessionId"]
         await matrix._prepare_tools(driver, session)
-        seconds = f"{600 + secrets.randbelow(10_000)}.{secrets.randbelow(10**6):06d}"
-        prefix = matrix.recipe.command.partition(" && ")[0] + " ; " if " && " in matrix.recipe.command else ""
-        text = f"[[shell {matrix._fill(prefix, '')}sleep {seconds}]]"
+        endless = matrix.cwd / f"endless-{secrets.token_hex(4)}"
+        endless.touch()
+        text = matrix._shell(f"tail -f {endless}")
         self._prompt = asyncio.create_task(driver.prompt(session, text))
         async with asyncio.timeout(60):
-            while not survivors.running("sleep", seconds):
+            while not survivors.running("tail", "-f", str(endless)):
                 if self._prompt.done():
                     raise AssertionError(f"the turn ended without the tool: {self._prompt}")
                 await asyncio.sleep(0.02)

@@ -1,7 +1,6 @@
 """How each real agent is pointed to the fake model, and what it is known to do.
 
-`{base}` stands for the address of the fake model, `{home}` for the agent's empty home, `{packages}` for the
-folder its packages were installed to. Every key is a dummy.
+`{base}` stands for the address of the fake model, `{home}` for the agent's empty home. Every key is a dummy.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ class Recipe:
     mode_for_tools: str | None = None
     asks_permission: bool = True
     """Before a shell command."""
-    command: str = "echo hello-from-the-tool"
+    command: str = "touch {home}/touched"
     """A harmless command that the agent asks permission for."""
     after_reject: tuple[str, ...] = ("end_turn",)
     question: str | None = None
@@ -129,7 +128,8 @@ RECIPES = {
     for recipe in (
         Recipe(
             "claude",
-            {"ANTHROPIC_BASE_URL": "{base}", "ANTHROPIC_API_KEY": "dummy-key"},
+            # Where IS_SANDBOX is set to a word, claude offers a mode that it refuses to start in as root.
+            {"ANTHROPIC_BASE_URL": "{base}", "ANTHROPIC_API_KEY": "dummy-key", "IS_SANDBOX": ""},
             question="elicitation/create",
         ),
         Recipe(
@@ -218,6 +218,7 @@ RECIPES = {
             {"XAI_API_KEY": "dummy"},
             {".grok/config.toml": _GROK},
             authenticate="xai.api_key",
+            command="rm -rf {home}/nothing-there",
             after_reject=("cancelled",),
             question="_x.ai/ask_user_question",
         ),
@@ -225,7 +226,7 @@ RECIPES = {
             "hermes",
             {"OPENAI_API_KEY": "dummy"},
             {".hermes/config.yaml": _HERMES},
-            command="rm -rf {home}/nothing-there && echo hello-from-the-tool",
+            command="rm -rf {home}/nothing-there",
         ),
         Recipe(
             "fast-agent",

@@ -1,4 +1,4 @@
-"""Who of an agent's tree is alive: every agent of the matrix has a home of its own, which children inherit."""
+"""Who of an agent's tree is alive: each agent of the matrix has a home of its own, which children inherit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def of_home(home: Path) -> dict[int, str]:
 def running(*words: str) -> bool:
     """Whether a process with exactly these arguments runs."""
     wanted = b"\0".join(word.encode() for word in words)
-    return any(command.rstrip(b"\0").endswith(wanted) and b"sh" not in command for _, command in _commands())
+    return any(command.rstrip(b"\0") == wanted for _, command in _commands())
 
 
 def resident_mb(tree: dict[int, str]) -> int:

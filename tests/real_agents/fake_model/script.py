@@ -13,6 +13,7 @@ without directives is answered with its own head.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import dataclass, field
@@ -117,6 +118,10 @@ def _last_prompt(messages: list[Message]) -> tuple[str, list[str]]:
             results.insert(0, message.text)
         elif message.role == "user":
             before = messages[index - 1].role if index else ""
-            if _DIRECTIVE.search(message.text) or before != "result":
+            if _DIRECTIVE.search(message.text):
                 return message.text, results
+            if before not in ("result", "user"):
+                # Reminders may also stand between the prompt and its end: the whole group counts.
+                group = itertools.takewhile(lambda later: later.role == "user", messages[index:])
+                return "\n".join(item.text for item in group), results
     return "", results

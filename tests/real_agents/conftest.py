@@ -1,0 +1,90 @@
+"""One server and one fake model for all tests with real agents, and a data directory that outlives them.
+
+The agents are installed through the API, the first time on an empty directory. `.cache/agents` keeps them
+between runs, in a folder named after the pinned versions; SANDBOX_AGENT_TEST_AGENTS names another place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sandbox_agent.agents.catalog import Catalog
+from sandbox_agent.agents.node import NODE_VERSION
+from tests.real_agents.fake_model import FakeModel
+from tests.real_agents.matrix import Matrix, Observation
+from tests.real_agents.recipes import RECIPES
+from tests.support.server_process import ServerProcess
+
+_CACHE = Path(__file__).parents[2] / ".cache" / "agents"
+
+
+def pins() -> str:
+    """A short name of everything that is pinned."""
+    catalog = Catalog()
+    steps = [catalog.get(agent).install for agent in RECIPES]
+    return hashlib.sha256(f"{steps} {NODE_VERSION}".encode()).hexdigest()[:12]
+
+
+@pytest.fixture(scope="session")
+def data_home() -> Path:
+    """Where agents are installed; packages of older pins are removed."""
+    if named := os.environ.get("SANDBOX_AGENT_TEST_AGENTS"):
+        return Path(named)
+    current = _CACHE / pins()
+    for other in _CACHE.glob("*"):
+        if other != current:
+            shutil.rmtree(other, ignore_errors=True)
+    current.mkdir(parents=True, exist_ok=True)
+    return current
+
+
+@pytest.fixture(scope="session")
+def model() -> Iterator[FakeModel]:
+    with FakeModel() as running:
+        yield running
+
+
+def start_server(directory: Path, data_home: Path) -> ServerProcess:
+    settings = {"XDG_DATA_HOME": str(data_home), "SANDBOX_AGENT_REQUIRE_PREINSTALL": "0"}
+    return ServerProcess(directory, settings=settings, token=None).ready()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory, data_home: Path) -> Iterator[ServerProcess]:
+    running = start_server(tmp_path_factory.mktemp("server"), data_home)
+    yield running
+    running.stop()
+    assert not running.kill_leftovers()
+
+
+def client(server: ServerProcess) -> httpx.AsyncClient:
+    limits = httpx.Limits(max_connections=None)
+    return httpx.AsyncClient(base_url=f"http://127.0.0.1:{server.port}", timeout=60, limits=limits)
+
+
+@pytest.fixture(scope="session")
+def observed(
+    server: ServerProcess, model: FakeModel, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Observation]:
+    """What was seen of an agent; it is driven once and all its tests look at the result."""
+    seen: dict[str, Observation] = {}
+
+    async def observe(agent: str) -> Observation:
+        async with client(server) as http:
+            directory = tmp_path_factory.mktemp(agent)
+            return await Matrix(RECIPES[agent], http, model.base, directory).observe()
+
+    def get(agent: str) -> Observation:
+        if agent not in seen:
+            seen[agent] = asyncio.run(observe(agent))
+        return seen[agent]
+
+    return get

@@ -1,0 +1,51 @@
+"""Whatever ends the server, no agent and no tool of an agent stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.real_agents import survivors
+from tests.real_agents.conftest import client, start_server
+from tests.real_agents.fake_model import FakeModel
+from tests.real_agents.matrix import Matrix
+from tests.real_agents.recipes import RECIPES
+from tests.support.server_process import ServerProcess
+
+pytestmark = pytest.mark.timeout(300)
+_GONE_WITHIN_S = 10.0
+
+
+# claude keeps its tools in sessions of their own, opencode ignores SIGTERM in a tool, goose leaves its tool.
+@pytest.mark.parametrize("agent", ["claude", "opencode", "goose"])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+async def test_nothing_of_a_real_agent_outlives_its_server(
+    agent: str,
+    ending: signal.Signals,
+    server: ServerProcess,
+    model: FakeModel,
+    data_home: Path,
+    tmp_path: Path,
+) -> None:
+    async with client(server) as http:
+        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=200)
+        assert answer.status_code == 200, answer.text
+    own = await asyncio.to_thread(start_server, tmp_path / "server", data_home)
+    try:
+        async with client(own) as http:
+            matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
+            async with matrix.in_mid_tool():
+                assert len(survivors.of_home(matrix.home)) >= 2
+                own.signal(ending)
+                await asyncio.to_thread(own.wait_for_exit, 10)
+                deadline = time.monotonic() + _GONE_WITHIN_S
+                while left := survivors.of_home(matrix.home):
+                    assert time.monotonic() < deadline, f"still alive: {left}"
+                    await asyncio.sleep(0.05)
+    finally:
+        await asyncio.to_thread(own.stop)
+        own.kill_leftovers()

@@ -1,0 +1,38 @@
+"""Real agents, from nothing to a turn: every check of the matrix for the agents that CI installs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.real_agents.matrix import CHECKS, Observation
+from tests.real_agents.recipes import CI_AGENTS, RECIPES, Recipe
+
+# The first check of each agent includes its install and everything that follows.
+pytestmark = pytest.mark.timeout(600)
+
+
+def has(recipe: Recipe, check: str) -> bool:
+    """Whether the agent is known to have what a check looks for."""
+    return {
+        "thought": recipe.thoughts,
+        "tool rejected": recipe.asks_permission,
+        "question": recipe.question is not None,
+        "load after restart": recipe.loads_sessions,
+    }.get(check, True)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("agent", CI_AGENTS)
+def test_real_agent_passes(agent: str, check: str, observed: Callable[[str], Observation]) -> None:
+    observation = observed(agent)
+    seen = observation.checks.get(check)
+    assert seen is not None, f"not reached: {observation.checks}"
+    expected = True if has(RECIPES[agent], check) else None
+    assert seen.works is expected, seen.note
+
+
+@pytest.mark.parametrize("agent", CI_AGENTS)
+def test_catalogue_pins_the_version_that_runs(agent: str, observed: Callable[[str], Observation]) -> None:
+    assert observed(agent).version, "the install did not say which version it is"
