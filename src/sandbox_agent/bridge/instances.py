@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from sandbox_agent.bridge import process_marks
+from sandbox_agent.bridge.confinement import Confinement
 from sandbox_agent.bridge.event_log import EventLog, Retention
 from sandbox_agent.bridge.instance import Instance, InstanceLimits
 from sandbox_agent.bridge.launch_spec import LaunchSpec
@@ -57,6 +59,9 @@ class BridgeSettings:
     spill_directory: Path | None
     spill_max_bytes: int
     max_instances: int
+    idle_timeout_s: float = 0.0
+    """After so long without messages, calls and readers an instance is closed; 0 for never."""
+    confinement: Confinement = Confinement()
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,7 @@ class Instances:
         self._spawned = 0
         self._spills = 0
         self._stopping = False
+        self._idle_look: asyncio.TimerHandle | None = None
 
     def __iter__(self) -> Any:
         return iter([self._living[key] for key in sorted(self._living)])
@@ -134,6 +140,8 @@ class Instances:
         instance.on_exited = self._on_exited
         self._living[server_id] = instance
         self._start(instance, bootstrap)
+        if self._settings.idle_timeout_s and self._idle_look is None:
+            self._look_for_idle()
         return instance
 
     def _new_spill(self) -> Spill | None:
@@ -179,8 +187,9 @@ class Instances:
         mark = process_marks.instance_mark(self.server_mark, self._spawned)
         try:
             max_line = self._settings.limits.max_line_bytes
-            process = AgentProcess(spec, mark, max_line, instance, self._sweeper)
-        except (OSError, ValueError) as error:
+            confinement = self._settings.confinement
+            process = AgentProcess(spec, mark, max_line, instance, self._sweeper, confinement)
+        except (OSError, ValueError, KeyError) as error:
             raise StreamError(f"failed to start agent process: {error}") from error
         self._agent_pids.add(process.pid)
         process.on_reaped = self._agent_pids.discard
@@ -234,9 +243,22 @@ class Instances:
         if len(self._closed) > _REMEMBERED_CLOSED_IDS:
             self._closed.popitem(last=False)
 
+    def _look_for_idle(self) -> None:
+        """Close what nobody has used for the idle time-out, and look again later."""
+        limit_s = self._settings.idle_timeout_s
+        oldest_allowed_ms = time.time_ns() // 1_000_000 - limit_s * 1000
+        for instance in list(self._living.values()):
+            unused = not instance.pending_requests and not instance.log.readers
+            if unused and instance.status != "starting" and instance.last_activity_ms < oldest_allowed_ms:
+                self._in_background(self.close(instance.server_id))
+        again_s = min(limit_s / 4, 30.0)
+        self._idle_look = asyncio.get_running_loop().call_later(again_s, self._look_for_idle)
+
     async def shutdown(self) -> None:
         """Close everything, in parallel; returns when no agent process is left."""
         self._stopping = True
+        if self._idle_look is not None:
+            self._idle_look.cancel()
         while self._living:
             _, instance = self._living.popitem()
             self._close(instance)

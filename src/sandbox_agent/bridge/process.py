@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from sandbox_agent.bridge import process_marks
+from sandbox_agent.bridge.confinement import Confinement
 from sandbox_agent.bridge.framing import LineFramer, Piece
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.tree_sweeper import TreeSweeper
@@ -81,9 +82,15 @@ class Outgoing:
 
 class AgentProcess:
     def __init__(
-        self, spec: LaunchSpec, mark: int, max_line_bytes: int, owner: Owner, sweeper: TreeSweeper
+        self,
+        spec: LaunchSpec,
+        mark: int,
+        max_line_bytes: int,
+        owner: Owner,
+        sweeper: TreeSweeper,
+        confinement: Confinement,
     ) -> None:
-        """Start the process. Raises OSError when it cannot be started."""
+        """Start the process. Raises OSError, ValueError or KeyError when it cannot be started."""
         import subprocess  # at the first agent, not at server start
 
         self._loop = asyncio.get_running_loop()
@@ -102,7 +109,7 @@ class AgentProcess:
         self._exited = asyncio.Event()
         self.exit: Exit | None = None
         self.on_reaped: Callable[[int], None] = lambda _: None
-        env = {**spec.env, process_marks.ENV_MARK: str(mark)}
+        env = {**spec.env, **confinement.environment(), process_marks.ENV_MARK: str(mark)}
         popen = subprocess.Popen(  # noqa: S603 - running agents is what this program is for
             spec.argv,
             stdin=subprocess.PIPE,
@@ -112,9 +119,16 @@ class AgentProcess:
             env=env,
             cwd=spec.cwd,
             start_new_session=True,
+            **confinement.popen_arguments(),
         )
         self.pid = popen.pid
         process_marks.mark_process(self.pid, mark)
+        try:
+            confinement.apply(self.pid)
+        except (OSError, ValueError):
+            popen.kill()
+            with popen:
+                raise
         # From here on the descriptors and the wait are ours; Popen must not reap or warn.
         self._stdin, self._stdout, self._stderr_fd = (
             _take_fd(pipe) for pipe in (popen.stdin, popen.stdout, popen.stderr)

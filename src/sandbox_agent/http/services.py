@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.agents.catalog import Catalog
 from sandbox_agent.agents.layout import Layout
+from sandbox_agent.bridge.confinement import Confinement
 from sandbox_agent.bridge.event_log import Retention
 from sandbox_agent.bridge.instance import InstanceLimits
 from sandbox_agent.bridge.instances import BridgeSettings, Instances
@@ -60,6 +61,13 @@ class Services:
             spill_directory=self.spill_directory.own,
             spill_max_bytes=settings.spill_max_bytes,
             max_instances=settings.max_instances,
+            idle_timeout_s=float(settings.idle_timeout),
+            confinement=Confinement(
+                user=settings.agent_user,
+                memory_bytes=settings.agent_memory_mb * 1024 * 1024,
+                processes=settings.agent_processes,
+                cpu_s=settings.agent_cpu_s,
+            ),
         )
 
     @cached_property
@@ -88,7 +96,17 @@ class Services:
             self.installer,
             server_executable=server_executable(),
             pass_credentials=self.settings.pass_credentials,
+            environ=self._agent_environment(),
         )
+
+    def _agent_environment(self) -> Mapping[str, str]:
+        """What agents inherit: everything except the server's own token, or only what is allowed by name."""
+        allowed = self.settings.agent_env_allow
+        return {
+            name: value
+            for name, value in os.environ.items()
+            if name != "SANDBOX_AGENT_TOKEN" and (not allowed or name in allowed)
+        }
 
     @cached_property
     def inventory(self) -> Inventory:
