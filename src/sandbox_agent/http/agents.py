@@ -48,7 +48,7 @@ async def install_agent(request: Request, services: Services) -> Response | Stre
     if _wants_stream(request):
         return StreamingResponse(200, list(sse.HEADERS), _progress_stream(services, agent_id, options))
     result = await services.installer.install(agent_id, **options)
-    return Response.json(_encode(_result(result)))
+    return Response.json(_encode(result.document()))
 
 
 class _InstallBody(msgspec.Struct, rename="camel"):
@@ -101,7 +101,7 @@ async def _progress_stream(
 
 def _outcome(install: asyncio.Task[InstallResult]) -> bytes:
     try:
-        return _event("result", _result(install.result()))
+        return _event("result", install.result().document())
     except SandboxAgentError as error:
         return b"event: error\ndata: %b\n\n" % problems.encode(error)
 
@@ -113,15 +113,6 @@ def _event(name: str, document: Mapping[str, Any]) -> bytes:
 def _progress(progress: Progress) -> dict[str, Any]:
     document: dict[str, Any] = {"step": progress.step, "message": progress.message, "bytes": progress.bytes}
     return document if progress.percent is None else document | {"percent": progress.percent}
-
-
-def _result(result: InstallResult) -> dict[str, Any]:
-    artifacts = [
-        {"kind": artifact.kind, "path": artifact.path, "source": artifact.source}
-        | ({"version": artifact.version} if artifact.version else {})
-        for artifact in result.artifacts
-    ]
-    return {"already_installed": result.already_installed, "artifacts": artifacts}
 
 
 def _server_statuses(services: Services) -> dict[str, dict[str, Any]]:
