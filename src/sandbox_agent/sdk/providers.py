@@ -27,24 +27,31 @@ class SandboxProvider(Protocol):
 
     async def create(self) -> str:
         """Make a sandbox with a server in it; returns its id."""
+        ...
 
     async def reconnect(self, sandbox_id: str) -> None:
         """Reach a sandbox made earlier; raises `SandboxDestroyedError` if it is gone."""
+        ...
 
     async def destroy(self, sandbox_id: str) -> None:
         """Take the sandbox away."""
+        ...
 
     def get_url(self, sandbox_id: str) -> str:
         """The server's base URL."""
+        ...
 
     def get_token(self, sandbox_id: str) -> str | None:
         """The server's token."""
+        ...
 
     def get_transport(self, sandbox_id: str) -> httpx.AsyncBaseTransport | None:
         """A transport of its own, for servers that are not reached over the network."""
+        ...
 
     def alive(self, sandbox_id: str) -> bool:
         """False only if the server is known to be gone."""
+        ...
 
 
 class LocalProvider:

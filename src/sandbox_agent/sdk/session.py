@@ -234,13 +234,9 @@ class AsyncSession:
         else:
             turn.give_up(ConcurrentPromptError(self.id))
 
-    @property
-    def watchers(self) -> int:
-        return self._link.watchers
-
-    @watchers.setter
-    def watchers(self, number: int) -> None:
-        self._link.watchers = number
+    def watch(self, change: int) -> None:
+        """One reader of the events more, or one less."""
+        self._link.watchers += change
 
     def _new_turn(
         self,
@@ -400,7 +396,7 @@ class AsyncSession:
         entries: asyncio.Queue[Entry] = asyncio.Queue()
         unwatch = self._link.recorder.watch(entries.put_nowait)
         reached = self._link.recorder.count
-        self.watchers += 1
+        self.watch(1)
         try:
             await self._link.flush()
             history = await read_history(self._link.hub.store, self.id)
@@ -413,7 +409,7 @@ class AsyncSession:
                     if event.sequence > since:
                         yield event
         finally:
-            self.watchers -= 1
+            self.watch(-1)
             unwatch()
 
     def on_event(self, callback: EventCallback, *, type: str | None = None) -> Callable[[], None]:
@@ -437,11 +433,11 @@ class AsyncSession:
 
         unwatch = self._link.recorder.watch(take)
         task = self._spawn(deliver(), "event callback")
-        self.watchers += 1
+        self.watch(1)
 
         def stop() -> None:
             if not task.cancelled():
-                self.watchers -= 1
+                self.watch(-1)
             unwatch()
             task.cancel()
 

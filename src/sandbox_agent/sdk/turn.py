@@ -58,9 +58,13 @@ class PromptResult:
 class TurnOwner(Protocol):
     """The session side of a turn."""
 
-    watchers: int
+    def watch(self, change: int) -> None:
+        """One reader more, or one less."""
+        ...
 
-    async def cancel_turn(self, turn: AsyncTurn) -> None: ...
+    async def cancel_turn(self, turn: AsyncTurn) -> None:
+        """Stop this turn."""
+        ...
 
 
 TurnWork = Callable[["AsyncTurn"], Coroutine[Any, Any, PromptResult]]
@@ -198,7 +202,7 @@ class AsyncTurn:
     def _watch(self, on: bool) -> None:
         if on != self._watching:
             self._watching = on
-            self._owner.watchers += 1 if on else -1
+            self._owner.watch(1 if on else -1)
 
     async def _follow(self, items: list[Any]) -> AsyncIterator[Any]:
         position = 0

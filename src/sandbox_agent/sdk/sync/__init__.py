@@ -1,0 +1,14 @@
+"""The synchronous face of the SDK: the same surface, for code without an event loop.
+
+Every object here holds its asynchronous twin and runs it on one background loop per client, so both
+faces behave alike and the sync one also works inside a running loop (Jupyter) and in many threads.
+All methods are thread-safe.
+"""
+
+from __future__ import annotations
+
+from .client import SandboxAgent
+from .session import Session
+from .turn import Turn
+
+__all__ = ["SandboxAgent", "Session", "Turn"]

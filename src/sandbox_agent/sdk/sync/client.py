@@ -1,0 +1,135 @@
+"""`SandboxAgent`: the way in, from code without an event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from types import TracebackType
+from typing import Any, Unpack
+
+from ..client import AsyncSandboxAgent
+from ..client_options import CommonOptions, ConnectOptions
+from ..embedded import SpawnOptions
+from ..providers import SandboxProvider
+from ..stores import SessionStore
+from .control import Acp, Agents, Config
+from .files import Files
+from .portal import Portal
+from .sessions import Sessions
+
+
+class SandboxAgent:
+    """A client of one server. Use `connect` or `start`, and `with`."""
+
+    def __init__(
+        self, base_url: str | None = None, token: str | None = None, **options: Unpack[ConnectOptions]
+    ) -> None:
+        options.setdefault("callbacks_in_threads", True)
+        portal = Portal()
+        try:
+            client = portal.call(lambda: AsyncSandboxAgent(base_url, token, **options))
+        except BaseException:
+            portal.close()
+            raise
+        self._hold(portal, client)
+
+    @classmethod
+    def connect(
+        cls,
+        base_url: str | None = None,
+        token: str | None = None,
+        *,
+        wait_for_health: bool | float = True,
+        **options: Unpack[ConnectOptions],
+    ) -> SandboxAgent:
+        """Connect to a server that runs; waits for its health for a while, or as long as told."""
+        options.setdefault("callbacks_in_threads", True)
+        return cls._open(
+            AsyncSandboxAgent.connect(base_url, token, wait_for_health=wait_for_health, **options)
+        )
+
+    @classmethod
+    def start(
+        cls,
+        sandbox: SandboxProvider | None = None,
+        *,
+        spawn: SpawnOptions | None = None,
+        sandbox_id: str | None = None,
+        **options: Unpack[CommonOptions],
+    ) -> SandboxAgent:
+        """Start a server and connect to it: on this machine, or where the provider says."""
+        options.setdefault("callbacks_in_threads", True)
+        return cls._open(AsyncSandboxAgent.start(sandbox, spawn=spawn, sandbox_id=sandbox_id, **options))
+
+    @classmethod
+    def _open(cls, opening: Coroutine[Any, Any, AsyncSandboxAgent]) -> SandboxAgent:
+        portal = Portal()
+        try:
+            client = portal.run(opening)
+        except BaseException:
+            portal.close()
+            raise
+        self = cls.__new__(cls)
+        self._hold(portal, client)
+        return self
+
+    def _hold(self, portal: Portal, client: AsyncSandboxAgent) -> None:
+        self._portal = portal
+        self._client = client
+        self.agents = Agents(portal, client.agents)
+        self.fs = Files(portal, client.fs)
+        self.config = Config(portal, client.config)
+        self.acp = Acp(portal, client.acp)
+        self.sessions = Sessions(portal, client.sessions)
+
+    @property
+    def base_url(self) -> str:
+        return self._client.base_url
+
+    @property
+    def token(self) -> str | None:
+        return self._client.token
+
+    @property
+    def store(self) -> SessionStore:
+        """Where the sessions are kept; its methods are asynchronous."""
+        return self._client.store
+
+    @property
+    def sandbox_id(self) -> str | None:
+        """`provider/id` of the sandbox this client was started with."""
+        return self._client.sandbox_id
+
+    @property
+    def inspector_url(self) -> str:
+        """The server's web page, with the token in the fragment."""
+        return self._client.inspector_url
+
+    def health(self) -> dict[str, object]:
+        """The server's own word on its health."""
+        return self._portal.run(self._client.health())
+
+    def wait_healthy(self, timeout_s: float) -> None:
+        """Wait until the server is healthy; a wrong token is said at once."""
+        self._portal.run(self._client.wait_healthy(timeout_s))
+
+    def __enter__(self) -> SandboxAgent:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self, *, keep_running: bool | None = None) -> None:
+        """Let go of everything; agent processes of this client end unless they are to be kept running."""
+        if self._portal.closed:
+            return
+        try:
+            self._portal.run(self._client.aclose(keep_running=keep_running))
+        finally:
+            self._portal.close()
+
+    dispose = close
