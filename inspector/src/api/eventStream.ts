@@ -1,0 +1,122 @@
+/**
+ * The event stream of one server instance, read with fetch so that the token travels in a header.
+ * Reconnects with Last-Event-ID until closed; reports gaps, and a 404 as the end of the instance.
+ */
+
+import type { Http } from "./http";
+import { ApiProblem, problemOf } from "./problem";
+import { SseParser, type SseEvent } from "./sseParser";
+
+export type StreamState = "connecting" | "connected" | "reconnecting" | "gone" | "refused" | "closed";
+
+export interface Gap {
+  oldest: number;
+  newest: number;
+}
+
+export interface StreamListener {
+  message(eventId: number, text: string): void;
+  gap(gap: Gap): void;
+  state(state: StreamState, problem?: ApiProblem): void;
+}
+
+/** The server sends a heartbeat every 15 s; three missed ones mean the connection is dead. */
+const SILENCE_LIMIT_MS = 50_000;
+const FIRST_RETRY_MS = 150;
+const LONGEST_RETRY_MS = 5_000;
+
+export class EventStream {
+  private abort = new AbortController();
+  private connection = new AbortController();
+  private wake: (() => void) | undefined;
+  reconnects = 0;
+
+  constructor(
+    private readonly http: Http,
+    private readonly path: string,
+    public lastEventId: number,
+    private readonly listener: StreamListener,
+  ) {
+    void this.run();
+  }
+
+  close(): void {
+    this.abort.abort();
+    this.connection.abort();
+    this.wake?.();
+  }
+
+  /** Skip the waiting time of a reconnect, for example when a person sent something. */
+  hurry(): void {
+    this.wake?.();
+  }
+
+  private async run(): Promise<void> {
+    let delay = FIRST_RETRY_MS;
+    this.listener.state("connecting");
+    while (!this.abort.signal.aborted) {
+      try {
+        await this.readOnce(() => (delay = FIRST_RETRY_MS));
+      } catch (error) {
+        if (this.abort.signal.aborted) break;
+        if (error instanceof ApiProblem && isFinal(error)) {
+          this.listener.state(error.status === 404 ? "gone" : "refused", error);
+          return;
+        }
+      }
+      if (this.abort.signal.aborted) break;
+      this.reconnects += 1;
+      this.listener.state("reconnecting");
+      await this.pause(delay);
+      delay = Math.min(delay * 2, LONGEST_RETRY_MS);
+    }
+    this.listener.state("closed");
+  }
+
+  private async readOnce(connected: () => void): Promise<void> {
+    this.connection = new AbortController();
+    const headers: Record<string, string> = { accept: "text/event-stream" };
+    if (this.lastEventId > 0) headers["last-event-id"] = String(this.lastEventId);
+    const response = await this.http.send(this.path, { headers, signal: this.connection.signal, quiet: true });
+    if (!response.ok || !response.body) throw await problemOf(response);
+    connected();
+    this.listener.state("connected");
+    const parser = new SseParser((event) => this.take(event));
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const timer = setTimeout(() => this.connection.abort(), SILENCE_LIMIT_MS);
+      const { done, value } = await reader.read().finally(() => clearTimeout(timer));
+      if (done) return;
+      parser.feed(value);
+    }
+  }
+
+  private take(event: SseEvent): void {
+    if (event.event === "gap") {
+      const gap = JSON.parse(event.data) as Gap;
+      this.lastEventId = Math.max(0, gap.oldest - 1);
+      this.listener.gap(gap);
+      return;
+    }
+    if (event.event !== "message" || event.id === undefined) return;
+    const id = Number(event.id);
+    if (id <= this.lastEventId) return;
+    this.lastEventId = id;
+    this.listener.message(id, event.data);
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+/** Answers that another try would get again: the instance is gone, or the token is wrong. */
+function isFinal(problem: ApiProblem): boolean {
+  return [400, 401, 403, 404, 421].includes(problem.status);
+}

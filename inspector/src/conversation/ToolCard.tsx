@@ -1,0 +1,82 @@
+/** A tool call: what was done, to what, and what came of it. */
+
+import { useState } from "react";
+import type { ToolCallContent } from "@agentclientprotocol/sdk";
+import type { Json } from "../json";
+import { duration, pretty } from "../ui/format";
+import { Icon, type IconName } from "../ui/Icon";
+import { Attachment } from "./Attachments";
+import { DiffView } from "./DiffView";
+import type { ToolItem } from "./types";
+
+const ICONS: Record<string, IconName> = {
+  read: "file", edit: "edit", delete: "trash", move: "file", search: "search", execute: "terminal",
+  think: "brain", fetch: "globe", switch_mode: "shield",
+};
+
+const STATUS_WORDS: Record<string, string> = {
+  pending: "waiting", in_progress: "running", completed: "done", failed: "failed",
+};
+
+export function ToolCard({ item }: { item: ToolItem }) {
+  const [open, setOpen] = useState(false);
+  const took = item.endedAt === undefined ? "" : duration(item.endedAt - item.time);
+  return (
+    <div className={`tool ${item.status}`}>
+      <button type="button" className="tool-head" aria-expanded={open} onClick={() => setOpen(!open)}>
+        <Icon name={ICONS[item.toolKind] ?? "tool"} size={15} />
+        <span className="tool-title">{item.title}</span>
+        <span className={`pill tool-status ${item.status}`}>{STATUS_WORDS[item.status] ?? item.status}</span>
+        {took && <span className="muted">{took}</span>}
+        <span className={open ? "turned" : ""}><Icon name="chevron" size={14} /></span>
+      </button>
+      {item.locations.length > 0 && (
+        <div className="locations">{item.locations.slice(0, 5).map((place, index) => <code key={index}>{place.path}{place.line ? `:${place.line}` : ""}</code>)}</div>
+      )}
+      {item.content.map((content, index) => <ToolContent key={index} content={content} item={item} />)}
+      {open && (
+        <div className="tool-details">
+          <JsonPart title="Input" value={item.rawInput} />
+          <JsonPart title="Output" value={item.rawOutput} />
+          <p className="muted mono small-text">{item.toolKind} · {item.toolCallId}</p>
+        </div>
+      )}
+    </div>
+  );
+}
+
+function ToolContent({ content, item }: { content: ToolCallContent; item: ToolItem }) {
+  if (content.type === "diff") return <DiffView path={content.path} before={content.oldText ?? ""} after={content.newText} />;
+  if (content.type === "terminal") return <Terminal text={item.terminal?.text ?? ""} exitCode={item.terminal?.exitCode} />;
+  if (content.content.type === "text") {
+    const { text } = content.content;
+    return item.toolKind === "execute" ? <Terminal text={text} /> : <pre className="tool-text" tabIndex={0}>{text}</pre>;
+  }
+  return <Attachment block={content.content} />;
+}
+
+function Terminal({ text, exitCode }: { text: string; exitCode?: number }) {
+  return (
+    <div className="terminal">
+      <pre tabIndex={0} aria-label="Terminal output">{plainTerminal(text)}</pre>
+      {exitCode !== undefined && <span className={exitCode === 0 ? "muted" : "bad-text"}>exit code {exitCode}</span>}
+    </div>
+  );
+}
+
+/** Colour codes and other control sequences, which have no meaning in a page. */
+const CONTROL = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007]*(?:\u0007|\u001b\\))/g;
+
+function plainTerminal(text: string): string {
+  return text.replace(/^```\w*\n|\n```$/g, "").replace(CONTROL, "");
+}
+
+function JsonPart({ title, value }: { title: string; value: Json | undefined }) {
+  if (value === undefined || value === null) return null;
+  return (
+    <div>
+      <h4>{title}</h4>
+      <pre className="json" tabIndex={0}>{pretty(value)}</pre>
+    </div>
+  );
+}

@@ -1,0 +1,10 @@
+import { createRoot } from "react-dom/client";
+import { App } from "./App";
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/layout.css";
+import "./styles/conversation.css";
+import "./styles/cards.css";
+import "./styles/panels.css";
+
+createRoot(document.getElementById("root")!).render(<App />);

@@ -1,0 +1,73 @@
+/** The agents of the server: state, versions, capabilities, install with progress. */
+
+import { useState } from "react";
+import type { AgentInfo } from "../api/server";
+import { useWorkbench } from "../session/workbench";
+import { agentLabel } from "../ui/agentLabel";
+import { Loading } from "../ui/Empty";
+import { ErrorBox } from "../ui/ErrorBox";
+import { duration } from "../ui/format";
+import { Icon } from "../ui/Icon";
+import { useLoaded } from "../ui/useLoaded";
+import { useTask } from "../ui/useTask";
+
+export function AgentsPanel() {
+  const workbench = useWorkbench();
+  const agents = useLoaded(() => workbench.api.agents(true), [workbench]);
+  return (
+    <div className="panel">
+      <div className="toolbar">
+        <h2 className="grow">Agents</h2>
+        <button type="button" className="button small" onClick={agents.reload} disabled={agents.loading}><Icon name="refresh" size={14} /> Refresh</button>
+      </div>
+      <div className="panel-scroll">
+        {agents.loading && !agents.value && <Loading what="the agents" />}
+        {agents.error !== undefined && <ErrorBox error={agents.error} retry={agents.reload} />}
+        {agents.value?.map((agent) => <AgentCard key={agent.id} agent={agent} changed={agents.reload} />)}
+      </div>
+    </div>
+  );
+}
+
+function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }) {
+  const workbench = useWorkbench();
+  const [lines, setLines] = useState<string[]>([]);
+  const [outcome, setOutcome] = useState("");
+  const task = useTask();
+  const install = () => {
+    setLines([]);
+    setOutcome("");
+    void task.run(async () => {
+      const result = await workbench.api.install(agent.id, agent.installed, (line) => setLines((before) => [...before.slice(-50), line]));
+      const parts = result.artifacts.map((artifact) => `${artifact.kind} ${artifact.version ?? ""} (${artifact.source})`);
+      setOutcome(result.already_installed ? "It was installed already." : `Installed ${parts.join(", ") || "it"}.`);
+      changed();
+    });
+  };
+  const flags = Object.entries(agent.capabilities);
+  return (
+    <article className="card" aria-label={agentLabel(agent.id)}>
+      <div className="card-head">
+        <h3>{agentLabel(agent.id)}</h3>
+        <span className="mono muted">{agent.id}</span>
+        <span className={agent.installed ? "pill good" : "pill"}>{agent.installed ? "installed" : "not installed"}</span>
+        <span className={agent.credentialsAvailable ? "pill good" : "pill warn"}>{agent.credentialsAvailable ? "credentials" : "no credentials"}</span>
+        <span className="grow" />
+        <button type="button" className="button small" disabled={task.running} onClick={install}>{task.running ? "Installing…" : agent.installed ? "Reinstall" : "Install"}</button>
+      </div>
+      <dl className="facts">
+        {agent.version && <div><dt>version</dt><dd>{agent.version}</dd></div>}
+        {agent.path && <div><dt>path</dt><dd className="mono">{agent.path}</dd></div>}
+        {agent.serverStatus && <div><dt>server</dt><dd>{agent.serverStatus.status}{agent.serverStatus.uptimeMs ? `, up ${duration(agent.serverStatus.uptimeMs)}` : ""}</dd></div>}
+        {agent.configOptions?.map((option) => <div key={option.id}><dt>{option.name}</dt><dd>{option.options.slice(0, 8).map((one) => one.name).join(", ")}{option.options.length > 8 ? ` and ${option.options.length - 8} more` : ""}</dd></div>)}
+      </dl>
+      {agent.configError && <p className="muted small-text">Options could not be read: {agent.configError}</p>}
+      {lines.length > 0 && <pre className="progress" role="status" aria-label="Install progress">{lines.join("\n")}</pre>}
+      {outcome && <p className="good-text" role="status">{outcome}</p>}
+      {task.error !== undefined && <ErrorBox error={task.error} retry={install} />}
+      <ul className="flags" aria-label="Capabilities">
+        {flags.map(([name, has]) => <li key={name} className={has ? "has" : ""}><span className="visually-hidden">{has ? "has " : "lacks "}</span>{name}</li>)}
+      </ul>
+    </article>
+  );
+}

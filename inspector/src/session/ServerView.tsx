@@ -1,0 +1,100 @@
+/** Any instance of the server: watch it, take part in it, close it. */
+
+import { useEffect, useState } from "react";
+import type { ServerInfo } from "../api/server";
+import { ChatHeader } from "../conversation/ChatHeader";
+import { Composer } from "../conversation/Composer";
+import { ConversationList } from "../conversation/ConversationList";
+import type { Instance } from "../live/instance";
+import { useInstance } from "../live/useInstance";
+import { agentLabel } from "../ui/agentLabel";
+import { Empty, Loading } from "../ui/Empty";
+import { ErrorBox } from "../ui/ErrorBox";
+import { ago } from "../ui/format";
+import { useLoaded } from "../ui/useLoaded";
+import { useTask } from "../ui/useTask";
+import { ExitNotice } from "./ExitNotice";
+import { focusInstance } from "./focus";
+import { attach } from "./lifecycle";
+import { useObservable } from "./observable";
+import { useWorkbench } from "./workbench";
+
+export function ServerView({ serverId }: { serverId: string }) {
+  const workbench = useWorkbench();
+  const opened = useLoaded(() => attach(workbench, serverId), [serverId]);
+  useEffect(() => focusInstance.set(opened.value), [opened.value]);
+  if (opened.error !== undefined) return <ErrorBox error={opened.error} retry={opened.reload} />;
+  if (!opened.value) return <Loading what="the server" />;
+  return <Attached serverId={serverId} instance={opened.value} />;
+}
+
+function Attached({ serverId, instance }: { serverId: string; instance: Instance }) {
+  const workbench = useWorkbench();
+  const { servers, loaded } = useObservable(workbench.servers.state);
+  const server = servers.find((one) => one.serverId === serverId);
+  const { conversation, stream } = useInstance(instance);
+  const [taking, setTaking] = useState(false);
+  const [chosen, setChosen] = useState("");
+  const task = useTask();
+  const sessionId = chosen || conversation.sessionIds.at(-1) || "";
+  const running = server !== undefined && server.status !== "exited";
+
+  const close = () => void task.run(async () => {
+    await workbench.api.closeServer(serverId);
+    await workbench.servers.refresh();
+  });
+
+  if (loaded && !server && stream === "gone" && conversation.items.length === 0) {
+    return <Empty title="This server is not running">It was closed, or it never ran here. The side bar lists what runs now.</Empty>;
+  }
+  return (
+    <section className="chat" aria-label={`Server ${serverId}`}>
+      <ChatHeader
+        instance={instance} agent={server?.agent ?? "agent"} id={serverId} title={serverId} sessionId={sessionId} running={running && taking}
+        actions={
+          <>
+            <label className="switch"><input type="checkbox" checked={taking} onChange={(event) => setTaking(event.target.checked)} /> Take part</label>
+            {server && <button type="button" className="button small danger" disabled={task.running} onClick={close}>Close server</button>}
+          </>
+        }
+      />
+      {server && <ServerFacts server={server} />}
+      {task.error !== undefined && <ErrorBox error={task.error} />}
+      <ConversationList instance={instance} answerable={running && taking} />
+      {server?.status === "exited" && <ExitNotice server={server} />}
+      {!server && loaded && <div className="ended-bar">This server was closed.</div>}
+      {running && taking && sessionId && (
+        <>
+          {conversation.sessionIds.length > 1 && (
+            <label className="session-choice">Session{" "}
+              <select value={sessionId} onChange={(event) => setChosen(event.target.value)}>
+                {conversation.sessionIds.map((one) => <option key={one} value={one}>{one}</option>)}
+              </select>
+            </label>
+          )}
+          <Composer instance={instance} sessionId={sessionId} directory="" sent={() => undefined} />
+        </>
+      )}
+      {running && taking && !sessionId && <div className="ended-bar">No session has been opened on this server yet, so there is nothing to prompt.</div>}
+      {running && !taking && <div className="ended-bar">Watching. Switch on “Take part” to answer and to send prompts.</div>}
+    </section>
+  );
+}
+
+function ServerFacts({ server }: { server: ServerInfo }) {
+  const facts: [string, string][] = [
+    ["agent", agentLabel(server.agent)],
+    ["status", server.status],
+    ["pid", server.pid === null ? "none" : String(server.pid)],
+    ["started", ago(server.createdAtMs)],
+    ["last activity", ago(server.lastActivityMs)],
+    ["last event", String(server.lastEventId)],
+    ["pending requests", String(server.pendingRequests)],
+    ["readers", String(server.subscribers)],
+  ];
+  return (
+    <dl className="facts">
+      {facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+    </dl>
+  );
+}

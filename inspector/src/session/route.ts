@@ -1,0 +1,39 @@
+/** Which thing the address names. Deep links: `/ui/sessions/{id}` and `/ui/servers/{server_id}`. */
+
+import { Observable } from "./observable";
+
+export type Route = { page: "home" } | { page: "session"; id: string } | { page: "server"; id: string };
+
+const BASE = "/ui/";
+
+export function parseRoute(path: string): Route {
+  const [kind, id, ...rest] = path.replace(/^\/ui\/?/, "").split("/");
+  if (!id || rest.length > 0) return { page: "home" };
+  if (kind === "sessions") return { page: "session", id: decoded(id) };
+  if (kind === "servers") return { page: "server", id: decoded(id) };
+  return { page: "home" };
+}
+
+/** A stray percent sign is itself, as it is for the server. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+export function routePath(route: Route): string {
+  if (route.page === "home") return BASE;
+  return `${BASE}${route.page}s/${encodeURIComponent(route.id)}`;
+}
+
+export const currentRoute = new Observable<Route>(parseRoute(globalThis.location?.pathname ?? BASE));
+
+export function go(route: Route): void {
+  // The query may name another endpoint; it stays.
+  window.history.pushState(null, "", routePath(route) + window.location.search);
+  currentRoute.set(route);
+}
+
+globalThis.addEventListener?.("popstate", () => currentRoute.set(parseRoute(window.location.pathname)));

@@ -1,0 +1,24 @@
+/** Names of the agents as their makers write them. */
+
+const LABELS: Record<string, string> = {
+  claude: "Claude Code",
+  codex: "Codex",
+  opencode: "OpenCode",
+  amp: "Amp",
+  pi: "Pi",
+  cursor: "Cursor",
+  mock: "Mock",
+  gemini: "Gemini CLI",
+  qwen: "Qwen Code",
+  copilot: "Copilot",
+  goose: "Goose",
+  "kimi-code": "Kimi Code",
+  "mistral-vibe": "Mistral Vibe",
+  grok: "Grok",
+  hermes: "Hermes",
+  "fast-agent": "fast-agent",
+};
+
+export function agentLabel(id: string): string {
+  return LABELS[id] ?? id;
+}

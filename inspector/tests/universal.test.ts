@@ -1,0 +1,35 @@
+/** The fixtures of the Python client library: both mappers give the same events, ids included. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { expect, test } from "vitest";
+import type { Json } from "../src/json";
+import { UniversalMapper } from "../src/universal/mapper";
+import { sha256 } from "../src/universal/sha256";
+
+interface Fixture {
+  name: string;
+  mapper: { session_id: string; agent?: string; include_raw?: boolean };
+  input: { direction: "client" | "agent"; time: string; message: Json }[];
+  expected: unknown[];
+}
+
+const folder = new URL("../../tests/fixtures/universal/", import.meta.url);
+const fixtures = readdirSync(folder)
+  .filter((name) => name.endsWith(".json"))
+  .map((name) => JSON.parse(readFileSync(new URL(name, folder), "utf-8")) as Fixture);
+
+test("there are fixtures", () => {
+  expect(fixtures.length).toBeGreaterThan(20);
+});
+
+test.each(fixtures.map((fixture) => [fixture.name, fixture] as const))("%s gives the expected events", (_name, fixture) => {
+  const { session_id, agent, include_raw } = fixture.mapper;
+  const mapper = new UniversalMapper(session_id, agent ?? null, include_raw ?? false);
+  const events = fixture.input.flatMap(({ message, direction, time }) => mapper.feed(message, direction, time));
+  expect(events).toEqual(fixture.expected);
+});
+
+test.each(["", "abc", "é".repeat(100), "x".repeat(1000)])("sha256 agrees with the one of Node: %#", (text) => {
+  expect(sha256(text)).toBe(createHash("sha256").update(text).digest("hex"));
+});
