@@ -80,11 +80,14 @@ class Extraction:
             self._decompressor.feed(data)
 
     def finish(self) -> None:
+        """No more bytes come. None at all are an empty archive."""
         if self._first:
             raise InvalidRequest("the body is not a tar archive")
-        if self._decompressor is not None and not self._reader.ended:
+        if self._decompressor is None:
+            return
+        if not self._reader.ended:
             self._decompressor.finish()
-        self._reader.finish()
+            self._reader.finish()
         for name, mode in reversed(self._closed_directories.items()):
             with self._telling(name), self._root.walk(name, follow=False) as place:
                 _set_directory_mode(place, mode)
@@ -180,9 +183,17 @@ class Extraction:
 
     def _make_hard_link(self, name: str, member: Member) -> None:
         target = _checked_name(member.link)
-        with self._root.walk(target, follow=False) as source, self._parent_of(name) as place:
-            if not modes.S_ISREG(source.lstat().st_mode):
-                raise InvalidRequest(f"a hard link must lead to a file of the archive: {displayed(name)}")
+        shown = displayed(f"{name} -> {target}")
+        try:
+            source = self._root.walk(target, follow=False)
+        except FileNotFoundError:
+            raise InvalidRequest(f"the hard link leads nowhere: {shown}") from None
+        with source, self._parent_of(name) as place:
+            found = source.lstat_or_none()
+            if found is None:
+                raise InvalidRequest(f"the hard link leads nowhere: {shown}")
+            if not modes.S_ISREG(found.st_mode):
+                raise InvalidRequest(f"a hard link must lead to a file: {shown}")
             temporary = temporary_name()
             os.link(
                 source.name,

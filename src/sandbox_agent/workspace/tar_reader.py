@@ -58,12 +58,10 @@ class TarReader:
         self._padding = 0  # bytes after it, up to the next block
         self._long: dict[str, str] = {}
         self._has_content = False
-        self._started = False
         self.ended = False
 
     def feed(self, data: bytes | memoryview) -> None:
         view = memoryview(data)
-        self._started = self._started or bool(view)
         while view and not self.ended:
             if self._remaining:
                 view = self._take_content(view)
@@ -75,8 +73,8 @@ class TarReader:
                 view = self._take_header(view)
 
     def finish(self) -> None:
-        """No more bytes come. Nothing at all counts as an empty archive."""
-        if self._started and not self.ended:
+        """No more bytes come."""
+        if not self.ended:
             raise InvalidRequest("the archive is cut off: its end is missing")
 
     def _take_content(self, view: memoryview) -> memoryview:
