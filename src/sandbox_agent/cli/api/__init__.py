@@ -1,0 +1,1 @@
+"""`sandbox-agent api`: every endpoint of a running server as a command."""

@@ -1,0 +1,112 @@
+"""`api config mcp` and `api config skills`: the same four commands for two kinds of entries."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any
+
+import click
+
+from sandbox_agent.cli.api.connection import Connection, with_connection
+from sandbox_agent.cli.lazy_group import LazyGroup
+from sandbox_agent.cli.output import OutputForm, output_option, print_json, show
+from sandbox_agent.sdk import wire
+
+_directory = click.option(
+    "-d",
+    "--directory",
+    default=os.getcwd,
+    help="Directory of the sandbox the entries belong to; this one by default.",
+)
+
+
+def _entries(kind: str, name_parameter: str, help: str) -> click.Group:
+    path = f"/v1/config/{kind}"
+    commands = [
+        _list(path),
+        _get(path, name_parameter),
+        _set(path, name_parameter),
+        _delete(path, name_parameter),
+    ]
+    return LazyGroup(kind, commands=commands, help=help)
+
+
+def _list(path: str) -> click.Command:
+    @click.command("list")
+    @_directory
+    @output_option
+    @with_connection
+    def list_entries(connection: Connection, directory: str, output: OutputForm) -> None:
+        """All entries of the directory."""
+        query = {"directory": directory}
+        answer = connection.run(lambda api: api.request("GET", f"{path}/entries", query=query))
+        document = wire.decode(answer.content)
+        show(
+            document,
+            output,
+            ("name", "entry"),
+            lambda: ((name, _short(entry)) for name, entry in document["entries"].items()),
+        )
+
+    return list_entries
+
+
+def _get(path: str, name_parameter: str) -> click.Command:
+    @click.command("get")
+    @click.argument("name")
+    @_directory
+    @with_connection
+    def get(connection: Connection, name: str, directory: str) -> None:
+        """One entry."""
+        query = {"directory": directory, name_parameter: name}
+        print_json(wire.decode(connection.run(lambda api: api.request("GET", path, query=query)).content))
+
+    return get
+
+
+def _set(path: str, name_parameter: str) -> click.Command:
+    @click.command("set")
+    @click.argument("name")
+    @click.option("--json", "text", help="The entry.")
+    @click.option("--json-file", type=click.File("rb"), help="File that holds the entry; - for stdin.")
+    @_directory
+    @with_connection
+    def set_entry(
+        connection: Connection, name: str, text: str | None, json_file: IO[bytes] | None, directory: str
+    ) -> None:
+        """Write one entry."""
+        if (text is None) == (json_file is None):
+            raise click.UsageError("give the entry with either --json or --json-file")
+        content = text.encode() if text is not None else (json_file.read() if json_file else b"")
+        query = {"directory": directory, name_parameter: name}
+        headers = {"content-type": "application/json"}
+        connection.run(lambda api: api.request("PUT", path, query=query, content=content, headers=headers))
+
+    return set_entry
+
+
+def _delete(path: str, name_parameter: str) -> click.Command:
+    @click.command("delete")
+    @click.argument("name")
+    @_directory
+    @with_connection
+    def delete(connection: Connection, name: str, directory: str) -> None:
+        """Remove one entry; fine if there is none."""
+        query = {"directory": directory, name_parameter: name}
+        connection.run(lambda api: api.request("DELETE", path, query=query))
+
+    return delete
+
+
+def _short(entry: dict[str, Any]) -> str:
+    if "sources" in entry:
+        return ", ".join(f"{one.get('type')}: {one.get('source')}" for one in entry["sources"])
+    if "url" in entry:
+        return str(entry["url"])
+    command = entry.get("command", "")
+    words = command if isinstance(command, list) else [command]
+    return " ".join(str(word) for word in (*words, *entry.get("args", [])))
+
+
+mcp = _entries("mcp", "mcpName", "MCP servers of a directory.")
+skills = _entries("skills", "skillName", "Skills of a directory.")

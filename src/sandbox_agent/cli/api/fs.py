@@ -1,0 +1,112 @@
+"""`api fs`: single files and directories of the sandbox."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import IO, Any
+
+import click
+
+from sandbox_agent.cli.api.connection import Connection, with_connection
+from sandbox_agent.cli.output import OutputForm, output_option, print_json, show
+from sandbox_agent.sdk import wire
+from sandbox_agent.sdk.files import AsyncFiles
+from sandbox_agent.sdk.http_api import HttpApi
+
+COLUMNS = ("name", "kind", "size", "modified")
+
+
+@click.command()
+@click.argument("path", required=False)
+@output_option
+@with_connection
+def ls(connection: Connection, path: str | None, output: OutputForm) -> None:
+    """List a directory; the home directory when PATH is left out."""
+    answer = connection.run(lambda api: api.request("GET", "/v1/fs/entries", query={"path": path}))
+    entries = sorted(wire.decode(answer.content), key=lambda entry: str(entry["name"]))
+    show(
+        entries,
+        output,
+        COLUMNS,
+        lambda: ((e["name"], e["entryType"], e["size"], e.get("modified")) for e in entries),
+    )
+
+
+@click.command()
+@click.argument("path")
+@with_connection
+def cat(connection: Connection, path: str) -> None:
+    """Write a file to stdout."""
+
+    async def copy(api: HttpApi) -> None:
+        async with AsyncFiles(api).stream(path) as chunks:
+            async for chunk in chunks:
+                sys.stdout.buffer.write(chunk)
+
+    connection.run(copy)
+    sys.stdout.buffer.flush()
+
+
+@click.command()
+@click.argument("path")
+@click.argument("local", type=click.Path(path_type=Path), required=False)
+@with_connection
+def get(connection: Connection, path: str, local: Path | None) -> None:
+    """Copy the file PATH of the sandbox to LOCAL, by default its own name here."""
+    target = local or Path(Path(path).name)
+    if target.is_dir():
+        target /= Path(path).name
+    size = connection.run(lambda api: AsyncFiles(api).download(path, target))
+    print_json({"path": str(target), "bytesWritten": size})
+
+
+@click.command()
+@click.argument("local", type=click.File("rb"))
+@click.argument("path")
+@with_connection
+def put(connection: Connection, local: IO[bytes], path: str) -> None:
+    """Copy the file LOCAL (- for stdin) to PATH in the sandbox; parents are created."""
+    size = connection.run(lambda api: AsyncFiles(api).write(path, local))
+    print_json({"path": path, "bytesWritten": size})
+
+
+@click.command()
+@click.argument("path")
+@with_connection
+def stat(connection: Connection, path: str) -> None:
+    """Look at one file or directory."""
+    answer = connection.run(lambda api: api.request("GET", "/v1/fs/stat", query={"path": path}))
+    print_json(wire.decode(answer.content))
+
+
+@click.command()
+@click.argument("path")
+@with_connection
+def mkdir(connection: Connection, path: str) -> None:
+    """Make a directory and its parents; fine if it is there."""
+    answer = connection.run(lambda api: api.request("POST", "/v1/fs/mkdir", query={"path": path}))
+    print_json(wire.decode(answer.content))
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target")
+@click.option("--overwrite", is_flag=True, help="Replace what is at TARGET.")
+@with_connection
+def mv(connection: Connection, source: str, target: str, overwrite: bool) -> None:
+    """Move or rename SOURCE to TARGET."""
+    body: dict[str, Any] = {"from": source, "to": target, "overwrite": overwrite}
+    answer = connection.run(lambda api: api.request("POST", "/v1/fs/move", json=body))
+    print_json(wire.decode(answer.content))
+
+
+@click.command()
+@click.argument("path")
+@click.option("-r", "--recursive", is_flag=True, help="Also a directory that is not empty.")
+@with_connection
+def rm(connection: Connection, path: str, recursive: bool) -> None:
+    """Delete a file, link or directory."""
+    query = {"path": path, "recursive": recursive or None}
+    answer = connection.run(lambda api: api.request("DELETE", "/v1/fs/entry", query=query))
+    print_json(wire.decode(answer.content))

@@ -1,0 +1,1 @@
+"""`sandbox-agent daemon`: the server in the background, one per address."""

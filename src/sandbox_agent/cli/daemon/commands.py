@@ -1,0 +1,138 @@
+"""`sandbox-agent daemon start | stop | status | logs`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from sandbox_agent.cli.lazy_group import LazyGroup
+from sandbox_agent.cli.output import OutputForm, output_option, print_json, wants_table
+from sandbox_agent.cli.token_options import choice_of, given_token
+
+# The exit codes that init systems expect of `status`.
+RUNNING, DEAD_WITH_PID_FILE, NOT_RUNNING, UNKNOWN = 0, 1, 3, 4
+
+
+def _address(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option("-p", "--port", type=click.IntRange(1, 65535), default=2468, show_default=True),
+        click.option("-H", "--host", default="127.0.0.1", show_default=True),
+    ):
+        command = option(command)
+    return command
+
+
+@click.group(cls=LazyGroup)
+def daemon() -> None:
+    """Run the server in the background, one daemon per address."""
+
+
+@daemon.command(context_settings={"ignore_unknown_options": True})
+@_address
+@click.option("--upgrade", is_flag=True, help="Replace a daemon of another version.")
+@click.option("--token-file", type=click.Path(dir_okay=False), help="File that holds the token.")
+@click.argument("server_options", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def start(
+    ctx: click.Context,
+    host: str,
+    port: int,
+    upgrade: bool,
+    token_file: str | None,
+    server_options: tuple[str, ...],
+) -> None:
+    """Start the daemon and wait until it answers; fine if it runs already.
+
+    Further options are those of `sandbox-agent server`. The token is taken from --token, --token-file or
+    SANDBOX_AGENT_TOKEN and handed on in a file that only you can read.
+    """
+    from sandbox_agent import settings
+    from sandbox_agent.cli.daemon.start import Wish
+    from sandbox_agent.cli.daemon.start import start as start_daemon
+    from sandbox_agent.http.server import check_exposure
+
+    token = given_token(ctx, token_file)
+    no_token = ["--no-token"] if choice_of(ctx).no_token else []
+    try:
+        # Judged here first: a mistake in the options is one of the command line, not of the daemon.
+        words = ["--host", host, *no_token, *server_options]
+        judged = settings.parse(words, {"SANDBOX_AGENT_TOKEN": token} if token else {})
+        check_exposure(judged)
+    except settings.SettingsError as error:
+        raise click.UsageError(str(error)) from None
+    except settings.HelpRequested:
+        click.echo(ctx.get_help())
+        return
+    started = start_daemon(Wish(host, port, token, server_options, upgrade))
+    what = "already running" if started.already else "started"
+    click.echo(f"daemon {what}: http://{host}:{port} (pid {started.pid}, version {started.version})")
+
+
+@daemon.command()
+@_address
+def stop(host: str, port: int) -> None:
+    """Stop the daemon, its agents and everything they started; fine if it does not run."""
+    from sandbox_agent.cli.daemon.stop import stop as stop_daemon
+
+    stopped = stop_daemon(host, port)
+    if stopped.pid is not None:
+        click.echo(f"daemon stopped (pid {stopped.pid})")
+    elif stopped.stale_pid is not None:
+        click.echo(
+            f"daemon is not running; process {stopped.stale_pid} in its pid file is not the daemon "
+            "and was left alone"
+        )
+    else:
+        click.echo("daemon is not running")
+
+
+@daemon.command()
+@_address
+@output_option
+def status(host: str, port: int, output: OutputForm) -> int:
+    """Say whether the daemon runs.
+
+    Exit codes: 0 it runs and answers, 1 it is dead but left its pid file, 3 it does not run, 4 it runs but
+    does not answer.
+    """
+    from sandbox_agent.cli.daemon import health
+    from sandbox_agent.cli.daemon.state import DaemonFiles
+
+    files = DaemonFiles.of(host, port)
+    living = files.living()
+    facts: dict[str, Any] = {"status": "stopped", "url": f"http://{host}:{port}", "log": str(files.log)}
+    code = NOT_RUNNING
+    if living is not None:
+        good = health.ask(host, port, files.token_of_living()).good
+        code = RUNNING if good else UNKNOWN
+        facts |= {"status": "running" if good else "not answering", "pid": living.pid}
+        facts["version"] = files.version()
+    elif files.has_pid_file():
+        code = DEAD_WITH_PID_FILE
+        facts["status"] = "dead"
+    if wants_table(output):
+        click.echo("\n".join(f"{name}: {value}" for name, value in facts.items()))
+    else:
+        print_json(facts)
+    return code
+
+
+@daemon.command()
+@_address
+@click.option("-f", "--follow", is_flag=True, help="Wait for more.")
+@click.option("--lines", type=click.IntRange(0), default=100, show_default=True, help="Start so far back.")
+def logs(host: str, port: int, follow: bool, lines: int) -> None:
+    """Show the daemon's log."""
+    from sandbox_agent.cli.daemon.log_reader import LogReader
+    from sandbox_agent.cli.daemon.state import DaemonFiles
+
+    files = DaemonFiles.of(host, port)
+    if not files.log.exists():
+        raise click.ClickException(f"there is no log yet at {files.log}")
+    reader = LogReader(files.log, os.fdopen(os.dup(1), "wb"))
+    reader.show_last(lines)
+    if follow:
+        reader.follow()

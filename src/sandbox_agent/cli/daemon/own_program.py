@@ -1,0 +1,18 @@
+"""How this program starts itself again as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from sandbox_agent.http.services import server_executable
+
+
+def own_command() -> list[str]:
+    """The words that start `sandbox-agent` the way it was started now."""
+    script = server_executable()
+    if script and os.access(script, os.X_OK):
+        return [script]
+    if script.endswith(".pyz"):
+        return [sys.executable, script]
+    return [sys.executable, "-m", "sandbox_agent"]

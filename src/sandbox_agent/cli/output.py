@@ -1,0 +1,63 @@
+"""How commands show what they found: JSON for programs, a table for people.
+
+`-o auto` (the default) looks at stdout: a terminal gets the table, a pipe or file gets JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal
+
+import click
+
+OutputForm = Literal["auto", "json", "table"]
+Row = Sequence[object]
+
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["auto", "json", "table"]),
+    default="auto",
+    show_default=True,
+    help="JSON, a table, or whatever fits where the output goes.",
+)
+
+
+def wants_table(form: OutputForm) -> bool:
+    return form == "table" or (form == "auto" and sys.stdout.isatty())
+
+
+def show(document: Any, form: OutputForm, columns: Sequence[str], rows: Callable[[], Iterable[Row]]) -> None:
+    """Print `document` as JSON, or `rows()` as a table."""
+    if wants_table(form):
+        print_table(columns, rows())
+    else:
+        print_json(document)
+
+
+def print_json(document: Any) -> None:
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Row]) -> None:
+    from rich import box  # only tables need rich
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    # Into a file there is no edge to fit into: nothing is cut or folded.
+    width = None if sys.stdout.isatty() else 1000
+    Console(width=width, highlight=False).print(table)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

@@ -1,0 +1,1 @@
+"""`sandbox-agent run`: from nothing to an answer in the terminal."""

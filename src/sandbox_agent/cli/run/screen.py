@@ -1,0 +1,140 @@
+"""What a person or a program sees of a turn: words as they come, or events as JSON lines."""
+
+from __future__ import annotations
+
+import sys
+from typing import IO, Protocol
+
+import click
+
+from sandbox_agent.sdk.turn import PromptResult
+from sandbox_agent.sdk.universal import event_to_json
+from sandbox_agent.sdk.universal.events import (
+    ErrorEvent,
+    ItemCompleted,
+    ItemDelta,
+    ItemStarted,
+    UniversalEvent,
+)
+from sandbox_agent.sdk.universal.items import (
+    FileRefPart,
+    ImagePart,
+    ReasoningPart,
+    StatusPart,
+    ToolCallPart,
+    UniversalItem,
+)
+
+_RESULT_LINES = 8
+# Notices about the session itself, such as `usage_update`: news for programs, noise for people.
+_HOUSEKEEPING = "_update"
+
+
+class View(Protocol):
+    def show(self, event: UniversalEvent) -> None: ...
+    def finish(self, result: PromptResult) -> None: ...
+
+
+class JsonLines:
+    """Universal events on stdout, one a line."""
+
+    def show(self, event: UniversalEvent) -> None:
+        sys.stdout.buffer.write(event_to_json(event) + b"\n")
+        sys.stdout.buffer.flush()
+
+    def finish(self, result: PromptResult) -> None:
+        """The last event has said it all."""
+
+
+class Screen:
+    """The agent's words on stdout; tools, thoughts and notices on stderr."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._spoken: set[str] = set()
+        """Items whose text is shown as it comes."""
+        self._thoughts: set[str] = set()
+        self._open_line: IO[str] | None = None
+        """Where a line has been begun and not ended."""
+
+    def show(self, event: UniversalEvent) -> None:
+        if isinstance(event, ItemStarted):
+            self._started(event.data.item)
+        elif isinstance(event, ItemDelta):
+            self._delta(event.data.item_id, event.data.delta)
+        elif isinstance(event, ItemCompleted):
+            self._completed(event.data.item)
+        elif isinstance(event, ErrorEvent):
+            self._notice(f"error: {event.data.message}", "red", always=True)
+
+    def finish(self, result: PromptResult) -> None:
+        self._end_line()
+        if result.stop_reason != "end_turn":
+            self._notice(f"stopped: {result.stop_reason}", "yellow", always=True)
+
+    def _started(self, item: UniversalItem) -> None:
+        if item.kind == "message" and item.role == "assistant":
+            if any(isinstance(part, ReasoningPart) for part in item.content):
+                self._thoughts.add(item.item_id)
+        elif item.kind == "tool_call":
+            for part in item.content:
+                if isinstance(part, ToolCallPart):
+                    self._notice(f"[{part.name}] {part.arguments}", "cyan")
+
+    def _delta(self, item_id: str, text: str) -> None:
+        self._spoken.add(item_id)
+        thought = item_id in self._thoughts
+        if thought and self._quiet:
+            return
+        stream = sys.stderr if thought else sys.stdout
+        if self._open_line not in (None, stream):
+            self._end_line()
+        click.secho(text, file=stream, dim=thought or None, nl=False)
+        stream.flush()
+        self._open_line = None if text.endswith("\n") else stream
+
+    def _completed(self, item: UniversalItem) -> None:
+        if item.kind == "message" and item.role == "assistant":
+            if item.item_id not in self._spoken and item.text:
+                self._delta(item.item_id, item.text)
+            for part in item.content:
+                if isinstance(part, ImagePart):
+                    self._notice(f"[image {part.mime or ''} {part.path[:60]}]", "cyan")
+            self._end_line()
+        elif item.kind == "tool_result":
+            self._result(item)
+        elif item.kind == "status":
+            for status in item.content:
+                if isinstance(status, StatusPart) and not status.label.endswith(_HOUSEKEEPING):
+                    self._notice(f"{status.label}: {status.detail or ''}".rstrip(": "), None)
+
+    def _result(self, item: UniversalItem) -> None:
+        failed = item.status == "failed"
+        for part in item.content:
+            if isinstance(part, FileRefPart):
+                self._notice(f"  {part.action} {part.path}", "cyan")
+                if part.diff:
+                    self._notice(_first_lines(part.diff), None)
+            elif output := getattr(part, "output", getattr(part, "text", "")):
+                self._notice(_first_lines(str(output)), "red" if failed else None)
+        if failed:
+            self._notice("  failed", "red")
+
+    def _notice(self, text: str, colour: str | None, *, always: bool = False) -> None:
+        if self._quiet and not always:
+            return
+        self._end_line()
+        click.secho(text, fg=colour, dim=colour is None, err=True)
+
+    def _end_line(self) -> None:
+        if self._open_line is not None:
+            click.echo(file=self._open_line)
+            self._open_line = None
+
+
+def _first_lines(text: str) -> str:
+    lines = text.rstrip().splitlines()
+    shown = [f"  {line[:200]}" for line in lines[:_RESULT_LINES]]
+    if len(lines) > _RESULT_LINES:
+        shown.append(f"  ... {len(lines) - _RESULT_LINES} more lines")
+    return "\n".join(shown)

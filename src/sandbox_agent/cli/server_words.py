@@ -1,0 +1,56 @@
+"""`server` and `mock-agent` as click sees them, for the list of commands and for shell completion.
+
+Both are started by `entry.py` without click. What is here runs only if click is asked for them in a way the
+entry does not understand, and then hands over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from sandbox_agent import settings
+
+_TOKEN_FIELDS = ("token", "no_token")  # every command has these two anyway
+
+
+def _options() -> list[click.Parameter]:
+    options: list[click.Parameter] = []
+    for item in fields(settings.Settings):
+        if item.name not in _TOKEN_FIELDS:
+            kind: dict[str, Any] = {"is_flag": True} if isinstance(item.default, bool) else {}
+            options.append(
+                click.Option(
+                    [item.name, *settings.flags_of(item)],
+                    help=item.metadata["help"],
+                    multiple=isinstance(item.default, tuple),
+                    **kind,
+                )
+            )
+    return options
+
+
+def _serve(**_: Any) -> int:
+    import sys
+
+    from sandbox_agent.cli import server_command
+
+    words = sys.argv[1:]
+    words.remove("server")
+    return server_command.run(words)
+
+
+def _mock_agent() -> int:
+    from sandbox_agent.agents.mock.entry import main
+
+    return main()
+
+
+server = click.Command("server", params=_options(), callback=_serve, help="Run the server in the foreground.")
+mock_agent = click.Command(
+    "mock-agent",
+    callback=_mock_agent,
+    help="Speak ACP on stdin and stdout, as a scripted agent.",
+)
