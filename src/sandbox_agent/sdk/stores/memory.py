@@ -1,7 +1,8 @@
 """A store in memory: the default, gone with the process.
 
 It keeps everything unless limits are given; with limits the oldest sessions (by creation time) and
-the oldest events of a session are dropped first. Records are copied on the way in and out.
+the oldest events of a session are dropped first. Records are copied on the way in and out; payloads
+are kept as JSON text, which is quicker than copying objects.
 """
 
 from __future__ import annotations
@@ -15,15 +16,27 @@ from typing import Any
 from .columns import check_fields
 from .errors import EventConflictError, StoreClosedError
 from .paging import check_limit, read_event_cursor, read_session_cursor, session_cursor
+from .payload import from_text, to_text
 from .protocol import DEFAULT_LIMIT
 from .records import EventRecord, Order, Page, SessionRecord, same_event
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """An event; its payload is the text, the record's own is empty."""
+
+    record: EventRecord
+    text: str
+
+    def copy(self) -> EventRecord:
+        return replace(self.record, payload=from_text(self.text))
 
 
 @dataclass(slots=True)
 class _Log:
     """The events of one session: by place, and the places in order."""
 
-    by_index: dict[int, EventRecord] = field(default_factory=dict)
+    by_index: dict[int, _Stored] = field(default_factory=dict)
     indexes: list[int] = field(default_factory=list)
     last_index: int = 0
 
@@ -36,7 +49,7 @@ class MemoryStore:
         self._max_events = max_events_per_session
         self._sessions: dict[str, SessionRecord] = {}
         self._logs: dict[str, _Log] = {}
-        self._by_id: dict[str, EventRecord] = {}
+        self._by_id: dict[str, _Stored] = {}
         self._closed = False
 
     async def __aenter__(self) -> MemoryStore:
@@ -93,8 +106,8 @@ class MemoryStore:
 
     async def insert_events(self, events: Sequence[EventRecord]) -> list[EventRecord]:
         self._check_open()
-        answer = []
-        fresh: dict[str, EventRecord] = {}
+        answer: list[_Stored] = []
+        fresh: dict[str, _Stored] = {}
         taken: set[tuple[str, int]] = set()
         last: dict[str, int] = {}
         for event in events:
@@ -102,21 +115,19 @@ class MemoryStore:
             if known is None:
                 log = self._logs.get(event.session_id) or _Log()
                 highest = last.get(event.session_id, log.last_index)
-                known = replace(
-                    event, event_index=event.event_index or highest + 1, payload=copy.deepcopy(event.payload)
-                )
-                place = (known.session_id, known.event_index)
-                if place in taken or known.event_index in log.by_index:
-                    raise EventConflictError(known.session_id, known.event_index, known.id)
-                taken.add(place)
-                last[event.session_id] = max(highest, known.event_index)
-                fresh[known.id] = known
-            elif not same_event(known, event):
+                index = event.event_index or highest + 1
+                if (event.session_id, index) in taken or index in log.by_index:
+                    raise EventConflictError(event.session_id, index, event.id)
+                taken.add((event.session_id, index))
+                last[event.session_id] = max(highest, index)
+                known = _Stored(replace(event, event_index=index, payload={}), to_text(event.payload))
+                fresh[event.id] = known
+            elif not same_event(known.record, event):
                 raise EventConflictError(event.session_id, event.event_index, event.id)
             answer.append(known)
-        for event in fresh.values():
-            self._add(event)
-        return copy.deepcopy(answer)
+        for stored in fresh.values():
+            self._add(stored)
+        return [stored.copy() for stored in answer]
 
     async def list_events(
         self,
@@ -139,7 +150,7 @@ class MemoryStore:
             indexes = [i for i in indexes if (i > place if order == "asc" else i < place)]
         else:
             indexes = indexes[offset:]
-        items = [copy.deepcopy(log.by_index[i]) for i in indexes[:limit]]
+        items = [log.by_index[i].copy() for i in indexes[:limit]]
         return Page(items, str(items[-1].event_index) if len(indexes) > limit else None)
 
     async def count_events(self, session_id: str) -> int:
@@ -157,20 +168,21 @@ class MemoryStore:
         if self._closed:
             raise StoreClosedError("the store is closed")
 
-    def _add(self, event: EventRecord) -> None:
+    def _add(self, stored: _Stored) -> None:
+        event = stored.record
         log = self._logs.setdefault(event.session_id, _Log())
-        log.by_index[event.event_index] = event
+        log.by_index[event.event_index] = stored
         insort(log.indexes, event.event_index)
         log.last_index = max(log.last_index, event.event_index)
-        self._by_id[event.id] = event
+        self._by_id[event.id] = stored
         while self._max_events is not None and len(log.indexes) > self._max_events:
             dropped = log.by_index.pop(log.indexes.pop(0))
-            del self._by_id[dropped.id]
+            del self._by_id[dropped.record.id]
 
     def _forget(self, session_id: str) -> bool:
         log = self._logs.pop(session_id, None)
-        for event in log.by_index.values() if log else ():
-            del self._by_id[event.id]
+        for stored in log.by_index.values() if log else ():
+            del self._by_id[stored.record.id]
         return self._sessions.pop(session_id, None) is not None or log is not None
 
 
