@@ -126,7 +126,9 @@ def test_a_line_of_fifty_megabytes_goes_through_post_and_stream(acp: Acp, server
 
 
 def test_a_line_over_the_limit_is_dropped_and_told(start_server) -> None:
-    server = start_server(settings={"SANDBOX_AGENT_ACP_MAX_LINE_BYTES": "100000"})
+    server = start_server(
+        settings={"SANDBOX_AGENT_ACP_MAX_LINE_BYTES": "100000", "SANDBOX_AGENT_MAX_BODY_BYTES": "1000000"}
+    )
     acp = server.acp
     server_id = acp.start()
     with acp.stream(server_id) as stream:

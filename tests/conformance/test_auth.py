@@ -117,14 +117,15 @@ def started(start_server, arguments: list[str], settings: dict[str, str] | None 
     """A server whose token flags are exactly `arguments`."""
     server: ServerProcess = start_server(wait=False, token=None, settings=settings)
     server.stop()
-    server.process = subprocess.Popen(
-        [*server_command(), "server", "--port", str(server.port), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=server.log_path.open("ab"),
-        env=server.environment,
-        cwd=server.home,
-    )
+    with server.log_path.open("ab") as log:
+        server.process = subprocess.Popen(
+            [*server_command(), "server", "--port", str(server.port), *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env=server.environment,
+            cwd=server.home,
+        )
     server.pid = server.process.pid
     return server
 

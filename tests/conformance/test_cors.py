@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from tests.support.raw_http import Client
-from tests.support.server_process import free_port, server_command
+from tests.support.server_process import bare_environment, free_port, server_command
 
 ORIGIN = "https://app.example"
 PREFLIGHT = {
@@ -107,12 +108,13 @@ def test_credentials_alone_start_a_working_server(start_server) -> None:
         ["-O", ""],
     ],
 )
-def test_a_malformed_cors_flag_is_exit_2_and_said_on_stderr(arguments: list[str]) -> None:
+def test_a_malformed_cors_flag_is_exit_2_and_said_on_stderr(tmp_path: Path, arguments: list[str]) -> None:
     done = subprocess.run(
         [*server_command(), "server", "--port", str(free_port()), "--no-token", *arguments],
         capture_output=True,
         timeout=8,
         check=False,
+        env=bare_environment(tmp_path),
     )
     assert done.returncode == 2
     assert done.stderr.strip()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,7 +13,13 @@ import pytest
 from tests.support.acp import AGENT, Acp
 from tests.support.processes import wait_until
 from tests.support.raw_http import Client, ConnectionClosed
-from tests.support.server_process import free_port, place_launcher, server_command
+from tests.support.server_process import (
+    SCRIPTED_AGENT,
+    bare_environment,
+    free_port,
+    place_launcher,
+    server_command,
+)
 
 
 def test_a_launcher_is_started_without_arguments_in_the_servers_directory(start_server) -> None:
@@ -69,13 +76,10 @@ def test_the_built_in_mock_works_on_a_fresh_server(start_server) -> None:
 
 @pytest.mark.ours
 def test_a_user_can_add_an_agent_by_command(start_server, tmp_path: Path) -> None:
-    from tests.support.server_process import SCRIPTED_AGENT
-
     agents = tmp_path / "agents.toml"
-    import sys
-
     agents.write_text(
-        f'[agents.mine]\ncommand = "{sys.executable}"\nargs = ["-I", "-S", "{SCRIPTED_AGENT}", "one"]\n'
+        f'[[agent]]\nid = "mine"\ncommand = "{sys.executable}"\n'
+        f'args = ["-I", "-S", "{SCRIPTED_AGENT}", "one"]\n'
         f'cwd = "{tmp_path}"\nenv = {{ COLOUR = "blue" }}\n'
     )
     server = start_server(arguments=["--agents-file", str(agents)])
@@ -92,17 +96,20 @@ def test_a_bootstrap_may_choose_directory_and_environment(start_server, tmp_path
     answer = acp.client.request(
         "POST",
         f"/v1/acp/c?agent={AGENT}&cwd={tmp_path}",
-        headers={"content-type": "application/json", "x-sandbox-agent-env": "COLOUR=green"},
+        headers={"content-type": "application/json", "x-sandbox-agent-env": '{"COLOUR":"green"}'},
         body=b'{"id":1,"method":"test/info"}',
     )
     assert answer.status == 200
     assert answer.json()["result"]["cwd"] == str(tmp_path)
+    assert answer.json()["result"]["env"]["COLOUR"] == "green"
 
 
 def run_like_the_sdk(arguments: list[str], home: Path) -> subprocess.Popen[bytes]:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(home), "XDG_DATA_HOME": str(home / "data")}
     return subprocess.Popen(
-        [*server_command(), *arguments], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment
+        [*server_command(), *arguments],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=bare_environment(home),
     )
 
 

@@ -7,6 +7,7 @@ import stat
 import pytest
 
 from tests.support.acp import AGENT, Acp
+from tests.support.event_stream import SMALL_BUFFER
 from tests.support.processes import wait_until
 
 TINY = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10", "SANDBOX_AGENT_SPILL_MAX_BYTES": "0"}
@@ -72,11 +73,11 @@ def test_an_event_larger_than_the_whole_ring_still_reaches_a_live_reader(start_s
 def test_a_connected_reader_that_retention_overtakes_is_told_in_mid_stream(start_server) -> None:
     acp = start_server(settings=TINY).acp
     server_id = acp.start()
-    with acp.stream(server_id, receive_buffer=4096, timeout=30) as stream:
+    with acp.stream(server_id, receive_buffer=SMALL_BUFFER, timeout=30) as stream:
         stream.next_message()
-        acp.call(server_id, "test/flood", {"count": 3000, "size": 5000}, timeout=30)
+        acp.call(server_id, "test/flood", {"count": 5000, "size": 5000}, timeout=30)
         expected, gaps = 2, 0
-        while expected <= 3002:
+        while expected <= 5002:
             event = stream.next_message(timeout=20)
             if event.kind == "gap":
                 gaps += 1
@@ -148,7 +149,8 @@ def test_leftover_spill_files_of_a_dead_server_are_removed_at_start(start_server
 def test_beyond_ring_and_spill_there_is_an_honest_gap(start_server) -> None:
     settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10", "SANDBOX_AGENT_SPILL_MAX_BYTES": "100000"}
     acp = start_server(settings=settings).acp
-    server_id = flooded(acp, 3000, size=100)
+    server_id = acp.start()
+    acp.call(server_id, "test/flood", {"count": 2998, "size": 100, "batch": 50, "pause_ms": 5})
     with acp.stream(server_id, last_event_id=1) as stream:
         gap = stream.next_message()
         assert gap.kind == "gap"
@@ -157,6 +159,15 @@ def test_beyond_ring_and_spill_there_is_an_honest_gap(start_server) -> None:
         assert gap.json()["newest"] == 3000
         events = stream.take(3001 - oldest, timeout=20)
         assert [event.number for event in events] == list(range(oldest, 3001))
+
+
+def test_a_burst_larger_than_the_spill_keeps_its_newest_part(start_server) -> None:
+    settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10", "SANDBOX_AGENT_SPILL_MAX_BYTES": "100000"}
+    acp = start_server(settings=settings).acp
+    server_id = acp.start()
+    acp.call(server_id, "test/flood", {"count": 2998, "size": 100, "batch": 2998})
+    with acp.stream(server_id, last_event_id=1) as stream:
+        assert 2000 < stream.next_message().json()["oldest"] < 2900
 
 
 def test_eight_thousand_events_are_in_the_ring_by_default(acp: Acp) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.server_process import free_port, server_command
+from tests.support.server_process import bare_environment, free_port, server_command
 
 
 def run(arguments: list[str], home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -19,12 +18,7 @@ def run(arguments: list[str], home: Path, **environment: str) -> subprocess.Comp
         text=True,
         timeout=8,
         check=False,
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(home),
-            "XDG_DATA_HOME": str(home / "data"),
-            **environment,
-        },
+        env={**bare_environment(home), **environment},
     )
 
 
@@ -121,7 +115,7 @@ def test_port_0_takes_a_free_port_and_says_which(tmp_path: Path) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")},
+        env=bare_environment(tmp_path),
     )
     try:
         assert process.stderr is not None

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from tests.support.acp import message
+from tests.support.acp import AGENT, message
+from tests.support.event_stream import SMALL_BUFFER
 from tests.support.processes import wait_until, wait_until_dead
 from tests.support.raw_http import ConnectionClosed
 
@@ -107,7 +108,7 @@ def test_a_reader_that_does_not_read_does_not_delay_the_end(start_server) -> Non
     server = start_server()
     acp = server.acp
     server_id = acp.start()
-    with acp.stream(server_id, receive_buffer=4096) as stream:
+    with acp.stream(server_id, receive_buffer=SMALL_BUFFER) as stream:
         acp.call(server_id, "test/flood", {"count": 20_000, "size": 500}, timeout=20)
         began = server.signal(signal.SIGTERM)
         assert server.wait_for_exit(6) == 0
@@ -127,8 +128,6 @@ def test_a_half_sent_request_does_not_delay_the_end(start_server) -> None:
 def test_a_signal_during_a_storm_of_first_posts_leaves_nothing(start_server) -> None:
     server = start_server()
     acp = server.acp
-    from tests.support.acp import AGENT
-
     calls = [
         acp.in_background(acp.post, f"s{n}", message("test/echo", request_id=1), agent=AGENT)
         for n in range(40)

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from tests.support.acp import Acp
+from tests.support.event_stream import SMALL_BUFFER
 from tests.support.processes import resident_bytes, wait_until
 
 FULL = os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1"
@@ -15,10 +16,13 @@ RECONNECTS = 7500 if FULL else 750
 
 
 def test_a_paused_reader_loses_none_of_twenty_thousand_notifications(acp: Acp, server_id: str) -> None:
-    with acp.stream(server_id, receive_buffer=8192, timeout=30) as paused, acp.stream(server_id) as busy:
+    with (
+        acp.stream(server_id, receive_buffer=SMALL_BUFFER, timeout=30) as paused,
+        acp.stream(server_id) as busy,
+    ):
         paused.next_message()
         waiting = acp.in_background(
-            acp.call, server_id, "test/flood", {"count": 20_000, "size": 200}, timeout=30
+            acp.call, server_id, "test/flood", {"count": 20_000, "size": 600}, timeout=30
         )
         assert [event.number for event in busy.take(20_002, timeout=30)] == list(range(1, 20_003))
         waiting.result(30)
@@ -32,7 +36,7 @@ def test_a_stuck_reader_costs_no_memory_and_slows_nobody(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_BYTES": str(4 << 20)})
     acp = server.acp
     server_id = acp.start()
-    with acp.stream(server_id, receive_buffer=8192, timeout=40) as stuck:
+    with acp.stream(server_id, receive_buffer=SMALL_BUFFER, timeout=40) as stuck:
         stuck.next_message()
         acp.call(server_id, "test/flood", {"count": 500, "size": 20_000}, timeout=30)
         before = resident_bytes(server.pid)

@@ -1,7 +1,7 @@
 """A reader of the server's event stream that accepts only the exact frames of the wire.
 
 It reads over a raw connection, takes the chunked coding apart by hand and refuses every frame that is not
-byte for byte one of the three legal forms. It can stand still (`pause` is simply not reading) and it says
+byte for byte one of the legal forms. It can stand still (`pause` is simply not reading) and it says
 how the stream ended: cleanly with the last chunk, or cut.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import socket
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +17,11 @@ from typing import Any
 from tests.support.raw_http import DEFAULT_TIMEOUT, Client, Connection, ConnectionClosed
 
 MESSAGE = re.compile(rb"event: message\nid: ([1-9][0-9]*)\ndata: ([^\r\n]*)\n\n", re.DOTALL)
+# Much smaller windows than this make loopback crawl.
+SMALL_BUFFER = 128 * 1024
 GAP = re.compile(rb'event: gap\ndata: \{"oldest":([0-9]+),"newest":([0-9]+)\}\n\n')
 HEARTBEAT = b": heartbeat\n\n"
+STOPPING = b": server stopping\n\n"
 
 
 class StreamEnded(Exception):
@@ -28,7 +30,7 @@ class StreamEnded(Exception):
 
 @dataclass(frozen=True)
 class Event:
-    """A message (with its number), a gap (number None, data the JSON) or a heartbeat (data empty)."""
+    """A message (with its number), a gap (number None, data the JSON) or a comment (data empty)."""
 
     kind: str
     number: int | None
@@ -41,6 +43,8 @@ class Event:
 def parse_frame(frame: bytes) -> Event:
     if frame == HEARTBEAT:
         return Event("heartbeat", None, b"")
+    if frame == STOPPING:
+        return Event("stopping", None, b"")
     if match := MESSAGE.fullmatch(frame):
         return Event("message", int(match[1]), match[2])
     if GAP.fullmatch(frame):
@@ -49,7 +53,7 @@ def parse_frame(frame: bytes) -> Event:
 
 
 class EventStream:
-    """One open `GET /v1/acp/{server_id}`."""
+    """One open `GET /v1/acp/{server_id}`; a small receive buffer makes a pause felt by the server soon."""
 
     def __init__(
         self,
@@ -63,10 +67,8 @@ class EventStream:
         headers = {"accept": "text/event-stream"}
         if last_event_id is not None:
             headers["last-event-id"] = str(last_event_id)
-        self.connection: Connection = client.connect(timeout)
+        self.connection: Connection = client.connect(timeout, receive_buffer)
         try:
-            if receive_buffer is not None:
-                self.connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
             self.connection.send(client.build("GET", f"/v1/acp/{server_id}", headers=headers))
             self.status, self.headers, self.head = self.connection.read_head()
             assert self.status == 200, self.head
@@ -101,9 +103,9 @@ class EventStream:
         return parse_frame(frame)
 
     def next_message(self, timeout: float = DEFAULT_TIMEOUT) -> Event:
-        """The next frame that is not a heartbeat."""
+        """The next frame that is not a comment."""
         deadline = time.monotonic() + timeout
-        while (event := self.next(max(0.001, deadline - time.monotonic()))).kind == "heartbeat":
+        while (event := self.next(max(0.001, deadline - time.monotonic()))).kind in ("heartbeat", "stopping"):
             pass
         return event
 

@@ -38,8 +38,18 @@ class Answer:
 class Connection:
     """One TCP connection; reads are buffered, writes are not."""
 
-    def __init__(self, host: str, port: int, timeout: float = DEFAULT_TIMEOUT) -> None:
-        self.socket = socket.create_connection((host, port), timeout=timeout)
+    def __init__(
+        self, host: str, port: int, timeout: float = DEFAULT_TIMEOUT, receive_buffer: int | None = None
+    ) -> None:
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.socket.settimeout(timeout)
+        if receive_buffer is not None:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        try:
+            self.socket.connect((host, port))
+        except OSError:
+            self.socket.close()
+            raise
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._buffer = bytearray()
 
@@ -155,8 +165,8 @@ class Client:
     def authority(self) -> str:
         return f"{self.host}:{self.port}"
 
-    def connect(self, timeout: float = DEFAULT_TIMEOUT) -> Connection:
-        return Connection(self.host, self.port, timeout)
+    def connect(self, timeout: float = DEFAULT_TIMEOUT, receive_buffer: int | None = None) -> Connection:
+        return Connection(self.host, self.port, timeout, receive_buffer)
 
     def auth(self) -> dict[str, str]:
         return {} if self.token is None else {"authorization": f"Bearer {self.token}"}

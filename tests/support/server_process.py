@@ -30,6 +30,12 @@ def server_command() -> list[str]:
     return shlex.split(named) if named else [sys.executable, "-m", "sandbox_agent"]
 
 
+def bare_environment(home: Path) -> dict[str, str]:
+    """The least a server command needs; PYTHONPATH is kept for runs against a copy of the source."""
+    kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}
+    return {**kept, "HOME": str(home), "XDG_DATA_HOME": str(home / "data")}
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -109,7 +115,8 @@ class ServerProcess:
         def healthy() -> bool:
             assert self.process.poll() is None, f"the server ended at once: {self.log()}"
             try:
-                return self.client.get("/v1/health", timeout=2).status == 200
+                # 421: it is up, and answers to other names than the one that is used here.
+                return self.client.get("/v1/health", timeout=2).status in (200, 421)
             except (OSError, ConnectionClosed):
                 return False
 
