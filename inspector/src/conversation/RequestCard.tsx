@@ -19,6 +19,9 @@ interface Props {
   answerable: boolean;
 }
 
+/** A card that just came takes the focus; one that scrolls into view later does not. */
+const FRESH_MS = 3000;
+
 const STATE_WORDS: Record<RequestState, string> = {
   pending: "Waiting for you",
   answered: "Answered",
@@ -43,6 +46,7 @@ export function RequestCard({ item, instance, answerable }: Props) {
     if (answersAtOnce(request) && given.length > 0) send(next);
   };
   useCardKeys(card, open && !task.running, reject);
+  useFirstFocus(card, open && Date.now() - item.time < FRESH_MS);
 
   const complete = request.questions.every((asked, index) => !asked.required || (answers[index]?.length ?? 0) > 0);
   const submit = (event: FormEvent) => {
@@ -91,6 +95,15 @@ function heading(request: AgentRequest): string {
 function answersAtOnce(request: AgentRequest): boolean {
   const [only, ...more] = request.questions;
   return request.kind !== "form" && more.length === 0 && only !== undefined && only.choices.length > 0 && !only.multiple;
+}
+
+/** Take the focus if nobody is typing, so that the keys work at once. */
+function useFirstFocus(card: React.RefObject<HTMLFormElement | null>, fresh: boolean): void {
+  useEffect(() => {
+    const active = document.activeElement;
+    const idle = active === document.body || (active instanceof HTMLTextAreaElement && active.value === "");
+    if (fresh && idle) card.current?.focus({ preventScroll: true });
+  }, [fresh, card]);
 }
 
 function useCardKeys(card: React.RefObject<HTMLFormElement | null>, active: boolean, reject: () => void): void {

@@ -74,7 +74,7 @@ class Reader {
           done: this.done,
           tailStart: this.position,
           fence: this.fence,
-          tail: block.block ? [block.block] : [],
+          tail: [...(block.block ? [block.block] : []), ...(block.rest ? readBlocks(block.rest).tail : [])],
         };
       }
       if (block.block) this.done.push(block.block);
@@ -84,7 +84,7 @@ class Reader {
   }
 
   /** A line and where the next one begins; `complete` if its newline has arrived. */
-  private line(at: number): { text: string; end: number; complete: boolean } {
+  private line(at: number): Line {
     const newline = this.text.indexOf("\n", at);
     if (newline < 0) return { text: this.text.slice(at), end: this.text.length, complete: false };
     return { text: this.text.slice(at, newline).replace(/\r$/, ""), end: newline + 1, complete: true };
@@ -113,11 +113,7 @@ class Reader {
     let at = this.position;
     for (;;) {
       const line = this.line(at);
-      if (!look.test(line.text)) {
-        // An empty last line may still become part of the run.
-        const undecided = !line.complete && line.text.length < 3;
-        return { finished: !undecided, end: at, block: make(lines) };
-      }
+      if (!look.test(line.text)) return this.endedBy(line, at, make(lines));
       lines.push(line.text);
       at = line.end;
       if (!line.complete) return { finished: false, end: 0, block: make(lines) };
@@ -131,18 +127,18 @@ class Reader {
     let open = item ? !first.complete : false;
     while (!open) {
       const line = this.line(at);
-      if (line.complete ? this.endsParagraph(line.text) : line.text === "") {
-        return { finished: line.complete, end: at, block: paragraph(lines, item) };
-      }
-      if (lines.length > 0 && this.endsParagraph(line.text)) {
-        return { finished: true, end: at, block: paragraph(lines, item) };
-      }
+      if (lines.length > 0 && this.endsParagraph(line.text)) return this.endedBy(line, at, paragraph(lines, item));
       lines.push(line.text);
       at = line.end;
       open = !line.complete;
       if (at - this.position > MAX_PARAGRAPH_CHARS) return this.cut(item);
     }
     return { finished: false, end: 0, block: paragraph(lines, item) };
+  }
+
+  /** A block ends before a line only once that line is complete: half a line may still become another kind. */
+  private endedBy(line: Line, at: number, block: Block): Step {
+    return line.complete ? { finished: true, end: at, block } : { finished: false, end: at, block, rest: line.text };
   }
 
   private endsParagraph(line: string): boolean {
@@ -182,12 +178,20 @@ class Reader {
   }
 }
 
+interface Line {
+  text: string;
+  end: number;
+  complete: boolean;
+}
+
 interface Step {
   /** False while more text may change the block. */
   finished: boolean;
   end: number;
   block?: Block;
   fence?: Fence;
+  /** An unfinished line behind the block, shown on its own until it is complete. */
+  rest?: string;
 }
 
 function singleLine(line: string): Block | undefined {

@@ -1,0 +1,101 @@
+/** The event stream's text, the order of messages, snippets, exports and addresses. */
+
+import { expect, test } from "vitest";
+import { SseParser, type SseEvent } from "../src/api/sseParser";
+import { diffLines } from "../src/conversation/diff";
+import { fromStored, toStored } from "../src/live/message";
+import { exportJsonl, parseJsonl } from "../src/panels/jsonl";
+import { asCurl, asPython } from "../src/panels/snippets";
+import { pairsFrom, wordsFrom } from "../src/panels/fields";
+import { parseRoute, routePath } from "../src/session/route";
+import { acpServers } from "../src/session/mcpServers";
+import { selectOptions } from "../src/session/options";
+
+const STREAM = 'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\nevent: gap\ndata: {"oldest":3,"newest":9}\n\nevent: message\r\nid: 2\r\ndata: x\r\n\r\n';
+
+test.each([1, 3, 11, 1000])("a stream cut into pieces of %i characters gives the same events", (size) => {
+  const events: SseEvent[] = [];
+  let heartbeats = 0;
+  const parser = new SseParser((event) => events.push(event), () => (heartbeats += 1));
+  for (let at = 0; at < STREAM.length; at += size) parser.feed(STREAM.slice(at, at + size));
+  expect(events).toEqual([
+    { event: "message", id: "1", data: '{"a":1}' },
+    { event: "gap", data: '{"oldest":3,"newest":9}' },
+    { event: "message", id: "2", data: "x" },
+  ]);
+  expect(heartbeats).toBe(1);
+});
+
+test("a stored message comes back as it was, after the event it followed", () => {
+  const sent = { n: 5, sender: "client" as const, after: 7, time: 1000, payload: { id: 1 } };
+  const stored = toStored(sent, "log");
+  expect(stored).toMatchObject({ position: 7, sender: "client" });
+  expect(stored.order).toBeGreaterThan(toStored({ ...sent, sender: "agent", eventId: 7 }, "log").order);
+  expect(fromStored(stored, 5)).toEqual({ ...sent, eventId: undefined });
+});
+
+test("what is exported can be imported", () => {
+  const messages = [
+    { n: 0, sender: "client" as const, after: 0, time: 1, payload: { id: 1, method: "x" } },
+    { n: 1, sender: "agent" as const, eventId: 1, after: 1, time: 2, payload: { id: 1, result: { text: "a\nb" } } },
+  ];
+  const read = parseJsonl(exportJsonl(messages, "s"));
+  expect(read).toEqual(messages.map(({ sender, time, payload }) => ({ sender, time, payload })));
+});
+
+test("a damaged file is refused with the number of its line", () => {
+  expect(() => parseJsonl('{"a":1}\nnot json\n')).toThrow("Line 2");
+});
+
+const request = { id: 1, method: "POST", url: "http://h/v1/acp/x?agent=mock", headers: { accept: "a/b" }, body: `{"it's":"\\n"}`, startedAt: 0 };
+
+test("a request as curl quotes its body and names no token", () => {
+  expect(asCurl(request, true)).toBe(
+    `curl -X POST 'http://h/v1/acp/x?agent=mock' \\\n  -H "Authorization: Bearer $SANDBOX_AGENT_TOKEN" \\\n  -H 'accept: a/b' \\\n  --data '{"it'\\''s":"\\n"}'`,
+  );
+});
+
+test("a request as Python is a whole program", () => {
+  const program = asPython(request, true);
+  expect(program).toContain("import httpx");
+  expect(program).toContain(`content = "{\\"it's\\":\\"\\\\n\\"}"`);
+  expect(program).toContain("os.environ['SANDBOX_AGENT_TOKEN']");
+});
+
+test.each(["/ui/", "/ui/sessions/a%2Fb", "/ui/servers/x%20y"])("the address %s survives reading and writing", (path) => {
+  expect(routePath(parseRoute(path))).toBe(path);
+});
+
+test("a stray percent sign in an address is itself", () => {
+  expect(parseRoute("/ui/servers/50%")).toEqual({ page: "server", id: "50%" });
+});
+
+test("configured MCP servers take the shape of ACP, disabled ones are left out", () => {
+  const entries = {
+    files: { type: "local", command: ["npx", "-y"], args: ["server"], env: { A: "1" } },
+    web: { type: "remote", url: "https://h/mcp", transport: "sse" },
+    off: { type: "local", command: "x", enabled: false },
+  };
+  expect(acpServers(entries)).toEqual([
+    { name: "files", command: "npx", args: ["-y", "server"], env: [{ name: "A", value: "1" }] },
+    { type: "sse", name: "web", url: "https://h/mcp", headers: [] },
+  ]);
+});
+
+test("the older modes are an option like the others", () => {
+  const modes = { currentModeId: "a", availableModes: [{ id: "a", name: "A" }] };
+  expect(selectOptions({ modes, configOptions: [] })).toMatchObject([{ category: "mode", currentValue: "a" }]);
+});
+
+test("form fields are read as words and pairs", () => {
+  expect(wordsFrom(`npx -y "a b" 'c d'`)).toEqual(["npx", "-y", "a b", "c d"]);
+  expect(pairsFrom(["A=b=c", "X"], "=")).toEqual({ A: "b=c", X: "" });
+});
+
+test("a diff shows changes with their surroundings", () => {
+  const before = Array.from({ length: 20 }, (_, n) => `line ${n}`).join("\n");
+  const lines = diffLines(before, before.replace("line 10", "changed"));
+  expect(lines.filter((line) => line.kind === "removed")).toEqual([{ kind: "removed", text: "line 10" }]);
+  expect(lines.filter((line) => line.kind === "added")).toEqual([{ kind: "added", text: "changed" }]);
+  expect(lines.filter((line) => line.kind === "skip")).toHaveLength(2);
+});
