@@ -185,9 +185,8 @@ class Matrix:
 
     async def _cancel(self, driver: Driver) -> None:
         since = driver.seen
-        prompt = asyncio.create_task(
-            driver.prompt(self._session, "[[slow 60 0.2]]", self.recipe.cancel_limit_s)
-        )
+        text = f"[[slow {self.recipe.slow_pieces} 0.2]]"
+        prompt = asyncio.create_task(driver.prompt(self._session, text))
         try:
             await driver.wait_for(
                 "streamed text", lambda message: "tick" in str(message.get("params")), since

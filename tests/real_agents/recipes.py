@@ -26,7 +26,8 @@ class Recipe:
     option_for_questions: tuple[str, str] | None = None
     """A config option that has to be set before the agent asks questions."""
     loads_sessions: bool = True
-    cancel_limit_s: float = 30.0
+    slow_pieces: int = 60
+    """How many pieces, a fifth of a second apart, the model streams before it is cancelled."""
     thoughts: bool = True
     """Passes the model's reasoning on."""
 
@@ -153,7 +154,8 @@ RECIPES = {
             mode_for_tools="bypass",
             asks_permission=False,
             loads_sessions=False,
-            cancel_limit_s=60,
+            # It ends a cancelled turn only when the model has ended its stream.
+            slow_pieces=15,
             thoughts=False,
         ),
         Recipe(
@@ -235,6 +237,9 @@ RECIPES = {
                 "GENERIC_BASE_URL": "{base}/v1",
                 "FAST_AGENT_MODEL": "generic.fake-model",
             },
+            # It asks only clients that run its commands and write its files for it.
+            asks_permission=False,
+            thoughts=False,
         ),
     )
 }

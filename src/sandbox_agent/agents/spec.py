@@ -158,6 +158,8 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
     if unknown := [flag for flag in capabilities if flag not in CAPABILITIES]:
         raise CatalogError(f"{where}: unknown capability `{unknown[0]}`; known are {', '.join(CAPABILITIES)}")
     command = table.string("command")
+    if not (command or raw.get("on_path") or raw.get("registry") or raw.get("builtin")):
+        raise CatalogError(f"{where} says neither `command` nor `registry`: how would it start?")
     return AgentSpec(
         id=agent_id,
         name=table.string("name") or agent_id,
