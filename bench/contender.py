@@ -150,6 +150,13 @@ class Server:
     def read_stream(self, **options: object) -> dict[str, Any]:
         return run("sse_readers", port=self.port, token=TOKEN, **options)
 
+    def read_stream_with_cpu(self, **options: object) -> dict[str, Any]:
+        before = processes.cpu_seconds(self.pid)
+        figures = self.read_stream(**options)
+        spent = processes.cpu_seconds(self.pid) - before
+        figures["cpu_us"] = spent * 1e6 / max(1, figures["delivered"])
+        return figures
+
     def load_with_cpu(self, **options: object) -> dict[str, Any]:
         before = processes.cpu_seconds(self.pid)
         figures = self.load(**options)

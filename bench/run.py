@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -70,6 +71,7 @@ def measure(servers: list[Contender], plan: Plan, chosen: list[str]) -> Ledger:
 def main() -> None:
     options = _arguments()
     begun = time.monotonic()
+    _warn_if_busy()
     programs.build()
     ours = Path(options.ours_binary).resolve() if options.ours_binary else install_ours()
     plan, mode = (QUICK, "scripts/bench --quick") if options.quick else (FULL, "scripts/bench")
@@ -99,6 +101,12 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/performance.md")
     return parser.parse_args()
+
+
+def _warn_if_busy() -> None:
+    load = os.getloadavg()[0]
+    if load > 1:
+        _say(f"the load average is {load:.1f}: others need the processors, trust CPU rows more than rates")
 
 
 def _say(text: str) -> None:

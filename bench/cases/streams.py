@@ -11,11 +11,12 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
     for readers, events in plan.flood_events:
         with contender.running() as server:
             server.add_instances(["b"])
-            figures = server.read_stream(
+            figures = server.read_stream_with_cpu(
                 server_id="b", mode="flood", readers=readers, count=events, bytes=200
             )
         ledger.events(contender.name, figures)
         ledger.add(f"stream x{readers} events", contender.name, figures["events_per_second"])
+        ledger.add(f"stream x{readers} cpu", contender.name, figures["cpu_us"])
         ledger.add(f"stream x{readers} lost", contender.name, figures["missing"] / figures["expected"])
     with contender.running() as server:
         server.add_instances(["b"])
