@@ -1,0 +1,72 @@
+"""The reference's own clients work unchanged: connect, start, prompt, permission, events, quick disposal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.processes import MARK_VARIABLE, marked, wait_until
+from tests.support.server_process import ServerProcess
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    process = ServerProcess(tmp_path / "server")
+    try:
+        yield process.ready()
+    finally:
+        code = process.stop()
+        left = process.kill_leftovers()
+    assert (code, left) == (0, {})
+
+
+def connected(server: ServerProcess) -> dict[str, str]:
+    return {"BASE_URL": f"http://127.0.0.1:{server.port}", "TOKEN": server.token or "", "AGENT": "mock"}
+
+
+def test_acp_http_client_speaks_to_the_mock_agent(
+    server: ServerProcess, run_node: Callable[..., Any]
+) -> None:
+    seen = run_node("acp_http_client.mjs", **connected(server))
+    assert seen["protocolVersion"] == 1
+    assert seen["stopReasons"] == ["end_turn"] * 3
+    assert seen["updates"].count("agent_message_chunk") >= 26
+    assert seen["permissions"] == [["allow_once", "allow_always", "reject_once"]]
+    assert seen["parallel"] == [1, "mode set"]
+    assert seen["disconnectMs"] < 1000
+    wait_until(lambda: server.acp.list() == [], 5, "the closed instance")
+
+
+def test_the_sdk_connects_to_a_running_server(server: ServerProcess, run_node: Callable[..., Any]) -> None:
+    seen = run_node("sandbox_agent_sdk.mjs", **connected(server))
+    check_session(seen)
+    assert seen["disposeMs"] < 1000
+    wait_until(lambda: server.acp.list() == [], 5, "the closed instance")
+
+
+def test_the_sdk_starts_our_command_with_its_local_provider(
+    our_command: Path, run_node: Callable[..., Any], tmp_path: Path
+) -> None:
+    mark = f"sdk-{tmp_path.name}"
+    seen = run_node(
+        "sandbox_agent_sdk.mjs", SANDBOX_AGENT_BIN=str(our_command), AGENT="mock", **{MARK_VARIABLE: mark}
+    )
+    check_session(seen)
+    assert seen["sandboxId"].startswith("local/")
+    assert seen["disposeMs"] < 1000
+    assert seen["destroyMs"] < 5000
+    wait_until(lambda: not marked(mark), 5, "no process left")
+
+
+def check_session(seen: dict[str, Any]) -> None:
+    assert seen["health"] == {"status": "ok"}
+    assert seen["stopReasons"] == ["end_turn"] * 3
+    assert seen["seen"].count("agent_message_chunk") >= 11
+    assert seen["asked"] == 1
+    assert seen["modes"] == 1
+    assert seen["events"] > 15
+    assert seen["agents"][:7] == ["claude", "codex", "opencode", "amp", "pi", "cursor", "mock"]
+    assert seen["agentSessionId"]
