@@ -36,6 +36,8 @@ log = logging.getLogger("sandbox_agent")
 
 # A turn that was given up keeps the next prompt waiting for this long at most.
 LEFTOVER_TURN_S = 5.0
+# A cancel waits this long at most for its prompt to reach the agent.
+SENT_S = 2.0
 
 EventCallback = Callable[[UniversalEvent], Awaitable[None] | None]
 
@@ -223,6 +225,10 @@ class AsyncSession:
 
     async def cancel(self) -> None:
         """Stop the running turn; whatever it has asked is answered as cancelled."""
+        turn = self._turn
+        if turn is not None:
+            turn.cancel_wanted = True
+            await self._wait_sent(turn)
         if self._link.live:
             await self._link.notify("session/cancel", {"sessionId": self._link.native_id})
             await self._link.desk.cancel_all()
@@ -232,7 +238,15 @@ class AsyncSession:
         if turn is self._turn:
             await self.cancel()
         else:
-            turn.give_up(ConcurrentPromptError(self.id))
+            turn.give_up(None)
+
+    async def _wait_sent(self, turn: AsyncTurn) -> None:
+        # A cancel that overtakes its prompt would be lost.
+        try:
+            async with asyncio.timeout(SENT_S):
+                await turn.sent.wait()
+        except TimeoutError:
+            log.debug("turn %s is cancelled before it was accepted", turn.id)
 
     def watch(self, change: int) -> None:
         """One reader of the events more, or one less."""
@@ -271,6 +285,9 @@ class AsyncSession:
         link = self._link
         await self._ensure_live()
         content = await self._content(prompt, attachments)
+        if turn.cancel_wanted:
+            turn.sent.set()
+            return turn.make_result({"stopReason": "cancelled"})
         link.callback_error = None
         unwatch = link.recorder.watch(turn.take)
         try:

@@ -49,6 +49,11 @@ class AsyncSessions:
         self._defaults = defaults
         self._open: dict[str, AsyncSession] = {}
 
+    @property
+    def handlers(self) -> Handlers:
+        """The callbacks that new sessions of this client get; they may be changed."""
+        return self._defaults.handlers
+
     async def create(self, agent: str, **options: Unpack[SessionOptions]) -> AsyncSession:
         """Start a conversation with an agent, installing and starting it if need be.
 

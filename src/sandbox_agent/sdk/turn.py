@@ -85,6 +85,9 @@ class AsyncTurn:
         self._task: asyncio.Task[PromptResult] | None = None
         self._watching = False
         self._given_up: SandboxAgentError | None = None
+        self.cancel_wanted = False
+        self.sent = asyncio.Event()
+        """Set once the agent has the prompt."""
 
     # -- for the session --------------------------------------------------------------------------------
 
@@ -96,6 +99,7 @@ class AsyncTurn:
 
     def take(self, entry: Entry) -> None:
         """A message that belongs to this turn."""
+        self.sent.set()
         self._raw.append(entry.envelope)
         self._events.extend(entry.events)
         update = _update_of(entry)
@@ -121,8 +125,8 @@ class AsyncTurn:
             raw=raw,
         )
 
-    def give_up(self, error: SandboxAgentError) -> None:
-        """End the turn on this side although the agent has not answered."""
+    def give_up(self, error: SandboxAgentError | None) -> None:
+        """End the turn on this side; without an error it never was sent, and counts as cancelled."""
         if self._task is not None and not self._task.done():
             self._given_up = error
             self._task.cancel()
@@ -144,13 +148,16 @@ class AsyncTurn:
         if self._task is None:
             raise RuntimeError("the turn has not been started; use `async with session.stream(...)`")
         await asyncio.wait([self._task])
-        if self._task.cancelled():
-            raise self._given_up or APITimeoutError("the turn was given up")
-        return self._task.result()
+        if not self._task.cancelled():
+            return self._task.result()
+        if self._given_up is not None:
+            raise self._given_up
+        return self.make_result({"stopReason": "cancelled"})
 
     async def cancel(self) -> None:
         """Ask the agent to stop; the turn ends with stop reason `cancelled`."""
         if not self.done:
+            self.cancel_wanted = True
             await self._owner.cancel_turn(self)
 
     def __aiter__(self) -> AsyncIterator[UniversalEvent]:

@@ -1,0 +1,54 @@
+"""Servers and clients for the SDK's tests: one shared server a module, and one's own where it is harmed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox_agent import AsyncSandboxAgent, asgi
+from tests.sdk.live_server import LiveServer
+
+Connect = Callable[..., Awaitable[AsyncSandboxAgent]]
+
+
+@pytest.fixture
+async def own_server(tmp_path: Path) -> AsyncIterator[LiveServer]:
+    """A server that this test alone uses, and may stop, kill and restart."""
+    server = await LiveServer(tmp_path / "server").start()
+    try:
+        yield server
+    finally:
+        await server.stop()
+
+
+@pytest.fixture
+async def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AsyncSandboxAgent]:
+    """A client of a server in this process; quick, and all of the product but the socket."""
+    for name, folder in (("HOME", "home"), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    monkeypatch.delenv("SANDBOX_AGENT_TOKEN", raising=False)
+    work = tmp_path / "work"
+    work.mkdir()
+    LiveServer.place_agents(tmp_path / "data")
+    async with await AsyncSandboxAgent.start(asgi(), default_directory=str(work)) as made:
+        yield made
+
+
+@pytest.fixture
+async def connect(own_server: LiveServer) -> AsyncIterator[Connect]:
+    """Makes clients of `own_server` that are closed at the end of the test."""
+    made: list[AsyncSandboxAgent] = []
+
+    async def build(url: str | None = None, **options: Any) -> AsyncSandboxAgent:
+        options.setdefault("default_directory", str(own_server.work))
+        one = await AsyncSandboxAgent.connect(url or own_server.url, own_server.token, **options)
+        made.append(one)
+        return one
+
+    yield build
+    for one in made:
+        await one.aclose()
