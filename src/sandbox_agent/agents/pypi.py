@@ -19,6 +19,7 @@ from sandbox_agent.agents.command import CommandFailed, run_command
 
 _NEWEST_MINOR = 15
 _OLDEST_MINOR = 9
+_VERSION_LIMIT_S = 10.0
 
 
 async def pypi_install(
@@ -80,7 +81,7 @@ async def _version(python: str, env: Mapping[str, str]) -> tuple[int, ...]:
     """Its version; (0,) if it does not run (as the stand-ins of pyenv may) or cannot make environments."""
     question = "import sys, venv, ensurepip; print('version', *sys.version_info[:3])"
     try:
-        output = await run_command([python, "-I", "-c", question], cwd=Path("/"), env=env, limit_s=10)
+        output = await run_command([python, "-I", "-c", question], cwd=Path("/"), env=env, limit_s=_VERSION_LIMIT_S)
     except CommandFailed:
         return (0,)
     found = re.search(r"^version (\d+) (\d+) (\d+)$", output, re.MULTILINE)
