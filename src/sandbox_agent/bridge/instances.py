@@ -12,7 +12,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -61,7 +61,7 @@ class BridgeSettings:
     max_instances: int
     idle_timeout_s: float = 0.0
     """After so long without messages, calls and readers an instance is closed; 0 for never."""
-    confinement: Confinement = Confinement()
+    confinement: Confinement = field(default_factory=Confinement)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol
+from typing import IO, Protocol
 
 from sandbox_agent.bridge import process_marks
 from sandbox_agent.bridge.confinement import Confinement
@@ -123,18 +123,24 @@ class AgentProcess:
         )
         self.pid = popen.pid
         process_marks.mark_process(self.pid, mark)
+        opened: list[int] = []
         try:
             confinement.apply(self.pid)
+            opened += [_own_fd(pipe) for pipe in (popen.stdin, popen.stdout, popen.stderr)]
+            opened.append(os.pidfd_open(self.pid))
         except (OSError, ValueError):
-            popen.kill()
+            # Out of descriptors, or the limits cannot be set: what has been started must not stay.
+            for fd in opened:
+                os.close(fd)
             with popen:
-                raise
+                popen.kill()
+            raise
         # From here on the descriptors and the wait are ours; Popen must not reap or warn.
-        self._stdin, self._stdout, self._stderr_fd = (
-            _take_fd(pipe) for pipe in (popen.stdin, popen.stdout, popen.stderr)
-        )
+        for pipe in (popen.stdin, popen.stdout, popen.stderr):
+            if pipe is not None:
+                pipe.close()
         popen.returncode = 0
-        self._pidfd = os.pidfd_open(self.pid)
+        self._stdin, self._stdout, self._stderr_fd, self._pidfd = opened
         self._loop.add_reader(self._stdout, self._on_stdout)
         self._loop.add_reader(self._stderr_fd, self._on_stderr)
         self._loop.add_reader(self._pidfd, self._on_exited)
@@ -373,9 +379,10 @@ class AgentProcess:
         return True
 
 
-def _take_fd(pipe: object) -> int:
-    """Our own non-blocking copy of a pipe end; the file object that Popen made is closed."""
-    fd = os.dup(pipe.fileno())  # type: ignore[attr-defined]
-    pipe.close()  # type: ignore[attr-defined]
+def _own_fd(pipe: IO[bytes] | None) -> int:
+    """A non-blocking descriptor of our own for a pipe end that Popen made."""
+    if pipe is None:  # pragma: no cover - all three are asked for
+        raise ValueError("no pipe")
+    fd = os.dup(pipe.fileno())
     os.set_blocking(fd, False)
     return fd

@@ -62,8 +62,12 @@ class Spill:
             needed = sum(map(len, lines)) + len(lines)
             while self._segments and self._size + needed > self._max:
                 self._drop_oldest()
-            if needed > self._max:
-                self._drop_all()
+            start = 0
+            while needed > self._max:  # More than fits at all: the newest part of it stays.
+                needed -= len(lines[start]) + 1
+                start += 1
+            first, lines = first + start, lines[start:]
+            if not lines:
                 return False
             while not self._try_append(first, lines, needed):
                 if not self._segments:

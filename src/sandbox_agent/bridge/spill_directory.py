@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import secrets
-import shutil
 from pathlib import Path
 
 _LOCK = "lock"
@@ -19,7 +17,7 @@ class SpillDirectory:
     def __init__(self, parent: Path) -> None:
         self._parent = parent
         self._lock_fd: int | None = None
-        self.own = parent / f"{os.getpid()}-{secrets.token_hex(4)}"
+        self.own = parent / f"{os.getpid()}-{os.urandom(4).hex()}"
 
     def claim(self) -> None:
         """Create and lock our directory, and remove what dead servers left. Raises OSError."""
@@ -32,14 +30,24 @@ class SpillDirectory:
     def _remove_leftovers(self) -> None:
         for directory in self._parent.iterdir():
             if _is_abandoned(directory):
-                shutil.rmtree(directory, ignore_errors=True)
+                _remove(directory)
 
     def remove(self) -> None:
         """Remove our directory with everything in it; no harm if there is none."""
-        shutil.rmtree(self.own, ignore_errors=True)
+        _remove(self.own)
         if self._lock_fd is not None:
             os.close(self._lock_fd)
             self._lock_fd = None
+
+
+def _remove(directory: Path) -> None:
+    """The files, then the directory; nothing is deeper. What cannot be removed stays for the next server."""
+    try:
+        for file in directory.iterdir():
+            file.unlink(missing_ok=True)
+        directory.rmdir()
+    except OSError:
+        pass
 
 
 def _is_abandoned(directory: Path) -> bool:

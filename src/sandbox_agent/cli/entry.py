@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -11,6 +12,15 @@ _WITHOUT_VALUE = ("-n", "--no-token")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        return _run(words)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough, as `| head` does.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _run(words: list[str]) -> int:
     command, before, after = _split(words)
     if command == "server":
         from sandbox_agent.cli import server_command

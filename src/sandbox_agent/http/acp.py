@@ -25,7 +25,7 @@ def describe(instance: Instance) -> dict[str, Any]:
         "status": instance.status,
         "pid": instance.pid,
     }
-    if instance.exit is not None:
+    if instance.exit is not None and instance.status == "exited":
         if instance.exit.code is not None:
             facts["exitCode"] = instance.exit.code
         if instance.exit.signal is not None:

@@ -66,7 +66,7 @@ class App:
         method = scope["method"]
         try:
             extra = await self._answer(scope, receive, sending)
-        except ClientDisconnected:
+        except (ClientDisconnected, ConnectionResetError):
             return
         except SandboxAgentError as error:
             if started:

@@ -80,7 +80,8 @@ class Connection(asyncio.Protocol):
         self._parser = None  # type: ignore[assignment]
 
     def eof_received(self) -> bool:
-        if self._lingering or (self._active is None and not self._waiting):
+        idle = self._active is None and not self._waiting
+        if self._lingering or idle or (self._active is not None and self._active.is_stream):
             return False
         # Half-closed by a client that still reads: its request is answered, then the connection ends.
         for exchange in (self._active, *self._waiting):
@@ -180,6 +181,8 @@ class Connection(asyncio.Protocol):
 
     def _begin(self, exchange: Exchange) -> None:
         try:
+            if exchange.fault is not None:
+                raise exchange.fault
             passed = self._server.services.guard.check(exchange.method, exchange.path, exchange.header_map)
             if isinstance(passed, Response):
                 exchange.respond(passed)

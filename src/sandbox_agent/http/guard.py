@@ -6,8 +6,8 @@ CORS preflight), or with an error. Both doors of the server, the ASGI applicatio
 
 from __future__ import annotations
 
-import hmac
 import re
+from _operator import _compare_digest  # hmac's own, without loading OpenSSL for it
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -56,9 +56,9 @@ class Guard:
         passed = self._plain if origin is None else self._cors.check(origin, host)
         if method == "OPTIONS":
             # Browsers send no token with a preflight; without an Origin it only asks for the methods.
-            return (
-                passed if origin is None else Response(200, headers=[*passed.headers, *self._cors.preflight])
-            )
+            if origin is None:
+                return passed
+            return Response(200, headers=[*passed.headers, *self._cors.preflight(headers)])
         if self._token is not None and _is_protected(path) and not self._token_fits(headers):
             error = TokenInvalid()
             error.headers |= {
@@ -70,7 +70,7 @@ class Guard:
     def _token_fits(self, headers: Mapping[bytes, bytes]) -> bool:
         scheme, _, token = headers.get(b"authorization", b"").strip().partition(b" ")
         known = scheme.lower() in (b"bearer", b"token")
-        return hmac.compare_digest(token.strip(), self._token or b"") and known
+        return _compare_digest(token.strip(), self._token or b"") and known
 
 
 def _is_protected(path: bytes) -> bool:
@@ -78,10 +78,12 @@ def _is_protected(path: bytes) -> bool:
 
 
 def _without_port(host: bytes) -> bytes:
-    host = host.lower()
-    if host.startswith(b"["):
-        return host[: host.find(b"]") + 1]
-    return host.partition(b":")[0]
+    """The name in a Host header, in lower case; empty when what follows it is no port."""
+    name, bracket, rest = host.lower().partition(b"]") if host.startswith(b"[") else (host.lower(), b"", b"")
+    if not bracket:
+        name, _, rest = name.partition(b":")
+    port = rest.removeprefix(b":")
+    return name + bracket if not port or port.isdigit() else b""
 
 
 class _Cors:
@@ -97,11 +99,16 @@ class _Cors:
         self._every = "*" in settings.cors_allow_origin
         self._origins = frozenset(origin.encode().lower() for origin in settings.cors_allow_origin)
         self._credentials = settings.cors_allow_credentials
-        methods = ",".join(settings.cors_allow_method) or "*"
-        headers = ",".join(settings.cors_allow_header) or "*"
-        self.preflight: HeaderList = [
-            (b"access-control-allow-methods", methods.encode()),
-            (b"access-control-allow-headers", headers.encode()),
+        self._methods = ",".join(settings.cors_allow_method).encode()
+        self._headers = ",".join(settings.cors_allow_header).encode()
+
+    def preflight(self, headers: Mapping[bytes, bytes]) -> HeaderList:
+        """What the page may do: as listed, else everything. Browsers read no `*` where credentials are on."""
+        methods = headers.get(b"access-control-request-method", b"*") if self._credentials else b"*"
+        names = headers.get(b"access-control-request-headers", b"*") if self._credentials else b"*"
+        return [
+            (b"access-control-allow-methods", self._methods or methods),
+            (b"access-control-allow-headers", self._headers or names),
         ]
 
     def check(self, origin: bytes, host: bytes) -> Passed:

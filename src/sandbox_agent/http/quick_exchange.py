@@ -13,7 +13,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
+from sandbox_agent.errors import InternalError, InvalidRequest, PayloadTooLarge, SandboxAgentError
 from sandbox_agent.http import problems
 from sandbox_agent.http.exchange import JSON, HeaderList, Message, Response, first_headers
 from sandbox_agent.http.guard import VARY
@@ -87,6 +87,7 @@ class Exchange:
         "_writable",
         "complete",
         "extra_headers",
+        "fault",
         "head_complete",
         "header_map",
         "headers",
@@ -111,6 +112,8 @@ class Exchange:
         """The whole request has arrived."""
         self.keep_alive = False
         self.extra_headers: HeaderList = [VARY]
+        self.fault: SandboxAgentError | None = None
+        """What is wrong with the head, if anything."""
         self._http_10 = False
         self._expects_continue = False
         self._body: list[bytes] = []
@@ -135,6 +138,8 @@ class Exchange:
         self._http_10 = parser.get_http_version() == "1.0"
         self.keep_alive = parser.should_keep_alive()
         self.header_map = first_headers(self.headers)
+        if len(self.header_map) < len(self.headers) and self._count(b"host") > 1:
+            self.fault = InvalidRequest("more than one Host header")
         self._expects_continue = self.header_map.get(b"expect", b"").lower() == b"100-continue"
         target = self.target
         if not target.startswith(b"/"):
@@ -142,6 +147,9 @@ class Exchange:
             target = b"/" + rest.partition(b"/")[2] if separator else target
         path, _, query = target.partition(b"?")
         self.path, self.query = path, query.partition(b"#")[0]
+
+    def _count(self, name: bytes) -> int:
+        return sum(header == name for header, _ in self.headers)
 
     def feed(self, data: bytes) -> None:
         if self._status and not self._announced:
@@ -210,6 +218,8 @@ class Exchange:
     def _finish(self) -> None:
         self._finished = True
         self._receiving = None
+        if self._server.request_log is not None:
+            self._server.request_log.write(self.method, self.path, self._status, self.headers)
         self._body, self._body_size = [], 0
         self._connection.done(self)
 
@@ -270,6 +280,10 @@ class Exchange:
         self._stream = stream
 
     @property
+    def is_stream(self) -> bool:
+        return self._stream is not None
+
+    @property
     def can_write(self) -> bool:
         return not self._connection.write_paused and not self._disconnected
 
@@ -319,8 +333,6 @@ class Exchange:
             await app(scope, self._receive, self._send)
         except Exception:
             logger.exception("request.failed", extra={"fields": {"method": self.method}})
-        if self._task is not None and self._task.cancelling():
-            return
         if not self._disconnected and not self._finished:
             if self._status:
                 self._connection.abort()  # Cut short: an honest break beats an answer that looks complete.

@@ -1,0 +1,33 @@
+"""One line per request, for those who ask for it with SANDBOX_AGENT_LOG_HTTP=1."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from sandbox_agent.http.exchange import HeaderList
+
+logger = logging.getLogger("sandbox_agent.requests")
+
+_SECRET = frozenset((b"authorization", b"cookie", b"proxy-authorization", b"x-sandbox-agent-env"))
+
+
+class RequestLog:
+    def __init__(self, *, with_headers: bool) -> None:
+        self._with_headers = with_headers
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str]) -> RequestLog | None:
+        if environ.get("SANDBOX_AGENT_LOG_HTTP", "0") in ("", "0"):
+            return None
+        return cls(with_headers=bool(environ.get("SANDBOX_AGENT_LOG_HTTP_HEADERS")))
+
+    def write(self, method: str, path: bytes, status: int, headers: HeaderList) -> None:
+        """The query is left out: people put secrets there."""
+        fields: dict[str, object] = {"method": method, "path": path.decode("latin-1"), "status": status}
+        if self._with_headers:
+            fields["headers"] = {
+                name.decode("latin-1"): "(redacted)" if name in _SECRET else value.decode("latin-1")
+                for name, value in headers
+            }
+        logger.info("request", extra={"fields": fields})
