@@ -186,3 +186,8 @@ test("what is no object, and unknown updates, become notes and break nothing", (
   const log = run(message("agent", [1, 2]), update({ sessionUpdate: "brand_new", x: 1 }), message("agent", { jsonrpc: "2.0", method: "_vendor/thing" }));
   expect(kinds(log)).toEqual(["note", "note", "note"]);
 });
+
+test("news of an answer that come after the end of the turn still count", () => {
+  const log = run(prompt("hi"), permission(), ended(), answer(7, { outcome: { outcome: "selected", optionId: "a" } }));
+  expect(card(log)).toMatchObject({ state: "answered", answer: "Allow once" });
+});

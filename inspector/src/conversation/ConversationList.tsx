@@ -60,7 +60,7 @@ export function ConversationList({ instance, answerable }: { instance: Instance;
   return (
     <div className="conversation-frame">
       <Announcer conversation={conversation} />
-      <div className="conversation" ref={scroller} onScroll={scrolled} tabIndex={0} role="region" aria-label="Conversation">
+      <div className="conversation" ref={scroller} onScroll={scrolled} tabIndex={0} role="region" aria-label="Conversation" data-turns={conversation.endedTurns}>
         {rows.length === 0 && <Empty title="Nothing said yet">Write a prompt below. With the mock agent, <code>demo</code> shows everything and <code>help</code> lists its commands.</Empty>}
         <div className="virtual" style={{ height: size }}>
           {visible.map((one) => {

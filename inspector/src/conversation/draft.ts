@@ -84,14 +84,19 @@ export class Draft {
     this.closeOpen();
     this.staleAll();
     this.change({ turns: this.conversation.turns.filter((one) => one !== turn) });
-    this.push({ kind: "turn-end", stopReason, durationMs: Math.max(0, this.now - turn.startedAt) });
+    this.pushTurnEnd(stopReason, Math.max(0, this.now - turn.startedAt));
   }
 
   /** A turn of another client ended: its prompt was never seen here. */
   endForeignTurn(stopReason: string): void {
     this.closeOpen();
     this.staleAll();
-    this.push({ kind: "turn-end", stopReason, durationMs: 0 });
+    this.pushTurnEnd(stopReason, 0);
+  }
+
+  private pushTurnEnd(stopReason: string, durationMs: number): void {
+    this.change({ endedTurns: this.conversation.endedTurns + 1 });
+    this.push({ kind: "turn-end", stopReason, durationMs });
   }
 
   staleRequest(id: string, closed = false): void {
@@ -101,10 +106,12 @@ export class Draft {
     this.replace(index, { ...card, state: "stale", closed: closed || card.closed });
   }
 
-  /** Nobody can answer any more: the turn or the process is over. */
+  /**
+   * Nobody can answer any more: the turn or the process is over. The cards stay known, because news of an
+   * answer given in another tab may come after the agent's reaction to it.
+   */
   staleAll(): void {
     for (const id of this.ledger.asked.keys()) this.staleRequest(id, true);
-    this.ledger.asked.clear();
   }
 
   /** The agent went on past these cards, so another client must have answered them. */

@@ -19,7 +19,7 @@ export interface ReducedLog {
 }
 
 export const EMPTY_LOG: ReducedLog = {
-  conversation: { items: [], sessionIds: [], turns: [], configOptions: [], commands: [], usage: {} },
+  conversation: { items: [], sessionIds: [], turns: [], endedTurns: 0, configOptions: [], commands: [], usage: {} },
   ledger: { open: undefined, tools: new Map(), calls: new Map(), asked: new Map(), restoring: false },
 };
 

@@ -98,6 +98,8 @@ export interface Conversation {
   /** Sessions seen in this log, in order of appearance. */
   sessionIds: string[];
   turns: Turn[];
+  /** How many turns have ended. */
+  endedTurns: number;
   modes?: SessionModeState;
   configOptions: SessionConfigOption[];
   commands: AvailableCommand[];

@@ -140,15 +140,11 @@ export class Instance {
 
   /** Answer a request of the agent. Rejects if the server refuses the answer. */
   async answer(request: AgentRequest, result: JsonObject): Promise<void> {
-    const message: JsonObject = { jsonrpc: "2.0", id: request.id, result };
-    await this.link.post(message);
-    this.sent(message);
+    await this.postAndLog({ jsonrpc: "2.0", id: request.id, result });
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
-    const message: JsonObject = { jsonrpc: "2.0", method, params };
-    await this.link.post(message);
-    this.sent(message);
+    await this.postAndLog({ jsonrpc: "2.0", method, params });
   }
 
   close(): void {
@@ -177,10 +173,15 @@ export class Instance {
     this.append({ n: this.messages.length, sender: "agent", after, time: Date.now(), payload: null, gap });
   }
 
-  private sent(payload: JsonObject): void {
-    const message: LoggedMessage = {
-      n: this.messages.length, sender: "client", after: this.lastEventId, time: Date.now(), payload,
-    };
+  /** Logged once it was accepted, in the place where it was sent: the agent may react before we hear of it. */
+  private async postAndLog(message: JsonObject): Promise<void> {
+    const after = this.lastEventId;
+    await this.link.post(message);
+    this.sent(message, after);
+  }
+
+  private sent(payload: JsonObject, after = this.lastEventId): void {
+    const message: LoggedMessage = { n: this.messages.length, sender: "client", after, time: Date.now(), payload };
     this.append(message);
     if (this.log === undefined) {
       this.unnamed.push(message);
