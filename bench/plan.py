@@ -13,7 +13,7 @@ class Plan:
     heavy_rounds: int
     """Rounds of the cases that take many seconds each (memory, replay, many instances)."""
     time_budget: float
-    """Seconds after which no further round is begun; the first one is always finished."""
+    """Seconds after which no further case is begun."""
     request_ms: int
     warmup_ms: int
     sizes: tuple[tuple[str, int, tuple[int, ...]], ...]
