@@ -106,7 +106,10 @@ def test_spill_files_are_private_and_go_with_the_instance(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"})
     acp, folder = server.acp, server.data_home / "sandbox-agent" / "spill"
     server_id = flooded(acp, 1000)
-    files = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size > 1000]
+    # The disk is written behind the answer's back.
+    big = lambda: [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size > 1000]  # noqa: E731
+    wait_until(big, 5, "a spill file")
+    files = big()
     assert len(files) == 1
     assert stat.S_IMODE(files[0].stat().st_mode) == 0o600
     assert acp.delete(server_id).status == 204
@@ -135,7 +138,7 @@ def test_leftover_spill_files_of_a_dead_server_are_removed_at_start(start_server
     flooded(server.acp, 1000)
     folder = server.data_home / "sandbox-agent" / "spill"
     big = lambda: [p for p in folder.rglob("*") if p.is_file() and p.stat().st_size > 1000]  # noqa: E731
-    assert big()
+    wait_until(big, 5, "a spill file")
     server.signal(signal.SIGKILL)
     server.wait_for_exit(5)
     second = ServerProcess(server.home.parent, settings=settings)

@@ -204,6 +204,8 @@ class Exchange:
 
     def _head(self, status: int, headers: HeaderList) -> bytes:
         self._status = status
+        if self._server.request_log is not None:
+            self._server.request_log.write(self.method, self.path, status, self.headers)
         parts = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d Unknown\r\n" % status]
         parts += [b"%b: %b\r\n" % header for header in headers]
         parts.append(_date.current())
@@ -218,8 +220,6 @@ class Exchange:
     def _finish(self) -> None:
         self._finished = True
         self._receiving = None
-        if self._server.request_log is not None:
-            self._server.request_log.write(self.method, self.path, self._status, self.headers)
         self._body, self._body_size = [], 0
         self._connection.done(self)
 
