@@ -15,7 +15,7 @@ from sandbox_agent.workspace import reading
 from sandbox_agent.workspace.places import Workspace
 from sandbox_agent.workspace.pulse import Pulse
 from sandbox_agent.workspace.reading import OpenFile
-from sandbox_agent.workspace.shapes import FsEntry
+from sandbox_agent.workspace.shapes import FsEntry, modified_text
 
 
 def listing(workspace: Workspace, path: str) -> dict[str, FsEntry]:
@@ -70,7 +70,7 @@ def test_a_time_no_calendar_holds_is_left_out(workspace: Workspace, home: Path) 
     os.utime(home / "f", (0, -(1 << 31)))
     assert str(reading.stat(workspace, "f").modified).startswith("1901-12-13")
     far = type("Far", (), {"st_mtime_ns": 1 << 70})()
-    assert reading.modified_text(far) is msgspec.UNSET
+    assert modified_text(far) is msgspec.UNSET
 
 
 def test_listing_comes_in_batches(workspace: Workspace, home: Path) -> None:

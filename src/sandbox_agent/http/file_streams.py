@@ -166,7 +166,7 @@ async def send_archive(services: Services, path: str) -> StreamingResponse:
     except BaseException:
         lane.close(archive.close)
         raise
-    name = quote((os.path.basename(absolute) or "root") + ".tar", safe="")
+    name = quote((os.path.basename(os.path.normpath(absolute)) or "root") + ".tar", safe="")
     headers: HeaderList = [
         (b"content-type", b"application/x-tar"),
         (b"content-disposition", f"attachment; filename*=UTF-8''{name}".encode()),

@@ -1,0 +1,108 @@
+"""Constant memory: files far larger than what the server may grow by.
+
+2 GiB in both directions; with SANDBOX_AGENT_TEST_FULL=1 also a sparse file of 5 GiB.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from .file_server import resident_bytes, running
+
+GIB = 1 << 30
+MAX_GROWTH = 32 << 20
+PIECE = bytes(1 << 20)
+SIZES = [2 * GIB, *([5 * GIB] if os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1" else [])]
+
+
+class Watch:
+    """The most a process grew by while the block ran."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._stop = threading.Event()
+        self._before = self._most = resident_bytes(pid)
+        self._thread = threading.Thread(target=self._look)
+
+    @property
+    def growth(self) -> int:
+        return self._most - self._before
+
+    def _look(self) -> None:
+        while not self._stop.wait(0.05):
+            self._most = max(self._most, resident_bytes(self._pid))
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+
+def zeros(size: int) -> Iterator[bytes]:
+    for _ in range(size // len(PIECE)):
+        yield PIECE
+
+
+def received(api: httpx.Client, url: str, path: Path) -> int:
+    with api.stream("GET", url, params={"path": str(path)}) as answer:
+        assert answer.status_code == 200
+        return sum(len(piece) for piece in answer.iter_raw(1 << 20))
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("size", SIZES)
+def test_a_huge_file_goes_up_and_down_in_constant_memory(tmp_path: Path, size: int) -> None:
+    with running(tmp_path) as (server, api):
+        api.put("/v1/fs/file", params={"path": "warm"}, content=PIECE)
+        received(api, "/v1/fs/file", server.home / "warm")
+        with Watch(server.pid) as watch:
+            answer = api.put("/v1/fs/file", params={"path": "big"}, content=zeros(size), timeout=280)
+            assert answer.json()["bytesWritten"] == size
+            (server.home / "big").unlink()
+        assert watch.growth < MAX_GROWTH
+        with (server.home / "sparse").open("wb") as sparse:
+            sparse.truncate(size)
+        with Watch(server.pid) as watch:
+            assert received(api, "/v1/fs/file", server.home / "sparse") == size
+        assert watch.growth < MAX_GROWTH
+        last = {"range": f"bytes={size - 3}-"}
+        part = api.get("/v1/fs/file", params={"path": "sparse"}, headers=last)
+        assert (part.status_code, part.content) == (206, b"\0\0\0")
+
+
+@pytest.mark.timeout(120)
+def test_archives_go_up_and_down_in_constant_memory(tmp_path: Path) -> None:
+    size = 256 << 20
+    info = tarfile.TarInfo("big")
+    info.size = size
+
+    def archive() -> Iterator[bytes]:
+        yield info.tobuf()
+        yield from zeros(size)
+        yield bytes(1024)
+
+    with running(tmp_path) as (server, api):
+        small = io.BytesIO()
+        with tarfile.open(fileobj=small, mode="w") as warm:
+            warm.addfile(tarfile.TarInfo("x"))
+        headers = {"content-type": "application/x-tar"}
+        api.post("/v1/fs/upload-batch", params={"path": "to"}, content=small.getvalue(), headers=headers)
+        received(api, "/v1/fs/download", server.home / "to")
+        with Watch(server.pid) as watch:
+            answer = api.post(
+                "/v1/fs/upload-batch", params={"path": "to"}, content=archive(), headers=headers, timeout=100
+            )
+            assert answer.status_code == 200
+            assert received(api, "/v1/fs/download", server.home / "to") > size
+        assert watch.growth < MAX_GROWTH
