@@ -76,7 +76,7 @@ def test_any_bytes_are_kept_and_never_raise(line: bytes) -> None:
     assert len(event.data.raw_hash) == 64
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(messages=st.lists(st.tuples(NEARLY_ACP | CHUNKS, DIRECTIONS), max_size=12))
 def test_messages_that_are_nearly_right_never_raise_and_keep_every_promise(messages: Any) -> None:
     mapper = UniversalMapper("s1")
