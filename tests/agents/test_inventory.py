@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,8 @@ async def test_asking_ends_with_the_inventory(tmp_path: Path) -> None:
     await stock.describe("own", config=True)
     await asyncio.to_thread(wait_until, pid_file.exists, 20, "the probe")
     await stock.aclose()
-    assert not Path(f"/proc/{int(pid_file.read_text())}").exists()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)
 
 
 @pytest.mark.parametrize("name", ["claude-acp", "claude"])
