@@ -35,6 +35,7 @@ const modes = options.filter((option) => option.category === "mode").length;
 const events = await sdk.getEvents({ sessionId: session.id, limit: 200 });
 const agents = await sdk.listAgents();
 
+const sandboxId = sdk.sandboxId ?? null;
 const disposing = performance.now();
 await sdk.dispose();
 const disposeMs = performance.now() - disposing;
@@ -44,7 +45,7 @@ console.log(
   JSON.stringify({
     health,
     startMs,
-    sandboxId: sdk.sandboxId ?? null,
+    sandboxId,
     agentSessionId: session.agentSessionId,
     stopReasons,
     seen: seen.filter(Boolean),
