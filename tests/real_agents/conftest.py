@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import httpx
@@ -52,9 +52,12 @@ def model() -> Iterator[FakeModel]:
         yield running
 
 
-def start_server(directory: Path, data_home: Path) -> ServerProcess:
+def start_server(
+    directory: Path, data_home: Path, variables: Mapping[str, str] | None = None
+) -> ServerProcess:
+    """A server that may install; `variables` are added to its environment."""
     settings = {"XDG_DATA_HOME": str(data_home), "SANDBOX_AGENT_REQUIRE_PREINSTALL": "0"}
-    return ServerProcess(directory, settings=settings, token=None).ready()
+    return ServerProcess(directory, settings=settings | dict(variables or {}), token=None).ready()
 
 
 @pytest.fixture(scope="session")

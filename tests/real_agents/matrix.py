@@ -143,7 +143,7 @@ class Matrix:
     async def _tool_allowed(self, driver: Driver) -> str:
         await self._prepare_tools(driver, self._session)
         driver.policies["session/request_permission"] = allow
-        turn = await driver.prompt(self._session, self._shell("printf 'hello-%s' from-the-tool"))
+        turn = await driver.prompt(self._session, self.shell("printf 'hello-%s' from-the-tool"))
         assert turn.tool_calls, f"no tool call in {turn.updates}"
         assert "hello-from-the-tool" in str(turn.messages), str(turn.messages)[-1500:]
         asked = turn.requests("session/request_permission")
@@ -157,7 +157,7 @@ class Matrix:
         witness = self.cwd / "rejected"
         driver.policies["session/request_permission"] = reject
         try:
-            turn = await driver.prompt(self._session, self._shell(f"touch {witness}"))
+            turn = await driver.prompt(self._session, self.shell(f"touch {witness}"))
         finally:
             driver.policies["session/request_permission"] = allow
         assert turn.requests("session/request_permission"), "it did not ask"
@@ -236,7 +236,7 @@ class Matrix:
     def in_mid_tool(self) -> _MidTool:
         return _MidTool(self)
 
-    def _shell(self, command: str) -> str:
+    def shell(self, command: str) -> str:
         """A prompt that makes the model run `command`, behind something the agent asks permission for."""
         return f"[[shell {self._fill(self.recipe.command, '')} && {command}]]"
 
@@ -275,7 +275,7 @@ class _MidTool:
         await matrix._prepare_tools(driver, session)
         endless = matrix.cwd / f"endless-{secrets.token_hex(4)}"
         endless.touch()
-        text = matrix._shell(f"tail -f {endless}")
+        text = matrix.shell(f"tail -f {endless}")
         self._prompt = asyncio.create_task(driver.prompt(session, text))
         async with asyncio.timeout(60):
             while not survivors.running("tail", "-f", str(endless)):
