@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,7 +92,8 @@ def target(shared_target: Target, resting_footprint: Footprint | None) -> Iterat
     if resting_footprint is None or process is None:
         if process is not None:
             for pid in set(process.marked_processes()) - {process.pid}:
-                os.kill(pid, 9)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, 9)
         return
     acp = shared_target.acp
     for row in acp.list():
