@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from sandbox_agent.errors import Timeout
-from sandbox_agent.http.file_work import LOST_PER_AREA, FileWork
+from sandbox_agent.http.file_work import HANGING_PER_AREA, FileWork
 from sandbox_agent.workspace.pulse import Pulse
 from tests.support.processes import wait_until
 
@@ -47,7 +47,7 @@ async def test_where_several_hang_further_ones_are_refused_at_once() -> None:
     work = FileWork(silence_s=0.2, threads=2)
     hang = threading.Event()
     try:
-        for _ in range(LOST_PER_AREA):
+        for _ in range(HANGING_PER_AREA):
             with pytest.raises(Timeout, match="timeout"):
                 await work.run("/same", hang.wait)
         began = time.monotonic()
@@ -77,22 +77,31 @@ async def test_work_that_gets_ahead_may_take_longer_than_the_limit() -> None:
     work.close()
 
 
-async def test_work_in_line_is_told_when_no_thread_comes_free() -> None:
-    work = FileWork(silence_s=0.3, threads=1)
-    release = threading.Event()
-    busy = Pulse()
+async def test_work_held_back_behind_hung_work_is_told_when_that_is_lost() -> None:
+    work = FileWork(silence_s=0.5, threads=2, long_s=0.05)
+    hang = threading.Event()
+    hung = [asyncio.ensure_future(work.run("/same", hang.wait)) for _ in range(30)]
+    try:
+        results = await asyncio.gather(*hung, return_exceptions=True)
+        assert [type(result) for result in results] == [Timeout] * 30
+        assert HANGING_PER_AREA <= work.lost <= HANGING_PER_AREA + 2
+    finally:
+        hang.set()
+    work.close()
 
-    def beating(pulse: Pulse) -> None:
-        while not release.wait(0.05):
-            pulse.beat()
 
-    running_job = asyncio.ensure_future(work.run("/busy", beating, busy))
-    await asyncio.sleep(0)  # lets it take the only thread
-    with pytest.raises(Timeout):
-        await work.run("/in-line", lambda: None)
-    assert work.lost == 0
-    release.set()
-    await running_job
+async def test_hung_and_long_work_delays_others_by_a_second_at_most() -> None:
+    work = FileWork(silence_s=30, threads=2, long_s=0.2)
+    hang = threading.Event()
+    hung = [asyncio.ensure_future(work.run(f"/{number}", hang.wait)) for number in range(6)]
+    same = [asyncio.ensure_future(work.run("/same", hang.wait)) for _ in range(50)]
+    try:
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(work.run("/other", lambda: 1), 10) == 1
+        assert threading.active_count() < 30, "those that hang in one place wait for each other"
+    finally:
+        hang.set()
+    assert all(await asyncio.gather(*hung, *same))
     work.close()
 
 
@@ -179,7 +188,7 @@ def test_a_hung_mount_is_answered_and_nobody_else_notices(tmp_path: Path, hung_m
                 assert api.get("/v1/health").status_code == 200
                 assert api.get("/v1/fs/file", params={"path": "f"}).content == b"fine"
             waits = [future.result(30)[1] for future in poked]
-        assert max(waits) < 15
+        assert max(waits) < 20
         began = time.monotonic()
         refused = api.get("/v1/fs/stat", params={"path": f"{hung_mount}/again"})
         message = problem(refused, 504, "timeout")["details"]["message"]

@@ -1,9 +1,9 @@
-"""File work off the event loop: a bounded number of threads, and a time limit that always has an answer.
+"""File work off the event loop: few threads, none of them hostage to a disk that does not answer.
 
-The limit measures silence (see `workspace.pulse`). Work that exceeds it is lost: its caller gets `Timeout`,
-its thread no longer counts, and others go on, so a hung mount never uses up the threads. When several pieces
-of work hang in the same file system, further ones there are refused at once instead of hanging too. A `Lane`
-runs the steps of one upload or download one after the other and cleans up after the last, also a late one.
+Work that takes longer than a second no longer counts against the number of threads, so long and hung work
+delay nobody. Work without any progress for the time limit (see `workspace.pulse`) is lost: its caller gets
+`Timeout`, whatever its thread does. Where several pieces of work hang in one file system, the next ones there
+wait their turn without a thread, and are refused at once when the first ones are lost.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import queue
 import threading
 import time
-from collections import deque
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -22,7 +22,9 @@ from sandbox_agent.workspace.mounts import area_of
 from sandbox_agent.workspace.pulse import Pulse
 
 THREADS = 16  # file work mostly waits for the disk; more would only queue there
-LOST_PER_AREA = 4
+LONG_S = 1.0
+LONG_AT_ONCE = 256  # further long work counts as ordinary again
+HANGING_PER_AREA = 4
 LOST_AT_ALL = 512  # each costs a thread that hangs in the kernel
 
 logger = logging.getLogger("sandbox_agent.files")
@@ -32,17 +34,17 @@ T = TypeVar("T")
 
 
 class _Job:
-    """One call on its way through a thread."""
+    """One call on its way through a thread: waiting, running, long, and at last over or lost."""
 
-    __slots__ = ("after", "call", "error", "future", "is_lost", "path", "pulse", "result", "timer")
+    __slots__ = ("after", "area", "call", "error", "future", "path", "pulse", "result", "timer")
 
     def __init__(self, path: str, call: Callable[[], Any], pulse: Pulse) -> None:
         self.path = path
+        self.area: str | None = None
         self.call = call
         self.pulse = pulse
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.timer: asyncio.TimerHandle | None = None
-        self.is_lost = False
         self.result: Any = None
         self.error: BaseException | None = None
         self.after: Callable[[], None] | None = None
@@ -52,6 +54,15 @@ class _Job:
             self.result = self.call()
         except BaseException as exc:  # goes to the one who waits
             self.error = exc
+
+    def look_after(self, seconds: float, look: Callable[[_Job], None]) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
+        self.timer = asyncio.get_running_loop().call_later(seconds, look, self)
+
+    @property
+    def silence_s(self) -> float:
+        return time.monotonic() - self.pulse.last
 
     def settle(self) -> None:
         if self.timer is not None:
@@ -67,14 +78,16 @@ class _Job:
 class FileWork:
     """The threads of one server. All methods belong to the event loop's thread."""
 
-    def __init__(self, *, silence_s: float = 60.0, threads: int = THREADS) -> None:
+    def __init__(self, *, silence_s: float = 60.0, threads: int = THREADS, long_s: float = LONG_S) -> None:
         self.silence_s = silence_s
+        self._long_s = min(long_s, silence_s)
         self._threads = threads
         self._queue: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._waiting: deque[_Job] = deque()
-        self._active = 0
         self._idle = 0
-        self._lost: list[_Job] = []
+        self._waiting: dict[_Job, None] = {}
+        self._running: set[_Job] = set()
+        self._long: set[_Job] = set()
+        self._lost: set[_Job] = set()
 
     async def run(self, path: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call `function`, which works on `path`, in a thread; a `Pulse` among its arguments tells progress.
@@ -97,30 +110,39 @@ class FileWork:
 
     @property
     def lost(self) -> int:
-        """Threads that hang at the moment."""
+        """Threads that hang although their callers have been answered."""
         return len(self._lost)
 
     def submit(self, path: str, call: Callable[[], Any], pulse: Pulse) -> _Job:
         """Put a call in line; its job's future has the result."""
-        self._refuse_where_others_hang(path)
         job = _Job(path, call, pulse)
+        if self._lost:
+            self._refuse_where_others_were_lost(job)
         pulse.last = time.monotonic()
-        job.timer = asyncio.get_running_loop().call_later(self.silence_s, self._look_at, job)
-        self._waiting.append(job)
+        job.look_after(self.silence_s, self._leave_line)
+        self._waiting[job] = None
         self._start_waiting()
         return job
 
     def _start_waiting(self) -> None:
-        while self._waiting and self._active < self._threads:
-            job = self._waiting.popleft()
-            self._active += 1
-            job.pulse.last = time.monotonic()
-            if self._idle:
-                self._idle -= 1
-                self._queue.put(job)
-            else:
-                loop = asyncio.get_running_loop()
-                threading.Thread(target=self._work, args=(loop, job), name="file-work", daemon=True).start()
+        hanging = self._hanging_areas() if self._long or self._lost else ()
+        for job in list(self._waiting):
+            if len(self._running) >= self._threads:
+                return
+            if not hanging or _area(job) not in hanging:
+                del self._waiting[job]
+                self._start(job)
+
+    def _start(self, job: _Job) -> None:
+        self._running.add(job)
+        job.pulse.last = time.monotonic()
+        job.look_after(self._long_s, self._look_at)
+        if self._idle:
+            self._idle -= 1
+            self._queue.put(job)
+        else:
+            loop = asyncio.get_running_loop()
+            threading.Thread(target=self._work, args=(loop, job), name="file-work", daemon=True).start()
 
     def _work(self, loop: asyncio.AbstractEventLoop, job: _Job | None) -> None:
         while job is not None:
@@ -133,48 +155,75 @@ class FileWork:
             job = self._queue.get()
 
     def _finished(self, job: _Job) -> None:
-        self._idle += 1
-        if job.is_lost:
-            self._lost.remove(job)
-            logger.info("files.returned", extra={"fields": {"path": job.path}})
-            if self._idle > self._threads:  # it was replaced while it hung
-                self._idle -= 1
-                self._queue.put(None)
+        if self._idle < self._threads:
+            self._idle += 1
         else:
-            self._active -= 1
+            self._queue.put(None)  # one thread more than needed, since long work was replaced
+        if job in self._lost:
+            self._lost.discard(job)
+            logger.info("files.returned", extra={"fields": {"path": job.path}})
+        else:
+            self._running.discard(job)
+            self._long.discard(job)
             job.settle()
-        if job.after is not None:
-            job.after()
+        _call(job.after)
         self._start_waiting()
 
     def _look_at(self, job: _Job) -> None:
-        """Its time may be over, unless it got ahead meanwhile."""
-        left = job.pulse.last + self.silence_s - time.monotonic()
+        """It has been running for a while: let others go on, and see whether it still gets ahead."""
+        if job in self._running and len(self._long) < LONG_AT_ONCE:
+            self._running.discard(job)
+            self._long.add(job)
+        left = self.silence_s - job.silence_s
         if left > 0:
-            job.timer = asyncio.get_running_loop().call_later(left, self._look_at, job)
-            return
-        job.pulse.abandon()
-        job.error = Timeout(f"no progress for {self.silence_s:g} s: {job.path}")
-        try:
-            self._waiting.remove(job)  # never began: the threads were all busy
-        except ValueError:
-            job.is_lost = True
-            self._lost.append(job)
-            self._active -= 1
-            logger.warning("files.hang", extra={"fields": {"path": job.path, "hanging": len(self._lost)}})
-        job.settle()
-        if not job.is_lost and job.after is not None:
-            job.after()
+            job.look_after(left, self._look_at)
+        else:
+            self._lose(job)
         self._start_waiting()
 
-    def _refuse_where_others_hang(self, path: str) -> None:
-        if not self._lost:
-            return
+    def _lose(self, job: _Job) -> None:
+        self._running.discard(job)
+        self._long.discard(job)
+        self._lost.add(job)
+        logger.warning("files.hang", extra={"fields": {"path": job.path, "hanging": len(self._lost)}})
+        self._give_up(job, f"no progress for {self.silence_s:g} s: {job.path}")
+        if sum(_area(other) == _area(job) for other in self._lost) >= HANGING_PER_AREA:
+            for other in [other for other in self._waiting if _area(other) == _area(job)]:
+                del self._waiting[other]
+                self._give_up(other, f"the file system does not answer: {_area(job)}")
+                _call(other.after)
+
+    def _leave_line(self, job: _Job) -> None:
+        """No thread came free in all the time."""
+        del self._waiting[job]
+        self._give_up(job, f"too much file work for {self.silence_s:g} s: {job.path}")
+        _call(job.after)
+
+    def _give_up(self, job: _Job, message: str) -> None:
+        job.pulse.abandon()
+        job.error = Timeout(message)
+        job.settle()
+
+    def _hanging_areas(self) -> set[str]:
+        areas = Counter(_area(job) for job in (*self._long, *self._lost) if job.silence_s >= self._long_s)
+        return {area for area, number in areas.items() if number >= HANGING_PER_AREA}
+
+    def _refuse_where_others_were_lost(self, job: _Job) -> None:
         if len(self._lost) >= LOST_AT_ALL:
             raise Timeout(f"{LOST_AT_ALL} file operations hang in the system")
-        area = area_of(path)
-        if sum(area_of(job.path) == area for job in self._lost) >= LOST_PER_AREA:
-            raise Timeout(f"the file system does not answer: {area}")
+        if sum(_area(other) == _area(job) for other in self._lost) >= HANGING_PER_AREA:
+            raise Timeout(f"the file system does not answer: {_area(job)}")
+
+
+def _area(job: _Job) -> str:
+    if job.area is None:
+        job.area = area_of(job.path)
+    return job.area
+
+
+def _call(after: Callable[[], None] | None) -> None:
+    if after is not None:
+        after()
 
 
 class Lane:

@@ -209,3 +209,11 @@ def _head(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
 
 def _head_description(response: dict[str, Any]) -> str:
     return response.get("description") or str(response["$ref"]).rpartition("/")[2]
+
+
+if __name__ == "__main__":
+    import sys
+
+    from sandbox_agent.http.docs_page import document_bytes
+
+    sys.stdout.buffer.write(document_bytes())
