@@ -22,7 +22,7 @@ JSON_FIELDS = {
 }
 """Fields of `SessionRecord` that are stored as JSON, and their columns."""
 
-SESSION_FIELDS = (
+SESSION_FIELDS: tuple[str, ...] = (
     "id",
     "agent",
     "agent_session_id",

@@ -164,9 +164,11 @@ class PostgresStore:
                 yield connection
             return
         async with self._turn:
-            if self._connection is None or self._connection.closed:
-                self._connection = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
-            yield self._connection
+            own = self._connection
+            if own is None or own.closed:
+                own = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
+                self._connection = own
+            yield own
 
 
 def _load_driver() -> tuple[Any, type[PostgresDatabase]]:

@@ -21,6 +21,7 @@ class SessionStore(Protocol):
 
     async def get_session(self, session_id: str) -> SessionRecord | None:
         """The session, or `None`."""
+        ...
 
     async def list_sessions(
         self,
@@ -31,18 +32,23 @@ class SessionStore(Protocol):
         archived: bool | None = None,
     ) -> Page[SessionRecord]:
         """Sessions by creation time, then id; `archived` True or False picks those that are, or are not."""
+        ...
 
     async def update_session(self, record: SessionRecord) -> None:
         """Insert the session, or replace all its fields."""
+        ...
 
     async def patch_session(self, session_id: str, **changes: Any) -> SessionRecord | None:
         """Change only the named fields; the record afterwards, or `None` if there is no such session."""
+        ...
 
     async def delete_session(self, session_id: str) -> bool:
         """Forget the session and its events; whether there was one."""
+        ...
 
     async def insert_event(self, event: EventRecord) -> EventRecord:
         """Store one event; see `insert_events`."""
+        ...
 
     async def insert_events(self, events: Sequence[EventRecord]) -> list[EventRecord]:
         """Store events, all or none, and give them back with their place in the session.
@@ -53,6 +59,7 @@ class SessionStore(Protocol):
         Raises `EventConflictError` if another event has the wanted place, or the id belongs to
         another session.
         """
+        ...
 
     async def list_events(
         self,
@@ -68,12 +75,16 @@ class SessionStore(Protocol):
 
         `cursor` is the `next_cursor` of the page before and takes the place of both.
         """
+        ...
 
     async def count_events(self, session_id: str) -> int:
         """How many events the session has."""
+        ...
 
     async def max_event_index(self, session_id: str) -> int:
         """The last place taken, 0 for none."""
+        ...
 
     async def close(self) -> None:
         """Finish what is being written and let go. A closed store raises `StoreClosedError`."""
+        ...

@@ -29,7 +29,7 @@ class _OpenMessage:
     def __init__(self, item: Item, message_id: str | None, visibility: Visibility | None) -> None:
         self.item = item
         self.message_id = message_id
-        self.visibility = visibility
+        self.visibility: Visibility | None = visibility
         self.parts: list[ContentPart] = []
         self.pieces: list[str] = []
 
@@ -44,7 +44,9 @@ class _OpenMessage:
         if not self.pieces:
             return []
         text = "".join(self.pieces)
-        return [TextPart(text) if self.visibility is None else ReasoningPart(text, self.visibility)]
+        if self.visibility is None:
+            return [TextPart(text)]
+        return [ReasoningPart(text, self.visibility)]
 
 
 class Messages:
