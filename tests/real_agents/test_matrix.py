@@ -1,7 +1,8 @@
-"""Real agents, from nothing to a turn: every check of the matrix for the agents that CI installs."""
+"""Real agents, from nothing to a turn: every check of the matrix for the agents that CI installs, or all."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,7 @@ from tests.real_agents.recipes import CI_AGENTS, RECIPES, Recipe
 
 # The first check of each agent includes its install and everything that follows.
 pytestmark = pytest.mark.timeout(600)
+AGENTS = tuple(RECIPES) if os.environ.get("SANDBOX_AGENT_TEST_FULL") else CI_AGENTS
 
 
 def has(recipe: Recipe, check: str) -> bool:
@@ -24,7 +26,7 @@ def has(recipe: Recipe, check: str) -> bool:
 
 
 @pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.parametrize("agent", CI_AGENTS)
+@pytest.mark.parametrize("agent", AGENTS)
 def test_real_agent_passes(agent: str, check: str, observed: Callable[[str], Observation]) -> None:
     observation = observed(agent)
     seen = observation.checks.get(check)
@@ -33,6 +35,6 @@ def test_real_agent_passes(agent: str, check: str, observed: Callable[[str], Obs
     assert seen.works is expected, seen.note
 
 
-@pytest.mark.parametrize("agent", CI_AGENTS)
+@pytest.mark.parametrize("agent", AGENTS)
 def test_catalogue_pins_the_version_that_runs(agent: str, observed: Callable[[str], Observation]) -> None:
     assert observed(agent).version, "the install did not say which version it is"
