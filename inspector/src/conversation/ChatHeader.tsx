@@ -45,7 +45,7 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, act
           {options.map((option) => (
             <label key={option.category}>
               <span>{option.name}</span>
-              <select value={option.currentValue} disabled={task.running} onChange={(event) => change(option, event.target.value)}>
+              <select aria-label={option.name} value={option.currentValue} disabled={task.running} onChange={(event) => change(option, event.target.value)}>
                 {option.choices.map((choice) => <option key={choice.value} value={choice.value}>{choice.name}</option>)}
               </select>
             </label>

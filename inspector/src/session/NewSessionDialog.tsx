@@ -126,7 +126,7 @@ function OptionInput({ label, option: offered, value, change, custom = false }: 
   return (
     <label>
       {label}
-      <select value={value} onChange={(event) => chosen(event.target.value)}>
+      <select aria-label={label} value={value} onChange={(event) => chosen(event.target.value)}>
         <option value="">Default ({offered.options.find((one) => one.value === offered.currentValue)?.name ?? offered.currentValue})</option>
         {offered.options.map((one) => <option key={one.value} value={one.value}>{one.name}</option>)}
         {custom && <option value={CUSTOM}>Custom…</option>}

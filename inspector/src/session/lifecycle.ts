@@ -52,8 +52,8 @@ export async function createSession(
       ...chosen, id, serverId, origin: workbench.http.origin, agentSessionId: opened.sessionId, title: "",
       createdAt: now, lastActiveAt: now, archived: false, logs: [log],
     };
-    await workbench.sessions.put(record);
     workbench.keep(`session:${id}`, instance);
+    await workbench.sessions.put(record);
     return record;
   } catch (error) {
     instance.close();
@@ -109,8 +109,9 @@ export async function resumeSession(workbench: Workbench, session: SessionRecord
   const restored = about.agentCapabilities?.loadSession === true && (await load(instance, session));
   const agentSessionId = restored ? session.agentSessionId : (await renew(instance, session)).sessionId;
   const logs = session.logs.includes(log) ? session.logs : [...session.logs, log];
-  await workbench.sessions.put({ ...session, logs, agentSessionId, lastActiveAt: Date.now() });
+  // Kept first: the changed record makes the view look for the instance.
   workbench.keep(`session:${session.id}`, instance);
+  await workbench.sessions.put({ ...session, logs, agentSessionId, lastActiveAt: Date.now() });
 }
 
 async function load(instance: Instance, session: SessionRecord): Promise<boolean> {

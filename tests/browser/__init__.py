@@ -1,0 +1,1 @@
+"""The inspector in a real browser, against the real server and the mock agent."""

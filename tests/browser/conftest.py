@@ -1,0 +1,110 @@
+"""One browser and one server for all of these tests; a fresh profile, and so a fresh history, for each.
+
+Playwright's synchronous interface keeps an event loop of its own, so no test in this folder is `async`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.browser.inspector_page import InspectorPage
+from tests.support.server_process import ServerProcess
+
+PAGE = Path(__file__).parents[2] / "src" / "sandbox_agent" / "http" / "page" / "index.html"
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    # Several tabs are looked at in one test; a hidden one must not be slowed down.
+    "--disable-background-timer-throttling",
+    "--disable-renderer-backgrounding",
+    "--disable-backgrounding-occluded-windows",
+]
+ACTION_LIMIT_MS = 20_000
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.timeout(150))
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    executable = os.environ.get("SANDBOX_AGENT_TEST_CHROMIUM") or shutil.which("chromium")
+    assert executable, "these tests need Debian's chromium package, or SANDBOX_AGENT_TEST_CHROMIUM"
+    assert PAGE.exists(), "the page is not built: cd inspector && npm ci && npm run build"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    started = ServerProcess(tmp_path_factory.mktemp("inspector"), token=None).ready()
+    yield started
+    started.stop()
+    started.kill_leftovers()
+
+
+@pytest.fixture
+def start_server(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
+    """Servers of a test's own: with a token, with other settings, or to be killed."""
+    started: list[ServerProcess] = []
+
+    def start(name: str = "own", **options: object) -> ServerProcess:
+        server = ServerProcess(tmp_path / name, **options).ready()  # type: ignore[arg-type]  # passed on as given
+        started.append(server)
+        return server
+
+    yield start
+    for server in started:
+        server.stop()
+        server.kill_leftovers()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(ACTION_LIMIT_MS)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def open_page(context: BrowserContext) -> Iterator[Callable[[ServerProcess], InspectorPage]]:
+    """Opens tabs of one browser profile; afterwards, none of them may have complained."""
+    opened: list[InspectorPage] = []
+
+    def open_tab(server: ServerProcess, path: str = "/ui/") -> InspectorPage:
+        page: Page = context.new_page()
+        inspector = InspectorPage(page, server)
+        opened.append(inspector)
+        page.goto(inspector.address(path))
+        return inspector
+
+    yield open_tab
+    complaints = [complaint for inspector in opened for complaint in inspector.complaints]
+    assert complaints == []
+
+
+@pytest.fixture
+def inspector(
+    open_page: Callable[[ServerProcess], InspectorPage], server: ServerProcess
+) -> Iterator[InspectorPage]:
+    yield open_page(server)
+    for entry in server.acp.list():
+        server.acp.delete(entry["serverId"])

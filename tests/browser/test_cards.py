@@ -1,0 +1,152 @@
+"""Permission and question cards: by mouse and by key, in several tabs, with other clients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.inspector_page import InspectorPage
+from tests.support.server_process import ServerProcess
+
+Open = Callable[..., InspectorPage]
+
+
+@pytest.mark.parametrize(("option", "state"), [("Allow once", "answered"), ("Reject", "rejected")])
+def test_a_permission_is_answered_by_clicking(inspector: InspectorPage, option: str, state: str) -> None:
+    inspector.create_session()
+    inspector.say("permission")
+    inspector.card("pending").get_by_role("button", name=option, exact=False).first.click()
+    expect(inspector.card(state)).to_contain_text(option)
+    inspector.wait_for_turns(1)
+    assert inspector.server.acp.list()[-1]["pendingRequests"] == 0
+
+
+def test_a_permission_is_answered_by_keys_alone(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("permission")
+    card = inspector.card("pending")
+    expect(card).to_be_focused()
+    inspector.page.keyboard.press("2")
+    expect(card.get_by_role("button", name="Allow always")).to_be_focused()
+    inspector.page.keyboard.press("Enter")
+    expect(inspector.card("answered")).to_contain_text("Allow always")
+    inspector.wait_for_turns(1)
+
+
+def test_escape_rejects(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("question")
+    expect(inspector.card("pending")).to_be_focused()
+    inspector.page.keyboard.press("Escape")
+    expect(inspector.card("rejected")).to_be_visible()
+    inspector.wait_for_turns(1)
+    expect(inspector.conversation).to_contain_text("reject")
+
+
+def test_a_question_is_answered_with_the_value_of_the_label(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("question")
+    card = inspector.card("pending")
+    assert card.get_attribute("role") == "group"
+    option = card.locator("[data-option]").first
+    label = option.inner_text().split()[-1]
+    option.click()
+    expect(inspector.card("answered")).to_contain_text(label)
+    inspector.wait_for_turns(1)
+
+
+def test_several_answers_are_ticked_by_key_and_sent_with_enter(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("question multi")
+    card = inspector.card("pending")
+    expect(card.get_by_role("checkbox").first).to_be_visible()
+    inspector.page.keyboard.press("1")
+    inspector.page.keyboard.press("2")
+    expect(card.get_by_role("checkbox").nth(1)).to_be_checked()
+    inspector.page.keyboard.press("Enter")
+    expect(inspector.card("answered")).to_be_visible()
+    inspector.wait_for_turns(1)
+
+
+def test_a_free_answer_is_typed(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("question free")
+    inspector.card("pending").get_by_role("textbox").fill("my own words")
+    inspector.page.keyboard.press("Enter")
+    expect(inspector.card("answered")).to_contain_text("my own words")
+    inspector.wait_for_turns(1)
+    expect(inspector.conversation.locator(".message.assistant").last).to_contain_text("my own words")
+
+
+def test_a_form_is_filled_in(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("elicit")
+    card = inspector.card("pending")
+    card.get_by_role("button", name="Green").click()
+    card.get_by_role("checkbox", name="Olives").check()
+    card.get_by_role("button", name="Yes").click()
+    card.get_by_role("spinbutton").fill("3")
+    card.get_by_role("textbox").fill("Ada")
+    card.get_by_role("button", name="Send answer").click()
+    expect(inspector.card("answered")).to_contain_text("green")
+    inspector.wait_for_turns(1)
+    expect(inspector.conversation.locator(".message.assistant").last).to_contain_text("Ada")
+
+
+def test_a_question_survives_a_reload(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("question")
+    expect(inspector.card("pending")).to_be_visible()
+    inspector.page.reload()
+    inspector.card("pending").locator("[data-option]").first.click()
+    expect(inspector.card("answered")).to_be_visible()
+    inspector.wait_for_turns(1)
+    inspector.page.reload()
+    expect(inspector.card("answered")).to_be_visible()
+
+
+def test_an_answer_in_one_tab_is_seen_in_the_other(
+    inspector: InspectorPage, server: ServerProcess, open_page: Open
+) -> None:
+    session_id = inspector.create_session()
+    inspector.say("permission")
+    other = open_page(server, f"/ui/sessions/{session_id}")
+    expect(other.card("pending")).to_be_visible()
+    inspector.card("pending").get_by_role("button", name="Allow once").click()
+    expect(other.card("answered")).to_contain_text("Allow once")
+    other.wait_for_turns(1)
+    inspector.wait_for_turns(1)
+
+
+def test_a_card_turns_stale_when_another_client_answers(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("permission")
+    expect(inspector.card("pending")).to_be_visible()
+    acp = inspector.server.acp
+    with acp.stream(inspector.server_id) as stream:
+        request = stream.until(lambda event: event.json().get("method") == "session/request_permission")[-1]
+    outcome = {"outcome": "selected", "optionId": request.json()["params"]["options"][0]["optionId"]}
+    reply = {"jsonrpc": "2.0", "id": request.json()["id"], "result": {"outcome": outcome}}
+    assert acp.post(inspector.server_id, reply).status == 202
+    expect(inspector.card("stale")).to_be_visible()
+    inspector.wait_for_turns(1)
+    expect(inspector.card("stale").get_by_role("button")).to_have_count(0)
+
+
+def test_a_card_of_a_process_that_died_is_stale(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("question")
+    expect(inspector.card("pending")).to_be_visible()
+    inspector.server.acp.delete(inspector.server_id)
+    expect(inspector.page.get_by_role("button", name="Resume")).to_be_visible()
+    expect(inspector.conversation.locator("[data-option]:enabled")).to_have_count(0)
+
+
+def test_the_side_bar_counts_what_waits(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("question")
+    expect(inspector.page.get_by_label("1 question waiting")).to_be_visible()
+    inspector.card("pending").locator("[data-option]").first.click()
+    expect(inspector.page.get_by_label("1 question waiting")).to_have_count(0)

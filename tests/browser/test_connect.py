@@ -1,0 +1,66 @@
+"""Connecting: with and without a token, and where the token is and is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.browser.inspector_page import InspectorPage
+from tests.support.server_process import ServerProcess
+
+TOKEN = "a token / with+signs"  # noqa: S105 - of a loopback server in a test
+Start = Callable[..., ServerProcess]
+Open = Callable[..., InspectorPage]
+
+
+def test_an_open_server_needs_no_connect_screen(inspector: InspectorPage) -> None:
+    expect(inspector.page.get_by_role("heading", name="Start a session")).to_be_visible()
+
+
+def test_the_token_is_asked_for_and_a_wrong_one_is_refused_with_advice(
+    start_server: Start, open_page: Open
+) -> None:
+    tab = open_page(start_server(token=TOKEN))
+    page = tab.page
+    expect(page.get_by_role("heading", name="Connect to Sandbox Agent")).to_be_visible()
+    page.get_by_label("Token", exact=True).fill("wrong")
+    page.get_by_role("button", name="Connect").click()
+    expect(page.get_by_role("alert")).to_contain_text("SANDBOX_AGENT_TOKEN")
+    page.get_by_label("Token", exact=True).fill(TOKEN)
+    page.get_by_role("button", name="Connect").click()
+    expect(page.get_by_role("heading", name="Start a session")).to_be_visible()
+    page.reload()
+    expect(page.get_by_role("heading", name="Start a session")).to_be_visible()
+    page.get_by_role("button", name="Disconnect").click()
+    expect(page.get_by_role("heading", name="Connect to Sandbox Agent")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Token", exact=True)).to_have_value("")
+
+
+def test_a_token_in_the_address_is_used_and_removed_at_once(start_server: Start, open_page: Open) -> None:
+    server = start_server(token="simple-secret")  # noqa: S106 - of a loopback server in a test
+    tab = open_page(server, "/ui/?token=simple-secret")
+    expect(tab.page.get_by_role("heading", name="Start a session")).to_be_visible()
+    assert tab.page.url == tab.address("/ui/")
+    tab.create_session()
+    tab.say_and_wait("echo through the token")
+    expect(tab.conversation).to_contain_text("through the token")
+    assert "simple-secret" not in tab.page.content()
+
+
+def test_a_deep_link_survives_the_connect_screen(start_server: Start, open_page: Open) -> None:
+    server = start_server(token=TOKEN)
+    tab = open_page(server, "/ui/servers/nothing-here")
+    tab.page.get_by_label("Token", exact=True).fill(TOKEN)
+    tab.page.get_by_role("button", name="Connect").click()
+    expect(tab.page.get_by_text("This server is not running")).to_be_visible()
+    expect(tab.page).to_have_url(re.compile("/ui/servers/nothing-here$"))
+
+
+def test_a_server_that_goes_away_is_said_and_found_again(start_server: Start, open_page: Open) -> None:
+    tab = open_page(start_server(token=None))
+    expect(tab.page.get_by_text("Nothing is running")).to_be_visible()
+    tab.server.stop()
+    expect(tab.page.get_by_role("alert")).to_contain_text("Server not reachable")
