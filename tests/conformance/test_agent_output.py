@@ -151,10 +151,10 @@ def test_the_default_line_limit_is_64_mib(start_server) -> None:
         stream.next_message()
         acp.notify(server_id, "test/big_line", {"bytes": 63 << 20, "as_answer": False})
         assert len(stream.next_message(timeout=40).data) > 63 << 20
-        acp.notify(server_id, "test/big_line", {"bytes": 150 << 20, "as_answer": False})
+        acp.notify(server_id, "test/big_line", {"bytes": 70 << 20, "as_answer": False})
         assert stream.next_message(timeout=40).json()["method"] == "_adapter/invalid_stdout"
         acp.call(server_id, "test/echo", timeout=20)
-    assert resident_bytes(server.pid) - before < 450 << 20
+    assert resident_bytes(server.pid) - before < 400 << 20
 
 
 def test_adapter_messages_can_be_switched_off(start_server) -> None:

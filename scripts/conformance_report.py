@@ -1,0 +1,152 @@
+"""Runs tests/conformance against both servers, each case bounded, and writes down what each side passes.
+
+The reference is the published binary, brought into `.cache/reference` by npm. Cases about a flag or file that
+only this product has carry the mark `ours` and are not run against it. A topic is one test file.
+"""
+
+from __future__ import annotations
+
+import ast
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ElementTree
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SUITE = ROOT / "tests" / "conformance"
+PAGE = ROOT / "docs" / "conformance.md"
+PACKAGE = "@sandbox-agent/cli-linux-x64"
+VERSION = "0.4.2"
+SECONDS_PER_CASE = 10
+
+# test name -> [passed, run]; only files and tests that were run are there
+Results = dict[str, dict[str, list[int]]]
+
+
+def reference_binary() -> Path:
+    cache = ROOT / ".cache" / "reference"
+    binary = cache / "node_modules" / PACKAGE / "bin" / "sandbox-agent"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache.parent / "reference.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not binary.exists():
+            npm = shutil.which("npm") or sys.exit("npm is needed to fetch the reference")
+            options = ["--prefix", str(cache), "--no-audit", "--no-fund"]
+            subprocess.run([npm, "install", *options, f"{PACKAGE}@{VERSION}"], check=True)  # noqa: S603 - npm
+        binary.chmod(0o755)
+    return binary
+
+
+def run_topic(path: Path, side: str) -> dict[str, list[int]]:
+    environment = {**os.environ}
+    selection = []
+    if side == "reference":
+        environment["SANDBOX_AGENT_CONFORMANCE_COMMAND"] = str(reference_binary())
+        selection = ["-m", "not ours"]
+    with tempfile.NamedTemporaryFile(suffix=".xml") as report:
+        options = ["-q", "--tb=line", "-p", "no:cacheprovider", f"--timeout={SECONDS_PER_CASE}"]
+        options += [f"--junit-xml={report.name}", "-o", "junit_family=xunit1", *selection]
+        command = [sys.executable, "-m", "pytest", *options, str(path)]
+        done = subprocess.run(  # noqa: S603 - pytest on our own suite
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        )
+        cases = list(ElementTree.parse(report.name).iter("testcase"))  # noqa: S314 - written by pytest
+    results: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    failed: dict[str, bool] = {}
+    for case in cases:
+        bad = case.find("failure") is not None or case.find("error") is not None
+        failed[case.attrib["name"]] = failed.get(case.attrib["name"], False) or bad
+    for name, bad in failed.items():
+        counts = results[name.partition("[")[0]]
+        counts[0] += not bad
+        counts[1] += 1
+    passed, run = sum(c[0] for c in results.values()), sum(c[1] for c in results.values())
+    print(f"{side:9} {path.stem:28} {passed} of {run}", flush=True)
+    if passed < run:
+        print("\n".join(line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))))
+    return results
+
+
+def run_side(side: str) -> Results:
+    topics = sorted(SUITE.glob("test_*.py"))
+    # The reference spends its time in cases that hang until their limit, so several topics share the machine.
+    with ThreadPoolExecutor(max_workers=6 if side == "reference" else 1) as workers:
+        results = list(workers.map(lambda topic: run_topic(topic, side), topics))
+    return {topic.stem: result for topic, result in zip(topics, results, strict=True)}
+
+
+def score(results: dict[str, list[int]]) -> str:
+    passed, run = sum(c[0] for c in results.values()), sum(c[1] for c in results.values())
+    return f"{passed} of {run}" if run else "-"
+
+
+def cell(counts: list[int] | None) -> str:
+    if counts is None:
+        return "-"
+    passed, run = counts
+    if passed == run:
+        return "yes"
+    return "no" if passed == 0 else f"{passed} of {run}"
+
+
+HEAD = f"""# Conformance
+
+What the server promises on the wire, proven from outside over plain sockets. The suite in `tests/conformance/`
+needs a server command, or only a URL, a token and a directory in which a scripted agent can be placed, so it
+runs against any server of this family. Below is what this server and the reference binary (version {VERSION})
+pass. Every case may take {SECONDS_PER_CASE} seconds; a case that hangs has failed. Where the two differ, this
+product has decided otherwise, or the reference has a fault that is not copied. `-` marks cases about flags and
+files that only this product has.
+
+This page is written by `scripts/conformance`.
+
+| topic | this server | reference |
+|---|---|---|
+"""
+
+
+def page(ours: Results, reference: Results) -> str:
+    total = [
+        score({f"{t}.{n}": c for t, r in side.items() for n, c in r.items()}) for side in (ours, reference)
+    ]
+    overview = [f"| all | {total[0]} | {total[1]} |"]
+    overview += [f"| {title(topic)} | {score(ours[topic])} | {score(reference[topic])} |" for topic in ours]
+    details = [topic_section(topic, ours[topic], reference[topic]) for topic in ours]
+    return HEAD + "\n".join(overview) + "\n" + "".join(details)
+
+
+def topic_section(topic: str, ours: dict[str, list[int]], reference: dict[str, list[int]]) -> str:
+    rows = [
+        f"| {name.removeprefix('test_').replace('_', ' ')} | {cell(counts)} | {cell(reference.get(name))} |"
+        for name, counts in ours.items()
+    ]
+    head = f"\n## {title(topic)}\n\n{summary(topic)}\n\n| case | this server | reference |\n|---|---|---|\n"
+    return head + "\n".join(rows) + "\n"
+
+
+def title(topic: str) -> str:
+    return topic.removeprefix("test_").replace("_", " ").capitalize()
+
+
+def summary(topic: str) -> str:
+    text = ast.get_docstring(ast.parse((SUITE / f"{topic}.py").read_text("utf-8"))) or ""
+    return text.splitlines()[0].partition(" (")[0].rstrip(".") + "."
+
+
+def main(sides: list[str]) -> int:
+    if sides:
+        results = run_side(sides[0])
+        return int(any(c[0] < c[1] for topic in results.values() for c in topic.values()))
+    PAGE.write_text(page(run_side("ours"), run_side("reference")), "utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,40 @@
+"""The list of broken behaviours stays true: each edit fits the source, each named test exists.
+
+That the tests really fail is shown by `scripts/mutations`, which takes minutes; SANDBOX_AGENT_TEST_FULL=1 does
+it here too, one mutation a test.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.mutations.mutation import ROOT, Mutation, all_mutations
+from tests.mutations.runner import Outcome, outcome_of
+
+DECISIONS = {3, 4, 5, 6, 7, 8, 9, 10, 13, 15, 16, 22, 23}
+
+
+def test_every_decision_that_must_be_broken_is_broken() -> None:
+    assert {mutation.decision for mutation in all_mutations()} == DECISIONS
+
+
+def test_every_edit_fits_the_source_in_exactly_one_place() -> None:
+    misfits = [f"{m.file}: {m.breaks}: {m.occurrences()}" for m in all_mutations() if m.occurrences() != 1]
+    assert not misfits
+
+
+def test_every_named_test_exists() -> None:
+    for mutation in all_mutations():
+        file, _, name = mutation.test.partition("::")
+        assert f"def {name}(" in (ROOT / "tests" / "conformance" / file).read_text("utf-8")
+
+
+if os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1":
+
+    @pytest.mark.timeout(150)
+    @pytest.mark.parametrize("mutation", all_mutations(), ids=lambda m: m.breaks.replace(" ", "_"))
+    def test_the_named_test_notices(mutation: Mutation, tmp_path: Path) -> None:
+        assert outcome_of(mutation, tmp_path) is Outcome.NOTICED
