@@ -1,0 +1,56 @@
+"""What `api` says when it does not work: the problem document on stderr, exit code 1."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.cli.place import Place
+from tests.support.server_process import ServerProcess, free_port
+
+from .conftest import TOKEN, Api
+
+
+def test_a_problem_goes_to_stderr_as_the_server_wrote_it(api: Api) -> None:
+    result = api("agents", "show", "nobody")
+    assert (result.code, result.out) == (1, "")
+    problem = json.loads(result.err)
+    assert problem["type"] == "urn:sandbox-agent:error:unsupported_agent"
+    assert problem["agent"] == "nobody"
+
+
+def test_a_wrong_token_is_told_and_not_repeated(place: Place, server: ServerProcess) -> None:
+    url = f"http://127.0.0.1:{server.port}"
+    result = place.run("api", "health", "-e", url, "--token", "guessed-wrongly")
+    assert result.code == 1
+    assert json.loads(result.err)["status"] == 401
+    assert "guessed-wrongly" not in result.err
+
+
+def test_nobody_listening_is_one_sentence(place: Place) -> None:
+    result = place.run("api", "health", "--endpoint", f"http://127.0.0.1:{free_port()}")
+    assert result.code == 1
+    assert result.err.startswith("sandbox-agent: cannot reach the server")
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize("endpoint", ["127.0.0.1:2468", "ftp://somewhere"])
+def test_an_endpoint_that_is_no_web_address_is_a_usage_error(place: Place, endpoint: str) -> None:
+    assert place.run("api", "health", "-e", endpoint).code == 2
+
+
+def test_an_empty_token_is_a_usage_error(place: Place) -> None:
+    result = place.run("api", "health", environment={"SANDBOX_AGENT_TOKEN": " "})
+    assert result.code == 2
+    assert "empty" in result.err
+
+
+def test_the_token_may_be_in_a_file(place: Place, server: ServerProcess) -> None:
+    file = place.home / "token"
+    file.write_text(TOKEN + "\n")
+    url = f"http://127.0.0.1:{server.port}"
+    place.run("api", "health", "-e", url, "--token-file", str(file)).good()
+    missing = place.run("api", "health", "-e", url, "--token-file", "no-such-file")
+    assert missing.code == 2
+    assert "no-such-file" in missing.err

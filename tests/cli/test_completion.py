@@ -1,0 +1,46 @@
+"""Shell completion: the scripts, and what they offer."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.cli.place import Place
+
+
+def _offered(place: Place, line: str) -> set[str]:
+    words = line.split(" ")
+    environment = {
+        "_SANDBOX_AGENT_COMPLETE": "bash_complete",
+        "COMP_WORDS": line,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    lines = place.run(environment=environment).good().out.splitlines()
+    return {entry.partition(",")[2] for entry in lines}
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_for_each_shell(place: Place, shell: str) -> None:
+    assert "_SANDBOX_AGENT_COMPLETE" in place.run("completion", shell).good().out
+
+
+def test_bash_accepts_the_script(place: Place) -> None:
+    script = place.run("completion", "bash").good().out
+    bash = shutil.which("bash")
+    assert bash is not None
+    done = subprocess.run(
+        [bash, "--norc", "-c", script + "\ncomplete -p sandbox-agent"],
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert "_sandbox_agent_completion" in done.stdout, done.stderr
+
+
+def test_commands_and_options_are_offered(place: Place) -> None:
+    assert {"daemon", "doctor"} == _offered(place, "sandbox-agent d")
+    assert {"list", "post", "stream", "close"} == _offered(place, "sandbox-agent api acp ")
+    assert {"--fs-root", "--fs-timeout-ms"} == _offered(place, "sandbox-agent server --fs-")
+    assert {"reads", "all", "none"} == _offered(place, "sandbox-agent run --approve ")

@@ -1,0 +1,102 @@
+"""`credentials`: what is found is shown redacted, and handed on only when that is what was asked for."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+
+import pytest
+
+from tests.cli.place import Place
+
+from .conftest import Api
+
+ANTHROPIC = "sk-ant-made-up-for-the-tests-0001"
+OPENAI = "sk-made-up-for-the-tests-0002"
+OTHER = "made-up-for-the-tests-0003"
+
+
+@pytest.fixture
+def keys(place: Place) -> Place:
+    """Keys in three files and no variable."""
+    (place.home / ".claude.json").write_text(json.dumps({"primaryApiKey": ANTHROPIC}))
+    (place.home / ".codex").mkdir()
+    (place.home / ".codex" / "auth.json").write_text(json.dumps({"tokens": {"access_token": OPENAI}}))
+    opencode = place.home / ".local" / "share" / "opencode"
+    opencode.mkdir(parents=True)
+    (opencode / "auth.json").write_text(json.dumps({"groq": {"type": "api", "key": OTHER}}))
+    return place
+
+
+def test_extract_redacts_unless_told_to_reveal(keys: Place) -> None:
+    hidden = keys.run("credentials", "extract").good()
+    assert hidden.json["anthropic"]["source"] == str(keys.home / ".claude.json")
+    assert hidden.json["openai"]["auth_type"] == "oauth"
+    assert set(hidden.json["other"]) == {"groq"}
+    for secret in (ANTHROPIC, OPENAI, OTHER):
+        assert secret not in hidden.out + hidden.err
+    shown = keys.run("credentials", "extract", "--reveal").good().json
+    assert shown["anthropic"]["api_key"] == ANTHROPIC
+    assert shown["other"]["groq"]["api_key"] == OTHER
+
+
+def test_extract_can_be_narrowed(keys: Place) -> None:
+    assert set(keys.run("credentials", "extract", "-a", "codex").good().json) == {"openai"}
+    assert set(keys.run("credentials", "extract", "-p", "anthropic").good().json) == {"anthropic"}
+    assert "openai" not in keys.run("credentials", "extract", "--no-oauth").good().json
+
+
+def test_extract_of_nothing_exits_with_1(place: Place) -> None:
+    result = place.run("credentials", "extract")
+    assert (result.code, result.json) == (1, {})
+
+
+def test_extract_looks_in_another_home(keys: Place) -> None:
+    elsewhere = keys.home / "elsewhere"
+    elsewhere.mkdir()
+    assert keys.run("credentials", "extract", "-d", str(elsewhere)).code == 1
+
+
+def test_a_short_key_is_hidden_whole(place: Place) -> None:
+    result = place.run("credentials", "extract", environment={"OPENAI_API_KEY": "short-key"}).good()
+    assert result.json["openai"]["api_key"] == "***"
+
+
+def test_extract_env_survives_a_shell(keys: Place) -> None:
+    nasty = 'a\'b $(touch oops) "c"'
+    exported = keys.run("credentials", "extract-env", "-e", environment={"OPENAI_API_KEY": nasty}).good().out
+    names = ("ANTHROPIC_API_KEY", "CLAUDE_API_KEY", "OPENAI_API_KEY", "CODEX_API_KEY", "GROQ_API_KEY")
+    script = exported + "".join(f'echo "${name}"\n' for name in names)
+    shell = subprocess.run(
+        ["/bin/sh", "-c", script], capture_output=True, text=True, timeout=30, cwd=keys.home, env={}
+    )
+    assert shell.stdout.splitlines() == [ANTHROPIC, ANTHROPIC, nasty, nasty, OTHER]
+    assert not (keys.home / "oops").exists()
+    plain = keys.run("credentials", "extract-env").good().out
+    assert f"ANTHROPIC_API_KEY={shlex.quote(ANTHROPIC)}" in plain.splitlines()
+
+
+def test_status_shows_no_key_and_agrees_with_the_server_and_the_doctor(api: Api) -> None:
+    server_view = {
+        agent["id"]: agent["credentialsAvailable"] for agent in api("agents", "list").good().json["agents"]
+    }
+    # As the server of this module sees it: its home has no keys, only mock needs none.
+    own = api.place.run("credentials", "status", "-d", str(api.server.home)).good()
+    assert {one["agent"]: one["credentialsAvailable"] for one in own.json["agents"]} == server_view
+    assert [name for name, available in server_view.items() if available] == ["mock"]
+
+
+def test_status_names_the_source_and_not_the_key(keys: Place) -> None:
+    result = keys.run("credentials", "status").good()
+    found = {one["agent"]: one["credentialsAvailable"] for one in result.json["agents"]}
+    assert found["claude"] and found["codex"] and not found["gemini"]
+    assert result.json["providers"]["anthropic"]["source"].endswith(".claude.json")
+    table = keys.run("credentials", "status", "-o", "table").good().out
+    for secret in (ANTHROPIC, OPENAI, OTHER):
+        assert secret not in result.out + table
+
+
+def test_a_broken_file_is_passed_over(place: Place) -> None:
+    (place.home / ".claude.json").write_text("{broken")
+    assert place.run("credentials", "status").good().json["providers"] == {}
