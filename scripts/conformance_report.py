@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import fcntl
+import json
 import os
 import shutil
 import subprocess
@@ -24,6 +25,7 @@ PAGE = ROOT / "docs" / "conformance.md"
 PACKAGE = "@sandbox-agent/cli-linux-x64"
 VERSION = "0.4.2"
 SECONDS_PER_CASE = 10
+RESULTS = ROOT / ".cache" / "conformance"
 
 # test name -> [passed, run]; only files and tests that were run are there
 Results = dict[str, dict[str, list[int]]]
@@ -97,12 +99,12 @@ def cell(counts: list[int] | None) -> str:
 
 HEAD = f"""# Conformance
 
-What the server promises on the wire, proven from outside over plain sockets. The suite in `tests/conformance/`
-needs a server command, or only a URL, a token and a directory in which a scripted agent can be placed, so it
-runs against any server of this family. Below is what this server and the reference binary (version {VERSION})
-pass. Every case may take {SECONDS_PER_CASE} seconds; a case that hangs has failed. Where the two differ, this
-product has decided otherwise, or the reference has a fault that is not copied. `-` marks cases about flags and
-files that only this product has.
+What the server promises on the wire, proven from outside over plain sockets. The suite in
+`tests/conformance/` needs a server command, or only a URL, a token and a directory in which a scripted agent
+can be placed, so it runs against any server of this family. Below is what this server and the reference
+binary (version {VERSION}) pass. Every case may take {SECONDS_PER_CASE} seconds; a case that hangs has failed.
+Where the two differ, this product has decided otherwise, or the reference has a fault that is not copied.
+`-` marks cases about flags and files that only this product has.
 
 This page is written by `scripts/conformance`.
 
@@ -116,8 +118,10 @@ def page(ours: Results, reference: Results) -> str:
         score({f"{t}.{n}": c for t, r in side.items() for n, c in r.items()}) for side in (ours, reference)
     ]
     overview = [f"| all | {total[0]} | {total[1]} |"]
-    overview += [f"| {title(topic)} | {score(ours[topic])} | {score(reference[topic])} |" for topic in ours]
-    details = [topic_section(topic, ours[topic], reference[topic]) for topic in ours]
+    overview += [
+        f"| {title(topic)} | {score(ours[topic])} | {score(reference.get(topic, {}))} |" for topic in ours
+    ]
+    details = [topic_section(topic, ours[topic], reference.get(topic, {})) for topic in ours]
     return HEAD + "\n".join(overview) + "\n" + "".join(details)
 
 
@@ -140,12 +144,17 @@ def summary(topic: str) -> str:
 
 
 def main(sides: list[str]) -> int:
-    if sides:
-        results = run_side(sides[0])
-        return int(any(c[0] < c[1] for topic in results.values() for c in topic.values()))
-    PAGE.write_text(page(run_side("ours"), run_side("reference")), "utf-8")
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    for side in sides or ["ours", "reference"]:
+        (RESULTS / f"{side}.json").write_text(json.dumps(run_side(side)), "utf-8")
+    files = [RESULTS / "ours.json", RESULTS / "reference.json"]
+    if not all(file.exists() for file in files):
+        print("the page is written when both sides have been run")
+        return 0
+    ours, reference = (json.loads(file.read_text("utf-8")) for file in files)
+    PAGE.write_text(page(ours, reference), "utf-8")
     print(f"wrote {PAGE.relative_to(ROOT)}")
-    return 0
+    return int(any(counts[0] < counts[1] for topic in ours.values() for counts in topic.values()))
 
 
 if __name__ == "__main__":

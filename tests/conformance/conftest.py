@@ -137,6 +137,22 @@ def server_id(acp: Acp) -> str:
     return acp.start()
 
 
+def end_of(process: ServerProcess) -> list[str]:
+    """Stop a server of a test; returns what was wrong with its end: its exit code, or processes it left."""
+    was_running = process.process.poll() is None
+    code = process.stop()
+    problems = []
+    if CHECK_LEAKS:
+        if was_running and code != 0:
+            problems.append(f"exit code {code} instead of 0: {process.log()[-2000:]}")
+        try:
+            wait_until(lambda: not process.marked_processes(), 5, "no process left")
+        except AssertionError:
+            problems.append(f"left behind: {process.marked_processes()}")
+    process.kill_leftovers()
+    return problems
+
+
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
     """Start servers with settings of their own; afterwards they end cleanly and leave no process."""
@@ -150,17 +166,20 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
         return process.ready() if wait else process
 
     yield start
-    problems = []
-    for process in started:
-        was_running = process.process.poll() is None
-        code = process.stop()
-        if CHECK_LEAKS and was_running and code != 0:
-            problems.append(f"exit code {code} instead of 0: {process.log()[-2000:]}")
-        try:
-            wait_until(
-                lambda p=process: not p.marked_processes(), 5, "no process left"
-            ) if CHECK_LEAKS else None
-        except AssertionError:
-            problems.append(f"left behind: {process.marked_processes()}")
-        process.kill_leftovers()
+    problems = [problem for process in started for problem in end_of(process)]
+    assert not problems, problems
+
+
+@pytest.fixture(scope="module")
+def module_server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ServerProcess]:
+    """One server for a whole file, with the settings in the file's SETTINGS."""
+    if URL is not None:
+        pytest.skip("this test starts a server of its own")
+    process = ServerProcess(tmp_path_factory.mktemp("module-server"), settings=request.module.SETTINGS)
+    try:
+        yield process.ready()
+    finally:
+        problems = end_of(process)
     assert not problems, problems

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from email.utils import parsedate_to_datetime
 
 import pytest
 
 from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Client, Connection
+from tests.support.raw_http import Client, Connection, ConnectionClosed
 
 ECHO = message("test/echo", {"a": 1}, "e")
 
@@ -144,11 +145,10 @@ def test_after_a_refused_body_the_connection_goes_on_or_ends_but_never_mixes(acp
             assert connection.read_answer().status in (404, 415)
             try:
                 connection.send(acp.client.build("GET", "/v1/health"))
-                assert connection.read_answer().body == b'{"status":"ok"}'
-            except (OSError, AssertionError) as error:
-                assert isinstance(error, OSError)
-            except Exception as error:
-                assert type(error).__name__ == "ConnectionClosed"
+                after = connection.read_answer().body
+            except (OSError, ConnectionClosed):
+                continue
+            assert after == b'{"status":"ok"}'
 
 
 MALFORMED = {
@@ -285,8 +285,6 @@ def test_a_post_after_another_client_error_is_unharmed(acp: Acp) -> None:
 
 
 def test_dates_are_in_the_form_of_http(client: Client) -> None:
-    from email.utils import parsedate_to_datetime
-
     value = client.get("/v1/health").header("date")
     assert value is not None and value.endswith(" GMT")
     assert parsedate_to_datetime(value).tzinfo is not None

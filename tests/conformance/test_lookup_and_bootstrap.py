@@ -10,7 +10,7 @@ from tests.conformance.conftest import Target
 from tests.support.acp import AGENT, Acp, message
 from tests.support.problems import assert_problem
 from tests.support.processes import is_alive
-from tests.support.server_process import place_launcher
+from tests.support.server_process import place_launcher, scripted_launcher
 
 ECHO = message("test/echo", request_id=1)
 
@@ -163,6 +163,20 @@ def test_a_failed_restart_of_a_closed_id_leaves_it_closed(acp: Acp, server_id: s
     assert acp.post(server_id, ECHO, agent="cursor").status == 502
     assert_problem(acp.post(server_id, ECHO), 404, "session_not_found")
     assert acp.delete(server_id).status == 204
+
+
+def test_a_failed_restart_of_an_exited_id_leaves_it_exited(acp: Acp, broken_launcher) -> None:
+    broken_launcher(scripted_launcher())
+    server_id = acp.start(agent="cursor")
+    first = acp.send(server_id, "test/exit", {"code": 8})
+    broken_launcher("#!/does/not/exist\n")
+    assert_problem(acp.post(server_id, ECHO, agent="cursor"), 502, "stream_error")
+    row = acp.entry(server_id)
+    assert row is not None
+    assert (row["status"], row["exitCode"]) == ("exited", 8)
+    assert acp.post(server_id, ECHO).body == first.body
+    broken_launcher(scripted_launcher())
+    assert acp.post(server_id, ECHO, agent="cursor").status == 200
 
 
 def test_an_agent_that_may_not_be_installed_is_404_and_leaves_nothing(start_server) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.acp import AGENT, Acp
 from tests.support.processes import is_alive, wait_until, wait_until_dead
+from tests.support.server_process import place_launcher, scripted_launcher
 
 FORKS = ["test/fork_plain", "test/fork_setsid", "test/double_fork", "test/double_fork_clean_env"]
 
@@ -105,8 +106,6 @@ def test_agents_run_in_a_session_and_group_of_their_own(acp: Acp, server_id: str
 
 
 def test_a_wrapper_script_and_its_agent_both_end(start_server) -> None:
-    from tests.support.server_process import place_launcher, scripted_launcher
-
     server = start_server()
     inner = place_launcher(server.data_home, "inner", scripted_launcher())
     place_launcher(server.data_home, AGENT, f"#!/bin/sh\ntrap '' TERM\n'{inner}'\necho over >&2\nsleep 600\n")

@@ -115,6 +115,21 @@ def test_a_failed_install_is_500_with_the_reason_and_leaves_nothing(
     assert broken.acp.delete("x").status == 404
 
 
+def test_a_stream_opened_during_an_install_that_fails_ends_and_the_id_stays_unknown(
+    start_server: Callable[..., ServerProcess], tmp_path: Path
+) -> None:
+    go_on = tmp_path / "go-on"
+    slow = SlowServer(start_server, tmp_path, f'while [ ! -e "{go_on}" ]; do sleep 0.05; done; exit 1')
+    post = slow.acp.in_background(slow.acp.send, "x", "initialize", agent=AGENT, timeout=20)
+    slow.wait_for_the_installer()
+    with slow.acp.stream("x") as stream:
+        go_on.touch()
+        assert stream.read_to_the_clean_end(timeout=15) == []
+    assert post.result(15).status == 500
+    assert_problem(slow.acp.send("x", "initialize"), 400, "invalid_request")
+    assert slow.acp.delete("x").status == 404
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_that_is_installing_stops_in_time(slow: SlowServer, number: signal.Signals) -> None:
     post = slow.acp.in_background(slow.acp.send, "x", "initialize", agent=AGENT)

@@ -1,7 +1,7 @@
 """The list of broken behaviours stays true: each edit fits the source, each named test exists.
 
-That the tests really fail is shown by `scripts/mutations`, which takes minutes; SANDBOX_AGENT_TEST_FULL=1 does
-it here too, one mutation a test.
+That the tests really fail is shown by `scripts/mutations`, which takes minutes; SANDBOX_AGENT_TEST_FULL=1
+does it here too, one mutation a test.
 """
 
 from __future__ import annotations
