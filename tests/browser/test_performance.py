@@ -1,0 +1,74 @@
+"""Many events: the page stays small and keeps its frame rate, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.browser.inspector_page import InspectorPage
+
+MOST_NODES = 2000
+SLOWEST_FRAME_MS = 50
+
+
+def percentile(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
+
+
+def frame_costs_ms(trace: list[dict[str, Any]]) -> list[float]:
+    """Processor time that the page's main thread used between one animation frame and the next.
+
+    Not the time on the wall: that would also measure what else the machine is doing.
+    """
+    fired = [event for event in trace if event["name"] == "FireAnimationFrame"]
+    main = (fired[0]["pid"], fired[0]["tid"])
+    starts = sorted(event["ts"] for event in fired if (event["pid"], event["tid"]) == main)
+    costs = [0.0] * len(starts)
+    for event in trace:
+        if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) == main:
+            frame = bisect_right(starts, event["ts"] + event.get("dur", 0)) - 1
+            if frame >= 0:
+                costs[frame] += event["tdur"] / 1000
+    return costs
+
+
+def test_twenty_thousand_events_stay_under_two_thousand_nodes(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say_and_wait("flood 20000")
+    page: Any = inspector.page
+    expect(inspector.panel("Events").get_by_test_id("event-count")).to_contain_text("20,0")
+    assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
+    expect(inspector.conversation).to_contain_text("20000")
+    inspector.conversation.evaluate("element => element.scrollTo(0, 0)")
+    expect(inspector.conversation.locator(".message.user")).to_contain_text("flood 20000")
+    assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
+
+
+def test_five_hundred_updates_a_second_keep_the_frames_short(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    browser = inspector.page.context.browser
+    assert browser is not None
+    browser.start_tracing(page=inspector.page, categories=["toplevel", "devtools.timeline", "__metadata"])
+    inspector.say("stream 3000 2")
+    inspector.wait_for_turns(1)
+    frames = frame_costs_ms(json.loads(browser.stop_tracing())["traceEvents"])
+    assert len(frames) > 30
+    assert percentile(frames, 0.95) < SLOWEST_FRAME_MS, sorted(frames)[-20:]
+    expect(inspector.conversation).to_contain_text("chunk 3000")
+
+
+def test_reading_above_is_not_disturbed_by_what_comes_below(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say_and_wait("stream 400")
+    inspector.say("stream 100 20")
+    inspector.conversation.hover()
+    inspector.page.mouse.wheel(0, -3000)
+    expect(inspector.page.get_by_role("button", name="Latest")).to_be_visible()
+    inspector.wait_for_turns(2)
+    distance = "e => e.scrollHeight - e.scrollTop - e.clientHeight"
+    assert inspector.conversation.evaluate(distance) > 500
+    inspector.page.get_by_role("button", name="Latest").click()
+    expect(inspector.conversation.locator(".turn-end").last).to_be_in_viewport()
