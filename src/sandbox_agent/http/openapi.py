@@ -178,6 +178,8 @@ def _responses(operation: Operation, schemas: _Schemas) -> dict[str, Any]:
             }
         if answer.content:
             response["content"] = _contents(answer.content, schemas)
+        if answer.links:
+            response["links"] = dict(answer.links)
     for status, kinds in _errors_by_status(operation).items():
         responses[str(status)] = {"$ref": f"#/components/responses/{problems.response_name(kinds)}"}
     return dict(sorted(responses.items()))

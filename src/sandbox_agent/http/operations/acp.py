@@ -47,6 +47,11 @@ Server-sent events. `event: message` carries one JSON-RPC object of the agent an
 start at 1 and have no gaps. `event: gap` says that older events are no longer kept. A comment is sent after
 15 s of silence."""
 
+_NEXT = {
+    name: {"operationId": name, "parameters": {"path.server_id": "$request.path.server_id"}}
+    for name in ("postAcpMessage", "streamAcpEvents", "closeAcpServer")
+}
+
 OPERATIONS = {
     ("GET", "/v1/acp"): Operation(
         id="listAcpServers",
@@ -112,8 +117,9 @@ OPERATIONS = {
             200: Answer(
                 "The agent's answer, byte for byte; an error of the agent is in here too",
                 [Content(_MESSAGE, {"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1}})],
+                links=_NEXT,
             ),
-            202: Answer("Written to the agent"),
+            202: Answer("Written to the agent", links=_NEXT),
         },
         errors=[
             errors.UnsupportedAgent,

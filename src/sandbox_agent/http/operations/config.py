@@ -51,6 +51,13 @@ def _three(kind: str, title: str, entry: Any, body: Content) -> dict[tuple[str, 
     answer = Content(entry, body.example, examples=body.examples)
     listed = mcp.McpEntries if kind == "mcp" else skills.SkillsEntries
     example = body.example if body.example is not None else next(iter(body.examples.values()))
+    same = {"query.directory": "$request.query.directory"}
+    named = {**same, f"query.{name.name}": f"$request.query.{name.name}"}
+    links = {
+        f"get{title}Config": {"operationId": f"get{title}Config", "parameters": named},
+        f"delete{title}Config": {"operationId": f"delete{title}Config", "parameters": named},
+        f"list{title}Config": {"operationId": f"list{title}Config", "parameters": same},
+    }
     return {
         ("GET", path): Operation(
             id=f"get{title}Config",
@@ -67,7 +74,7 @@ def _three(kind: str, title: str, entry: Any, body: Content) -> dict[tuple[str, 
             description="Unknown fields of this entry are dropped; other entries stay as they are.",
             parameters=[_DIRECTORY, name],
             body=[body],
-            answers={204: Answer("Stored")},
+            answers={204: Answer("Stored", links=links)},
             errors=[*_ALWAYS, errors.PayloadTooLarge, errors.UnsupportedMediaType],
         ),
         ("DELETE", path): Operation(

@@ -33,6 +33,11 @@ _STAT = {
     "mode": "0644",
 }
 
+
+def _next(*operations: str, path: str = "$response.body#/path") -> dict[str, dict[str, object]]:
+    return {name: {"operationId": name, "parameters": {"query.path": path}} for name in operations}
+
+
 OPERATIONS = {
     ("GET", "/v1/fs/entries"): Operation(
         id="listFsEntries",
@@ -90,6 +95,7 @@ OPERATIONS = {
                 "Written",
                 [Content(shapes.FsWritten, {"path": "/home/user/notes/today.txt", "bytesWritten": 12})],
                 {"ETag": "Of the new content"},
+                _next("readFsFile", "statFs", "deleteFsEntry"),
             )
         },
         errors=[*_ALWAYS, errors.PreconditionFailed],
@@ -115,7 +121,13 @@ OPERATIONS = {
         summary="Make a directory",
         description="Parents are created; a directory that exists is fine.",
         parameters=[_PATH],
-        answers={200: Answer("It is there", [Content(shapes.FsPath, {"path": "/home/user/notes"})])},
+        answers={
+            200: Answer(
+                "It is there",
+                [Content(shapes.FsPath, {"path": "/home/user/notes"})],
+                links=_next("listFsEntries", "downloadFs", "uploadFsBatch", "deleteFsEntry"),
+            )
+        },
         errors=_ALWAYS,
     ),
     ("POST", "/v1/fs/move"): Operation(
@@ -136,6 +148,7 @@ OPERATIONS = {
                         {"from": "/home/user/notes/today.txt", "to": "/home/user/archive/today.txt"},
                     )
                 ],
+                links=_next("statFs", "readFsFile", path="$response.body#/to"),
             )
         },
         errors=[*_ALWAYS, errors.PayloadTooLarge, errors.UnsupportedMediaType],
@@ -164,6 +177,7 @@ OPERATIONS = {
             200: Answer(
                 "Unpacked; the first 1024 paths",
                 [Content(shapes.FsUploaded, {"paths": ["/home/user/notes/today.txt"], "truncated": False})],
+                links=_next("statFs", "deleteFsEntry", path="$response.body#/paths/0"),
             )
         },
         errors=[*_ALWAYS, errors.PayloadTooLarge],

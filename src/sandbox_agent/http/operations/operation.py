@@ -42,6 +42,8 @@ class Answer:
     content: Sequence[Content] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
     """Name and description; all of them are strings."""
+    links: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """OpenAPI links: what can be done next with what this answer, or its request, has named."""
 
 
 @dataclass(frozen=True)

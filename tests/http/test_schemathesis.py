@@ -1,0 +1,146 @@
+"""Generated requests over the whole OpenAPI document, against a live server in a cage.
+
+No fault of the server, no status that is not documented, no answer that breaks its schema. The server's files
+are a temporary directory, the rest of the machine is read-only, and nothing is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.processes import wait_until
+from tests.support.server_process import free_port
+
+from .cage import caged
+
+TOKEN = "token-of-a-caged-server"
+CHECKS = (
+    "no_fault_of_the_server",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+    "missing_required_header",
+    "unsupported_method",
+    "use_after_free",
+    "ignored_auth",
+)
+HOOKS = Path(__file__).with_name("schemathesis_hooks.py")
+EXAMPLES = os.environ.get("SANDBOX_AGENT_TEST_FUZZ_EXAMPLES", "8")
+SECONDS = 300  # on a busy machine; about 20 on an idle one
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    """Address of a server that can write to one temporary directory only."""
+    with tempfile.TemporaryDirectory(prefix="sandbox-agent-cage-") as name:
+        cage = Path(name)
+        for directory in ("root", "data", "bin"):
+            (cage / directory).mkdir()
+        port = free_port()
+        # An empty PATH: neither npm nor anything else to install with.
+        command = [
+            "env",
+            f"PATH={cage / 'bin'}",
+            sys.executable,
+            "-m",
+            "sandbox_agent",
+            "server",
+            "--port",
+            str(port),
+        ]
+        command += ["--fs-root", str(cage / "root"), "--max-instances", "20", "--fs-timeout-ms", "5000"]
+        command += ["--acp-request-timeout-ms", "3000"]
+        with (cage / "log").open("wb") as log:
+            process = subprocess.Popen(
+                caged(command, cage),
+                env={
+                    "HOME": str(cage / "root"),
+                    "PATH": os.environ["PATH"],
+                    "XDG_DATA_HOME": str(cage / "data"),
+                    "SANDBOX_AGENT_TOKEN": TOKEN,
+                    "SANDBOX_AGENT_REQUIRE_PREINSTALL": "1",
+                    "PYTHONDONTWRITEBYTECODE": "1",
+                },
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+        try:
+            address = f"http://127.0.0.1:{port}"
+
+            def healthy() -> bool:
+                assert process.poll() is None, (cage / "log").read_text()
+                headers = {"authorization": f"Bearer {TOKEN}"}
+                try:
+                    return httpx.get(f"{address}/v1/health", headers=headers).status_code == 200
+                except httpx.TransportError:
+                    return False
+
+            wait_until(healthy, 20, "a healthy server")
+            yield address
+            assert "Traceback" not in (cage / "log").read_text(errors="replace")
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def schemathesis(server: str, directory: Path, *arguments: str) -> None:
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "schemathesis.cli", "run"),
+            f"{server}/openapi.json",
+            *("--header", f"Authorization: Bearer {TOKEN}"),
+            *("--checks", ",".join(CHECKS)),
+            *("--request-timeout", "20", "--seed", "1", "--generation-database", "none"),
+            *("--warnings", "off", "--no-shrink", "--suppress-health-check", "all"),
+            *arguments,
+        ],
+        cwd=directory,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": str(HOOKS)},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS - 20,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
+
+
+@pytest.mark.timeout(SECONDS)
+def test_generated_requests_find_no_fault(server: str, tmp_path: Path) -> None:
+    """All operations but the endless one, request by request."""
+    schemathesis(
+        server,
+        tmp_path,
+        *("--exclude-operation-id", "streamAcpEvents"),
+        *("--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES, "--workers", "2"),
+    )
+
+
+@pytest.mark.timeout(SECONDS)
+def test_generated_chains_of_requests_find_no_fault(server: str, tmp_path: Path) -> None:
+    """What one answer names is used by the next request."""
+    schemathesis(
+        server,
+        tmp_path,
+        *("--exclude-operation-id", "streamAcpEvents"),
+        *("--phases", "stateful", "--max-examples", EXAMPLES),
+    )
+
+
+@pytest.mark.timeout(SECONDS)
+def test_generated_requests_for_streams_find_no_fault(server: str, tmp_path: Path) -> None:
+    """Without an agent behind the id a stream ends at once."""
+    schemathesis(
+        server,
+        tmp_path,
+        *("--include-operation-id", "streamAcpEvents"),
+        *("--phases", "fuzzing", "--max-examples", "5"),
+    )
