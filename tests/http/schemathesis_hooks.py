@@ -34,8 +34,9 @@ def no_fault_of_the_server(_context: Any, response: Any, _case: Any) -> None:
 
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
-    """Nothing is installed: only the built-in agent and names that no agent has."""
-    if case.operation.definition.raw.get("operationId") == "installAgent":
-        agent = case.path_parameters.get("agent")
-        if agent != "mock":
-            case.path_parameters["agent"] = f"no-{agent}"
+    """Nothing is installed, and no stream is opened that never ends."""
+    operation = case.operation.definition.raw.get("operationId")
+    if operation == "installAgent" and case.path_parameters.get("agent") != "mock":
+        case.path_parameters["agent"] = f"no-{case.path_parameters.get('agent')}"
+    if operation == "streamAcpEvents":
+        case.path_parameters["server_id"] = f"nobody-{case.path_parameters.get('server_id')}"

@@ -115,12 +115,11 @@ def schemathesis(server: str, directory: Path, *arguments: str) -> None:
 
 @pytest.mark.timeout(SECONDS)
 def test_generated_requests_find_no_fault(server: str, tmp_path: Path) -> None:
-    """All operations but the endless one, request by request."""
+    """All operations, request by request."""
     schemathesis(
         server,
         tmp_path,
-        *("--exclude-operation-id", "streamAcpEvents"),
-        *("--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES, "--workers", "2"),
+        *("--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES),
     )
 
 
@@ -130,17 +129,5 @@ def test_generated_chains_of_requests_find_no_fault(server: str, tmp_path: Path)
     schemathesis(
         server,
         tmp_path,
-        *("--exclude-operation-id", "streamAcpEvents"),
         *("--phases", "stateful", "--max-examples", EXAMPLES),
-    )
-
-
-@pytest.mark.timeout(SECONDS)
-def test_generated_requests_for_streams_find_no_fault(server: str, tmp_path: Path) -> None:
-    """Without an agent behind the id a stream ends at once."""
-    schemathesis(
-        server,
-        tmp_path,
-        *("--include-operation-id", "streamAcpEvents"),
-        *("--phases", "fuzzing", "--max-examples", "5"),
     )
