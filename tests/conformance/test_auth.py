@@ -50,8 +50,11 @@ def test_anything_else_is_401(client: Client, name: str, value: str) -> None:
     problem = assert_problem(answer, 401, "token_invalid", "Token Invalid")
     assert problem["detail"] == "token invalid"
     assert problem["details"] == {"message": "missing or invalid bearer token"}
-    assert answer.header("www-authenticate") == "Bearer"
     assert token not in answer.body.decode()
+
+
+def test_a_401_says_which_scheme_is_wanted(client: Client) -> None:
+    assert client.get("/v1/health", authorized=False).header("www-authenticate") == "Bearer"
 
 
 def test_the_query_is_no_place_for_a_token(client: Client) -> None:
@@ -155,6 +158,7 @@ def test_no_token_wins_over_the_environment_and_token_over_no_token(start_server
     )
 
 
+@pytest.mark.ours
 def test_agents_do_not_inherit_the_token(start_server) -> None:
     acp = start_server(settings={"SANDBOX_AGENT_TOKEN": "secret-of-the-environment"}).acp
     environment = acp.call(acp.start(), "test/info")["env"]
