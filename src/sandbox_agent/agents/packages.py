@@ -91,8 +91,8 @@ class _Fetcher:
     node: Node = _NODE_OF_PATH
 
     async def pinned(self, wanted: Wanted) -> Fetched:
-        if self.spec.node is not None:
-            await self._choose_node(self.spec.node)
+        if self.spec.node is not None or any(step.source == "npm" for step in self.spec.install):
+            await self._choose_node(self.spec.node or 1)
         versions: list[str | None] = []
         native_version = None
         async with watched(self.root, self.spec, self.report):
@@ -140,7 +140,7 @@ class _Fetcher:
         )
 
     async def _choose_node(self, minimum: int) -> None:
-        fetching = Progress("node", f"fetching Node {minimum} or newer")
+        fetching = Progress("node", "fetching Node.js")
         self.node = await fitting_node(self.layout, minimum, self.environ, lambda: self.report(fetching))
 
     async def _step(self, step: InstallStep, version: str | None) -> str | None:

@@ -81,7 +81,9 @@ async def _version(python: str, env: Mapping[str, str]) -> tuple[int, ...]:
     """Its version; (0,) if it does not run (as the stand-ins of pyenv may) or cannot make environments."""
     question = "import sys, venv, ensurepip; print('version', *sys.version_info[:3])"
     try:
-        output = await run_command([python, "-I", "-c", question], cwd=Path("/"), env=env, limit_s=_VERSION_LIMIT_S)
+        output = await run_command(
+            [python, "-I", "-c", question], cwd=Path("/"), env=env, limit_s=_VERSION_LIMIT_S
+        )
     except CommandFailed:
         return (0,)
     found = re.search(r"^version (\d+) (\d+) (\d+)$", output, re.MULTILINE)
