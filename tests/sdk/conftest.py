@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,17 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent, asgi
 from tests.sdk.live_server import LiveServer
+
+
+async def eventually(condition: Callable[[], Awaitable[bool] | bool], limit_s: float = 15.0) -> None:
+    """Poll until the condition holds; fail after the limit."""
+    async with asyncio.timeout(limit_s):
+        for _ in range(1_000_000):
+            result = condition()
+            if await result if inspect.isawaitable(result) else result:
+                return
+            await asyncio.sleep(0.02)
+
 
 Connect = Callable[..., Awaitable[AsyncSandboxAgent]]
 

@@ -60,6 +60,7 @@ class CuttingProxy:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     def cut_now(self) -> None:
+        self.cuts += len(self._open) // 2
         for writer in list(self._open):
             _reset(writer)
 

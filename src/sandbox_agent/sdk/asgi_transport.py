@@ -7,11 +7,14 @@ an open event stream works as it does over the network; `httpx.ASGITransport` wo
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from types import TracebackType
 from typing import Any
 
 import httpx
+
+log = logging.getLogger("sandbox_agent")
 
 Message = MutableMapping[str, Any]
 AsgiApp = Callable[
@@ -128,11 +131,17 @@ class _Exchange(httpx.AsyncByteStream):
             except StopAsyncIteration:
                 self._sent_all = True
                 return {"type": "http.request", "body": b"", "more_body": False}
+            except Exception as error:
+                # The caller's own body failed: that is for the caller, the application sees a client go.
+                self._sent_all = True
+                self._gone.set()
+                if not self._head.done():
+                    self._head.set_exception(error)
         await self._gone.wait()
         return {"type": "http.disconnect"}
 
     async def _send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
+        if message["type"] == "http.response.start" and not self._head.done():
             self._head.set_result((message["status"], list(message.get("headers") or [])))
         elif message["type"] == "http.response.body":
             if message.get("body"):
@@ -189,7 +198,8 @@ class _Lifespan:
         try:
             await self._app({"type": "lifespan", "asgi": {"version": "3.0"}}, self._events.get, self._send)
         except Exception as error:
-            self._failure = self._failure or (None if self._started.is_set() else repr(error))
+            # An application may know no lifespan; then it is served without one, as ASGI wants it.
+            log.debug("the application's lifespan ended: %r", error)
         finally:
             self._started.set()
             self._stopped.set()

@@ -176,6 +176,11 @@ class AsyncSandboxAgent:
         return self._sandbox_id
 
     @property
+    def provider(self) -> SandboxProvider | None:
+        """The provider this client was started with."""
+        return self._provider
+
+    @property
     def inspector_url(self) -> str:
         """The server's web page, with the token in the fragment, where no server sees it."""
         secret = f"#token={quote(self.token, safe='')}" if self.token else ""

@@ -10,6 +10,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .errors import (
@@ -88,22 +89,22 @@ class HumanDesk:
             form = envelope.get("method") == "elicitation/create"
             code = INVALID_PARAMS if form else METHOD_NOT_FOUND
             words = "only forms are supported" if form else f"Method not found: {envelope.get('method')}"
-            self._start(request_id, self._send(error_response(request_id, code, words)))
+            self._start(request_id, lambda: self._send(error_response(request_id, code, words)))
             return
-        self._start(request_id, self._decide(request_id))
+        self._start(request_id, lambda: self._decide(request_id))
 
     def ask_again(self) -> None:
         """Bring up everything that is still open, as after a restart of the client."""
         open_ids = [one.request_id for one in self._mapper.pending_permissions.values()]
         open_ids += [one.request_id for one in self._mapper.pending_questions.values()]
-        for request_id in {json_text(one): one for one in open_ids}.values():
-            self._start(request_id, self._decide(request_id))
+        for key, request_id in {json_text(one): one for one in open_ids}.items():
+            if key not in self._tasks:
+                self._start(request_id, partial(self._decide, request_id))
 
     def withdrawn(self, request_id: Any) -> None:
         """The agent has taken a request back; it still gets an answer."""
-        self._start(
-            request_id, self._send(error_response(request_id, REQUEST_CANCELLED, "the request was withdrawn"))
-        )
+        answer = error_response(request_id, REQUEST_CANCELLED, "the request was withdrawn")
+        self._start(request_id, lambda: self._send(answer))
 
     # -- answers ------------------------------------------------------------------------------------
 
@@ -236,7 +237,7 @@ class HumanDesk:
 
     # -- small things ---------------------------------------------------------------------------------
 
-    def _start(self, request_id: Any, work: Awaitable[None]) -> None:
+    def _start(self, request_id: Any, work: Callable[[], Awaitable[None]]) -> None:
         key = json_text(request_id)
         previous = self._tasks.get(key)
         if previous is not None:
@@ -247,9 +248,9 @@ class HumanDesk:
             lambda done: self._tasks.pop(key, None) if self._tasks.get(key) is done else None
         )
 
-    async def _guarded(self, work: Awaitable[None]) -> None:
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work
+            await work()
         except SandboxAgentError as error:
             self._failed(error)
 

@@ -168,7 +168,10 @@ class AgentExitedError(SandboxAgentError):
         signal: str | None = None,
         stderr: str = "",
         vanished: bool = False,
+        never_delivered: bool = False,
     ) -> None:
+        self.never_delivered = never_delivered
+        """The message of this call certainly did not reach the agent."""
         self.vanished = vanished
         """The server no longer knows the instance: it was closed, or the server was restarted."""
         self.exit_code = exit_code

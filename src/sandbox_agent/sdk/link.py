@@ -127,6 +127,9 @@ class SessionLink:
                 respond_async=respond_async,
                 on_accepted=accepted,
             )
+        except AgentExitedError:
+            instance.disown(call_id)
+            raise
         except APITimeoutError:
             raise
         except (APIStatusError, APIConnectionError) as error:

@@ -19,7 +19,7 @@ from . import blocks
 from .blocks import AttachmentLike, Prompt
 from .choices import Choices
 from .desk import Handlers
-from .errors import ConcurrentPromptError, SandboxAgentError, SessionEndedError
+from .errors import AgentExitedError, ConcurrentPromptError, SandboxAgentError, SessionEndedError
 from .files import AsyncFiles
 from .hub import InstanceKey
 from .human import Answer, PermissionRequest, Question
@@ -297,12 +297,10 @@ class AsyncSession:
                 native_session_id=link.native_id,
                 model=self._choices.current("model"),
             ) as span:
-                params = meta.with_turn({"sessionId": link.native_id, "prompt": content}, turn.id)
+                params = meta.with_turn({"prompt": content}, turn.id)
                 if span.trace_context:
                     params["_meta"] = {**span.trace_context, **params["_meta"]}
-                answer = await link.request(
-                    "session/prompt", params, timeout_s=timeout_s, respond_async=respond_async
-                )
+                answer = await self._send_prompt(params, timeout_s, respond_async)
                 result = turn.make_result(answer)
                 span.finished(result.stop_reason, result.usage.raw if result.usage else None)
             self._transcript = None
@@ -318,15 +316,31 @@ class AsyncSession:
             raise link.callback_error
         return result
 
+    async def _send_prompt(self, params: dict[str, Any], timeout_s: float | None, respond_async: bool) -> Any:
+        for last_try in (False, True):
+            full = {"sessionId": self._link.native_id, **params}
+            try:
+                return await self._link.request(
+                    "session/prompt", full, timeout_s=timeout_s, respond_async=respond_async
+                )
+            except AgentExitedError as error:
+                # Only what certainly never reached an agent is sent to the restored one.
+                if last_try or not error.never_delivered:
+                    raise
+            await self._ensure_live()
+            params = {**params, "prompt": [*self._replay_block(), *params["prompt"]]}
+        raise AssertionError("unreachable")
+
+    def _replay_block(self) -> list[blocks.Block]:
+        return [meta.as_replay(blocks.text(self._transcript))] if self._transcript else []
+
     async def _content(self, prompt: Prompt, attachments: Sequence[AttachmentLike]) -> list[blocks.Block]:
         content = blocks.prompt_blocks(prompt)
         for value in attachments:
             one = blocks.as_attachment(value, self.directory)
             data = await AsyncFiles(self._link.hub.api).read(one.path) if one.embed else None
             content.append(blocks.attachment_block(one, data))
-        if self._transcript:
-            content.insert(0, meta.as_replay(blocks.text(self._transcript)))
-        return content
+        return [*self._replay_block(), *content]
 
     async def _free_turn_lock(self, turn_id: str) -> None:
         """Let the next prompt in once the agent is really done with this one."""

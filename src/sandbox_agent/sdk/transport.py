@@ -107,7 +107,10 @@ class AcpConnection:
                 retry=True,
             )
         except APIStatusError as error:
-            raise _exit_of(error) or error from None
+            gone = _exit_of(error)
+            if gone is None:
+                raise
+            raise gone from gone.__cause__
         finally:
             del self._calls[call.id]
         call.answer(wire.decode(response.content))
@@ -207,9 +210,10 @@ class AcpConnection:
     async def _post_refused(self, call: Call, error: APIStatusError) -> None:
         gone = _exit_of(error)
         if gone is not None:
-            call.accept()
-            # The stream's last words go before the error, so that no update of the turn is lost.
-            await self._drain()
+            if not gone.never_delivered:
+                call.accept()
+                # The stream's last words go before the error, so that no update of the turn is lost.
+                await self._drain()
             self._lose(gone)
             call.fail(gone)
         elif not error.error_type and error.status_code in (502, 503, 504):
@@ -236,6 +240,9 @@ class AcpConnection:
         pause = FIRST_PROBE_S
         unreachable_since: float | None = None
         while not call.settled:
+            if self.lost is not None:
+                call.fail(self.lost)
+                return
             dead = self._dead_server()
             if dead is not None:
                 self._lose(dead)
@@ -378,8 +385,11 @@ class AcpConnection:
         # First the listener, which writes the end of the turn, then those who wait for it.
         self._listener.instance_lost(error)
         for call in list(self._calls.values()):
-            call.accept()
-            call.fail(error)
+            if call.accepted:
+                call.fail(error)
+            else:
+                # Its POST will say in a moment whether the message got through.
+                asyncio.get_running_loop().call_later(LAST_WORDS_S, _fail_as_sent, call, error)
         if not self._closed:
             self._spawn(self.reader.stop(), "end of stream")
 
@@ -406,11 +416,21 @@ def _exit_of(error: APIStatusError) -> AgentExitedError | None:
     """An answer that means: there is no agent behind this id any more."""
     if error.error_type == "agent_process_exited":
         return exit_error(error.problem)
-    if error.error_type == "session_not_found":
-        gone = AgentExitedError("the agent instance no longer exists on the server", vanished=True)
+    never_seen = error.status_code == 400 and "missing required 'agent'" in str(error.problem.get("detail"))
+    if error.error_type == "session_not_found" or never_seen:
+        # Closed by somebody, or the server was restarted and has never heard of the id.
+        gone = AgentExitedError(
+            "the agent instance no longer exists on the server", vanished=True, never_delivered=True
+        )
         gone.__cause__ = error
         return gone
     return None
+
+
+def _fail_as_sent(call: Call, error: SandboxAgentError) -> None:
+    if not call.settled:
+        call.accept()
+        call.fail(error)
 
 
 def _unknown_delivery(method: str, cause: BaseException | None) -> APIConnectionError:

@@ -74,7 +74,7 @@ class AsyncTurn:
     """A running or finished turn of an `AsyncSession`."""
 
     def __init__(self, owner: TurnOwner, turn_id: str, work: TurnWork) -> None:
-        self.id = turn_id
+        self._id = turn_id
         self._owner = owner
         self._work = work
         self._events: list[UniversalEvent] = []
@@ -132,6 +132,10 @@ class AsyncTurn:
             self._task.cancel()
 
     # -- for the reader -----------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        return self._id
 
     @property
     def text(self) -> str:

@@ -100,6 +100,11 @@ class SandboxAgent:
         return self._client.sandbox_id
 
     @property
+    def provider(self) -> SandboxProvider | None:
+        """The provider this client was started with; its methods are asynchronous."""
+        return self._client.provider
+
+    @property
     def inspector_url(self) -> str:
         """The server's web page, with the token in the fragment."""
         return self._client.inspector_url

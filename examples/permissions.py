@@ -1,0 +1,32 @@
+"""Who decides what an agent may do: a ready policy, a callback of one's own, or the events."""
+
+import asyncio
+
+from sandbox_agent import AsyncSandboxAgent, PermissionRequest, allow_kinds
+from sandbox_agent.sdk.universal import PermissionRequested
+
+
+async def decide(request: PermissionRequest) -> str:
+    print("The agent wants to:", request.action, "- possible:", request.available_replies)
+    return "once" if request.kind == "edit" else "reject"
+
+
+async def main() -> None:
+    async with await AsyncSandboxAgent.start(on_permission=allow_kinds("read", "search")) as client:
+        careful = await client.sessions.create("mock")
+        print((await careful.prompt("permission")).text)
+
+        asking = await client.sessions.create("mock", on_permission=decide)
+        print((await asking.prompt("permission")).text)
+
+        # Without a callback the reader of the events answers.
+        client.sessions.handlers.on_permission = None
+        by_hand = await client.sessions.create("mock")
+        async with by_hand.stream("permission") as turn:
+            async for event in turn:
+                if isinstance(event, PermissionRequested):
+                    await by_hand.reply_permission(event.data.permission_id, "always")
+        print((await turn.result()).text)
+
+
+asyncio.run(main())

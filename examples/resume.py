@@ -1,0 +1,21 @@
+"""A conversation that outlives its client, its agent and its server: all it needs is a store."""
+
+import tempfile
+from pathlib import Path
+
+from sandbox_agent import SandboxAgent
+
+store = Path(tempfile.mkdtemp()) / "sessions.db"
+
+with SandboxAgent.start(store=store) as client:
+    session = client.sessions.create("mock", id="my-talk", model="mock-fast")
+    session.prompt("echo remember the milk")
+
+# The first server is gone; this is another one.
+with SandboxAgent.start(store=store) as client:
+    session = client.sessions.resume("my-talk")
+    print("restored by:", session.restored.method, "- the agent knows the past:", session.restored.history_carried)
+    print(session.prompt("echo still here").text, "with", session.info.model)
+    for event in client.sessions.events("my-talk", limit=1000):
+        if event.type == "item.delta":
+            print(event.sequence, event.data.delta)

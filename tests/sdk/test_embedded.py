@@ -1,0 +1,135 @@
+"""A server started by the client: found, healthy, private, and gone with its parent."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from sandbox_agent import APITimeoutError, AsyncSandboxAgent, SpawnError, SpawnOptions
+from sandbox_agent.sdk.embedded import find_command
+from tests.sdk.conftest import eventually
+from tests.sdk.live_server import LiveServer
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return False
+
+
+async def test_start_finds_the_command_and_the_server_goes_with_the_client(tmp_path: Path) -> None:
+    async with await AsyncSandboxAgent.start(
+        spawn=SpawnOptions(env={"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "d")})
+    ) as client:
+        assert client.base_url.startswith("http://127.0.0.1:") and len(client.token or "") == 48
+        assert client.sandbox_id == f"local/{client.base_url.removeprefix('http://')}"
+        assert client.inspector_url.endswith(f"/ui/#token={client.token}")
+        async with httpx.AsyncClient() as stranger:
+            assert (await stranger.get(f"{client.base_url}/v1/health")).status_code == 401
+        session = await client.sessions.create("mock", directory=str(tmp_path))
+        assert (await session.prompt("echo embedded")).text == "embedded"
+        url = client.base_url
+    with pytest.raises(httpx.ConnectError):
+        async with httpx.AsyncClient() as stranger:
+            await stranger.get(f"{url}/v1/health")
+
+
+async def test_a_server_that_does_not_start_raises_with_the_tail_of_its_log(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho 'first line' >&2\necho 'cannot bind' >&2\nexit 4\n")
+    broken.chmod(0o755)
+    with pytest.raises(SpawnError, match="cannot bind") as failure:
+        await AsyncSandboxAgent.start(spawn=SpawnOptions(binary_path=str(broken)))
+    assert failure.value.exit_code == 4 and "first line" in failure.value.stderr_tail
+    silent = tmp_path / "silent"
+    silent.write_text("#!/bin/sh\nexec sleep 60\n")
+    silent.chmod(0o755)
+    with pytest.raises(SpawnError, match=r"within 0\.4 s"):
+        await AsyncSandboxAgent.start(spawn=SpawnOptions(binary_path=str(silent), timeout=0.4))
+
+
+def test_the_command_is_looked_for_in_the_documented_order(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("SANDBOX_AGENT_BIN", raising=False)
+    assert find_command(None) == [sys.executable, "-m", "sandbox_agent"]
+    program = tmp_path / "program"
+    program.touch()
+    monkeypatch.setenv("SANDBOX_AGENT_BIN", str(program))
+    assert find_command(None) == [str(program)]
+    assert find_command(sys.executable) == [sys.executable]
+    with pytest.raises(SpawnError, match="no server program"):
+        find_command(str(tmp_path / "missing"))
+
+
+async def test_the_server_dies_with_a_killed_parent(tmp_path: Path) -> None:
+    program = (
+        "import sys, time\n"
+        "from sandbox_agent import SandboxAgent\n"
+        "client = SandboxAgent.start()\n"
+        "session = client.sessions.create('mock', directory='/')\n"
+        "print(client.provider._servers.popitem()[1].pid, client.acp.list()[0].pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, stdout=subprocess.PIPE, env=environment
+    )
+    try:
+        assert parent.stdout is not None
+        line = await asyncio.wait_for(parent.stdout.readline(), 30)
+        pids = [int(pid) for pid in line.split()]
+        assert len(pids) == 2 and all(alive(pid) for pid in pids)
+    finally:
+        parent.send_signal(signal.SIGKILL)
+        await parent.wait()
+    await eventually(lambda: not any(alive(pid) for pid in pids), 20)
+
+
+async def test_url_and_token_come_from_the_environment(
+    own_server: LiveServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDBOX_AGENT_URL", own_server.url)
+    monkeypatch.setenv("SANDBOX_AGENT_TOKEN", own_server.token)
+    async with await AsyncSandboxAgent.connect() as client:
+        assert client.base_url == own_server.url
+        session = await client.sessions.create("mock")
+        assert session.directory == str(own_server.home), "a remote server's home is where sessions work"
+
+
+async def test_an_http_client_of_ones_own_is_used(own_server: LiveServer) -> None:
+    seen: list[str] = []
+
+    async def note(request: httpx.Request) -> None:
+        seen.append(request.method)
+
+    async with httpx.AsyncClient(event_hooks={"request": [note]}, timeout=5) as own:
+        async with await AsyncSandboxAgent.connect(
+            own_server.url, own_server.token, http_client=own
+        ) as client:
+            session = await client.sessions.create("mock")
+            assert (await session.prompt("echo mine")).text == "mine"
+        assert not own.is_closed
+    assert {"GET", "POST", "DELETE"} <= set(seen)
+
+
+async def test_closing_keeps_agents_running_only_when_asked(own_server: LiveServer) -> None:
+    for keep, left in ((False, 0), (True, 1)):
+        client = await AsyncSandboxAgent.connect(own_server.url, own_server.token, keep_running=keep)
+        await client.sessions.create("mock")
+        await client.aclose()
+        async with await AsyncSandboxAgent.connect(own_server.url, own_server.token) as observer:
+            assert len(await observer.acp.list()) == left
+
+
+async def test_the_wait_for_health_is_bounded() -> None:
+    with pytest.raises(APITimeoutError, match="was not healthy within"):
+        await AsyncSandboxAgent.connect("http://127.0.0.1:9", wait_for_health=0.3)

@@ -1,0 +1,198 @@
+"""Failures: each has its type, its cause and its facts, and comes quickly."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+
+import sandbox_agent
+from sandbox_agent import (
+    AgentExitedError,
+    AgentProcessError,
+    AgentTimeoutError,
+    APIConnectionError,
+    APIStatusError,
+    AsyncSandboxAgent,
+    AuthenticationError,
+    BadRequestError,
+    NotFoundError,
+    RpcError,
+    SandboxAgentError,
+    UnsupportedAgentError,
+)
+from sandbox_agent.sdk import errors
+from tests.sdk.conftest import Connect
+from tests.sdk.live_server import LiveServer
+from tests.support.server_process import place_launcher
+
+
+async def test_an_unknown_agent_is_refused_at_once(client: AsyncSandboxAgent) -> None:
+    with pytest.raises(UnsupportedAgentError, match="unsupported agent: nobody") as failure:
+        await asyncio.wait_for(client.sessions.create("nobody"), 10)
+    assert failure.value.error_type == "unsupported_agent" and failure.value.problem["agent"] == "nobody"
+
+
+async def test_an_agent_that_cannot_start_says_why(client: AsyncSandboxAgent, tmp_path: Path) -> None:
+    place_launcher(tmp_path / "data", "amp", "#!/no/such/interpreter\n")
+    with pytest.raises(AgentProcessError, match="failed to start agent process"):
+        await asyncio.wait_for(client.sessions.create("amp"), 10)
+    assert await client.acp.list() == []
+
+
+async def test_an_agent_that_dies_at_once_tells_its_last_words(
+    client: AsyncSandboxAgent, tmp_path: Path
+) -> None:
+    place_launcher(tmp_path / "data", "amp", "#!/bin/sh\necho 'no key in sight' >&2\nexit 3\n")
+    with pytest.raises(AgentExitedError, match="no key in sight") as failure:
+        await asyncio.wait_for(client.sessions.create("amp"), 10)
+    assert failure.value.exit_code == 3 and isinstance(failure.value.__cause__, AgentProcessError)
+
+
+async def test_a_crash_in_a_turn_carries_exit_code_and_stderr(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock")
+    await session.prompt("stderr 100")
+    with pytest.raises(AgentExitedError) as failure:
+        await asyncio.wait_for(session.prompt("crash 9"), 10)
+    assert failure.value.exit_code == 9 and "xxx" in failure.value.stderr
+    with pytest.raises(AgentExitedError) as killed:
+        await asyncio.wait_for(session.prompt("kill"), 10)
+    assert killed.value.signal == "SIGKILL"
+    ended = [e for e in await session.events(limit=1000) if e.type == "session.ended"]
+    assert ended[0].data.exit_code == 9 and "xxx" in ended[0].data.stderr.head
+
+
+async def test_a_silent_agent_is_a_typed_time_out_and_its_late_answer_is_kept(
+    own_server: LiveServer, connect: Connect
+) -> None:
+    await own_server.stop()
+    own_server.arguments = ("--acp-request-timeout-ms", "400")
+    await own_server.start()
+    client = await connect()
+    session = await client.sessions.create("mock")
+    began = time.monotonic()
+    with pytest.raises(AgentTimeoutError) as failure:
+        await session.prompt("hang")
+    assert time.monotonic() - began < 10 and failure.value.status_code == 504
+    codes = [e.data.code for e in await session.events(limit=1000) if e.type == "error"]
+    assert codes == ["timeout"]
+    assert (await session.prompt("echo next")).text == "next"
+
+
+async def test_a_wrong_token_is_said_at_once(own_server: LiveServer) -> None:
+    began = time.monotonic()
+    with pytest.raises(AuthenticationError, match="token invalid"):
+        await AsyncSandboxAgent.connect(own_server.url, "wrong")
+    assert time.monotonic() - began < 5
+
+
+async def test_a_server_that_is_not_there_is_a_connection_error(
+    own_server: LiveServer, connect: Connect
+) -> None:
+    client = await connect()
+    session = await client.sessions.create("mock")
+    await own_server.stop()
+    began = time.monotonic()
+    for work in (client.agents.list(), client.fs.read("x"), session.prompt("echo x")):
+        with pytest.raises(APIConnectionError):
+            await asyncio.wait_for(work, 20)
+    assert time.monotonic() - began < 20
+
+
+async def test_a_turn_on_a_dead_embedded_server_fails_at_once(tmp_path: Path) -> None:
+    async with await AsyncSandboxAgent.start(default_directory=str(tmp_path)) as client:
+        session = await client.sessions.create("mock")
+        async with session.stream("hang") as turn:
+            await asyncio.wait_for(turn.sent.wait(), 10)
+            provider = client.provider
+            assert provider is not None
+            await provider.destroy(str(client.sandbox_id).partition("/")[2])
+            died = time.monotonic()
+            with pytest.raises(SandboxAgentError):
+                await asyncio.wait_for(turn.result(), 20)
+            assert time.monotonic() - died < 5
+
+
+async def test_a_missing_file_is_not_found_with_its_details(client: AsyncSandboxAgent) -> None:
+    with pytest.raises(NotFoundError) as failure:
+        await client.fs.read("/no/such/file")
+    assert failure.value.details["resource"] == "path"
+    with pytest.raises(BadRequestError):
+        await client.fs.list("/etc/hosts")
+
+
+async def test_answers_that_are_no_problem_documents_are_understood() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(418, text="I am a teapot")
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as own:
+        client = AsyncSandboxAgent("http://teapot.invalid", http_client=own)
+        with pytest.raises(APIStatusError, match="I am a teapot") as failure:
+            await client.health()
+        assert failure.value.status_code == 418 and failure.value.error_type == ""
+        await client.aclose()
+        assert not own.is_closed, "a client that was brought along is not ours to close"
+
+
+def test_a_late_failure_of_the_server_is_the_exception_its_status_would_be() -> None:
+    problem = {"type": "urn:sandbox-agent:error:timeout", "status": 504, "detail": "timeout"}
+    assert isinstance(errors.rpc_error({"code": -32603, "data": problem}), AgentTimeoutError)
+    gone = {**problem, "type": "urn:sandbox-agent:error:agent_process_exited", "details": {"exitCode": 4}}
+    error = errors.rpc_error({"code": -32603, "data": gone})
+    assert isinstance(error, AgentExitedError) and error.exit_code == 4
+    assert isinstance(errors.rpc_error("odd"), RpcError)
+
+
+def test_every_error_survives_pickling_and_keeps_its_facts() -> None:
+    samples: list[SandboxAgentError] = [
+        errors.APIConnectionError("a", delivery_unknown=True),
+        errors.status_error(409, {"type": "urn:sandbox-agent:error:conflict", "detail": "no"}),
+        errors.RpcError(-1, "m", {"d": 1}, method="x/y"),
+        errors.AgentExitedError(exit_code=1, stderr="s"),
+        errors.SessionNotRestoredError("s", {"reattach": "gone"}),
+        errors.UnsupportedPermissionReplyError("p", "once", ["a"]),
+        errors.UnsupportedSessionValueError("mode", "x", ["a", "b"]),
+        errors.SpawnError("m", stderr_tail="t", exit_code=2),
+        errors.InvalidAnswerError("q", "m"),
+    ]
+    for error in samples:
+        copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - made in this very test
+        assert type(copy) is type(error) and str(copy) == str(error) and copy.__dict__ == error.__dict__
+
+
+def test_all_errors_are_one_tree() -> None:
+    public = [
+        getattr(sandbox_agent, name) for name in sandbox_agent.sdk.api.__all__ if name.endswith("Error")
+    ]
+    assert len(public) > 30 and all(issubclass(error, SandboxAgentError) for error in public)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "expected"),
+    [
+        (400, "invalid_request", errors.BadRequestError),
+        (400, "unsupported_agent", errors.UnsupportedAgentError),
+        (401, "token_invalid", errors.AuthenticationError),
+        (403, "forbidden_origin", errors.PermissionDeniedError),
+        (404, "session_not_found", errors.NotFoundError),
+        (404, "agent_not_installed", errors.AgentNotInstalledError),
+        (405, "method_not_allowed", errors.APIStatusError),
+        (409, "conflict", errors.ServerConflictError),
+        (413, "payload_too_large", errors.APIStatusError),
+        (500, "install_failed", errors.InstallFailedError),
+        (500, "internal_error", errors.InternalServerError),
+        (502, "agent_process_exited", errors.AgentProcessError),
+        (500, "agent_process_exited", errors.AgentProcessError),
+        (502, "stream_error", errors.AgentProcessError),
+        (504, "timeout", errors.AgentTimeoutError),
+        (409, "something_new", errors.ServerConflictError),
+    ],
+)
+def test_the_kind_rules_and_the_status_is_the_fallback(
+    status: int, kind: str, expected: type[APIStatusError]
+) -> None:
+    assert type(errors.status_error(status, {"type": f"urn:sandbox-agent:error:{kind}"})) is expected

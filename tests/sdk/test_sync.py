@@ -1,0 +1,149 @@
+"""The synchronous client: the same surface, usable in threads and inside a running loop."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox_agent import AgentExitedError, PermissionRequest, SandboxAgent, asgi, auto_approve
+from sandbox_agent.sdk import client as async_client
+from sandbox_agent.sdk import control, files, session, sessions, turn
+from sandbox_agent.sdk.sync import client as sync_client
+from sandbox_agent.sdk.sync import control as sync_control
+from sandbox_agent.sdk.sync import files as sync_files
+from sandbox_agent.sdk.sync import session as sync_session
+from sandbox_agent.sdk.sync import sessions as sync_sessions
+from sandbox_agent.sdk.sync import turn as sync_turn
+
+TWINS = [
+    (async_client.AsyncSandboxAgent, sync_client.SandboxAgent),
+    (session.AsyncSession, sync_session.Session),
+    (sessions.AsyncSessions, sync_sessions.Sessions),
+    (turn.AsyncTurn, sync_turn.Turn),
+    (files.AsyncFiles, sync_files.Files),
+    (control.AsyncAgents, sync_control.Agents),
+    (control.AsyncAcp, sync_control.Acp),
+    (control.AsyncConfigEntries, sync_control.ConfigEntries),
+]
+# What only makes sense on one side: machinery between session and turn, and names of closing.
+ONE_SIDED = {
+    "aclose",
+    "close",
+    "start",
+    "take",
+    "make_result",
+    "give_up",
+    "watch",
+    "cancel_turn",
+    "handlers",
+    "store",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    return tmp_path
+
+
+@pytest.fixture
+def client(home: Path) -> Iterator[SandboxAgent]:
+    with SandboxAgent.start(asgi(), default_directory=str(home), on_permission=auto_approve) as made:
+        yield made
+
+
+@pytest.mark.parametrize(("asynchronous", "synchronous"), TWINS)
+def test_both_faces_have_the_same_surface(asynchronous: type[Any], synchronous: type[Any]) -> None:
+    def surface(kind: type[Any]) -> dict[str, list[str]]:
+        members = {name: getattr(kind, name) for name in dir(kind) if not name.startswith("_")}
+        return {
+            name: list(inspect.signature(member).parameters) if callable(member) else []
+            for name, member in members.items()
+            if name not in ONE_SIDED
+        }
+
+    assert surface(synchronous) == surface(asynchronous)
+
+
+def test_prompts_streams_and_files_work_without_a_loop(client: SandboxAgent, home: Path) -> None:
+    session = client.sessions.create("mock")
+    assert "allow_once" in session.prompt("permission").text
+    with session.stream("stream 3 5") as turn:
+        assert "".join(turn.text_deltas) == "chunk 1\nchunk 2\nchunk 3\n"
+    with session.stream("stream 3 5") as turn:
+        assert [event.type for event in turn][-1] == "turn.ended"
+    with session.stream("stream 100000 5") as turn:
+        for _ in turn.text_deltas:
+            break
+    assert turn.result().stop_reason == "cancelled"
+    client.fs.write(str(home / "f"), b"data")
+    with client.fs.stream(str(home / "f")) as chunks:
+        assert b"".join(chunks) == b"data"
+    assert client.agents.get("mock").installed and client.health()["status"] == "ok"
+    assert [record.id for record in client.sessions.list()] == [session.id]
+    assert session.info.event_count == len(session.events(limit=1000))
+    session.terminate()
+    assert client.acp.list() == []
+
+
+def test_callbacks_run_in_threads_and_may_use_the_client(home: Path) -> None:
+    names: list[str] = []
+    with SandboxAgent.start(asgi(), default_directory=str(home)) as client:
+
+        def ask(request: PermissionRequest) -> str:
+            names.append(threading.current_thread().name)
+            assert client.health()["status"] == "ok"
+            return "once"
+
+        session = client.sessions.create("mock", on_permission=ask)
+        seen: list[str] = []
+        done = threading.Event()
+        session.on_event(lambda event: (seen.append(event.type), done.set())[0], type="turn.ended")
+        assert "allow_once" in session.prompt("permission").text
+        assert names and names[0] != "sandbox-agent"
+        assert done.wait(10) and seen == ["turn.ended"]
+
+
+def test_many_threads_share_one_client(client: SandboxAgent) -> None:
+    def work(number: int) -> str:
+        session = client.sessions.create("mock")
+        return session.prompt(f"echo {number}").text
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(work, range(12))) == [str(number) for number in range(12)]
+
+
+async def test_it_works_inside_a_running_loop_as_in_a_notebook(home: Path) -> None:
+    with SandboxAgent.start(asgi(), default_directory=str(home)) as client:
+        assert client.sessions.create("mock").prompt("echo cell").text == "cell"
+    await asyncio.sleep(0)
+
+
+def test_errors_cross_the_thread_and_a_closed_client_says_so(home: Path) -> None:
+    client = SandboxAgent.start(asgi(), default_directory=str(home))
+    session = client.sessions.create("mock")
+    with pytest.raises(AgentExitedError):
+        session.prompt("crash 2")
+    client.close()
+    client.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        client.health()
+
+
+def test_follow_reads_stored_and_live_events(client: SandboxAgent) -> None:
+    session = client.sessions.create("mock")
+    session.prompt("echo a")
+    seen = []
+    for event in session.follow():
+        seen.append(event.sequence)
+        if event.type == "turn.ended":
+            break
+    assert seen == list(range(1, len(seen) + 1))

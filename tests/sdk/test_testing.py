@@ -1,0 +1,35 @@
+"""`sandbox_agent.testing`: the fixtures people use in their own tests."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+USERS_TESTS = """
+import os
+
+async def test_the_scripted_agent_says_what_the_test_wants(async_sandbox_agent_client, scripted_agent):
+    scripted_agent.answers({"what is 6 x 7?": ["4", "2"]})
+    session = await async_sandbox_agent_client.sessions.create(scripted_agent.id)
+    async with session.stream("what is 6 x 7?") as turn:
+        assert [delta async for delta in turn.text_deltas] == ["4", "2"]
+    scripted_agent.answers({"again": "changed"})
+    assert (await session.prompt("again")).text == "changed"
+    assert (await session.prompt("unknown")).text == "unknown"
+
+def test_the_mock_agent_works_without_a_loop(sandbox_agent_client, sandbox_agent_home):
+    session = sandbox_agent_client.sessions.create("mock")
+    assert session.prompt("echo hi").text == "hi"
+    assert session.directory == str(sandbox_agent_home / "work")
+    assert os.environ["HOME"] == str(sandbox_agent_home)
+"""
+
+
+def test_users_can_test_their_code_with_the_fixtures(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["sandbox_agent.testing"]\n')
+    (tmp_path / "test_users.py").write_text(USERS_TESTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
+    assert run.returncode == 0 and "2 passed" in run.stdout, run.stdout + run.stderr

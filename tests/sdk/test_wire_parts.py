@@ -1,0 +1,122 @@
+"""The pure parts of the transport: event frames, JSON, waiting calls, and the in-process transport."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox_agent.sdk import wire
+from sandbox_agent.sdk.asgi_transport import StreamingAsgiTransport
+from sandbox_agent.sdk.calls import Call
+from sandbox_agent.sdk.errors import RpcError
+from sandbox_agent.sdk.http_api import backoff, refused
+from sandbox_agent.sdk.sse import Frame, FrameDecoder
+
+STREAM = (
+    b'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\n'
+    b'event: gap\ndata: {"oldest":5,"newest":9}\n\n'
+    b"event: message\r\nid: 5\r\ndata: x\r\ndata: y\r\n\r\nevent: message\nid: 6\ndata: half"
+)
+FRAMES = [
+    Frame("message", b'{"a":1}', "1"),
+    Frame("comment", b"", None),
+    Frame("gap", b'{"oldest":5,"newest":9}', None),
+    Frame("message", b"x\ny", "5"),
+]
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=12))
+def test_frames_are_the_same_however_the_bytes_are_cut(cuts: list[int]) -> None:
+    decoder = FrameDecoder()
+    places = [0, *sorted(cuts), len(STREAM)]
+    frames = [
+        frame
+        for start, end in itertools.pairwise(places)
+        for frame in decoder.feed(STREAM[start:end])
+    ]
+    assert frames == FRAMES, "a frame that is not finished is never handed on"
+
+
+@pytest.mark.parametrize(
+    "text", [b'"\\ud800"', b"1e400", b"123456789012345678901234567890", b' {"a": [1.10]} ']
+)
+def test_any_json_an_agent_may_write_is_read(text: bytes) -> None:
+    assert wire.decode(text) == json.loads(text)
+
+
+def test_lone_surrogates_can_be_written() -> None:
+    assert wire.decode(wire.encode({"x": "\ud800"})) == {"x": "\ud800"}
+
+
+async def test_a_call_is_accepted_once_and_settled_once() -> None:
+    told: list[str] = []
+    call = Call("1", "m", lambda: told.append("accepted"))
+    call.accept()
+    call.answer({"error": {"code": 5, "message": "no"}})
+    call.answer({"result": 1})
+    call.fail(RpcError(1, "late"))
+    with pytest.raises(RpcError, match=r"m: no \(code 5\)"):
+        await call.future
+    assert told == ["accepted"]
+
+
+def test_pauses_grow_to_a_limit_with_jitter() -> None:
+    assert all(0.07 < backoff(0, first=0.1, limit=10) < 0.13 for _ in range(50))
+    assert all(7 < backoff(30, first=0.1, limit=10) < 13 for _ in range(50))
+
+
+async def test_a_refused_connection_is_told_from_a_broken_network() -> None:
+    async with httpx.AsyncClient() as client:
+        with pytest.raises(httpx.ConnectError) as failure:
+            await client.get("http://127.0.0.1:9/")
+    assert refused(failure.value) and not refused(OSError("unreachable"))
+
+
+async def streaming_app(scope: Any, receive: Any, send: Any) -> None:
+    if scope["type"] == "lifespan":
+        while True:
+            message = await receive()
+            await send({"type": message["type"] + ".complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            break
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"x-path", scope["raw_path"])]})
+    await send({"type": "http.response.body", "body": b"first " + body, "more_body": True})
+    if scope["path"] == "/endless":
+        assert (await receive())["type"] == "http.disconnect"
+        return
+    await send({"type": "http.response.body", "body": b" last", "more_body": False})
+
+
+async def test_the_in_process_transport_streams_both_ways() -> None:
+    async with httpx.AsyncClient(
+        transport=StreamingAsgiTransport(streaming_app), base_url="http://x"
+    ) as client:
+        assert (await client.post("/a%2Fb", content=b"body")).text == "first body last"
+        assert (await client.get("/a%2Fb")).headers["x-path"] == "/a%2Fb"
+        async with client.stream("GET", "/endless") as response:
+            async for chunk in response.aiter_bytes():
+                assert chunk == b"first "
+                break
+    assert not [task for task in asyncio.all_tasks() if "asgi" in task.get_name()]
+
+
+async def test_an_application_that_fails_is_a_protocol_error() -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        raise ValueError("broken")
+
+    async with httpx.AsyncClient(transport=StreamingAsgiTransport(broken), base_url="http://x") as client:
+        with pytest.raises(httpx.TransportError, match="broken"):
+            await client.get("/")
