@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -261,6 +262,24 @@ def test_closing_an_instance_while_its_agent_is_installed(http: httpx.Client, se
         gate.touch()
         assert install.result(40).status_code == 200
     assert http.get("/v1/agents/tiny").json()["installed"] is True
+
+
+def test_server_with_a_faulty_agents_file_says_so_and_does_not_start(tmp_path: Path) -> None:
+    file = tmp_path / "agents.toml"
+    file.write_text('[[agent]]\nid = "own"\ncommand = 5\n')
+    command = [
+        sys.executable,
+        "-m",
+        "sandbox_agent",
+        "server",
+        "--no-token",
+        "--port",
+        "0",
+        "--agents-file",
+        str(file),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 2 and f"{file}: agent `own`: `command` must be a string" in done.stderr
 
 
 def test_missing_agent_with_preinstall_required_is_not_found(tmp_path: Path) -> None:

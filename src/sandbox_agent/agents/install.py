@@ -85,7 +85,9 @@ class Installer:
     def __init__(self, catalog: Catalog, layout: Layout, *, environ: Mapping[str, str] | None = None) -> None:
         self._catalog = catalog
         self._layout = layout
-        self._environ = os.environ if environ is None else environ
+        # Neither npm nor an agent's first start has any business with the server's token.
+        inherited = os.environ if environ is None else environ
+        self._environ = {key: value for key, value in inherited.items() if key != "SANDBOX_AGENT_TOKEN"}
         self._jobs: dict[tuple[str, Wanted, bool], _Job] = {}
 
     async def install(

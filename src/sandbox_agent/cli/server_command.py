@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 
 from sandbox_agent import settings as settings_module
@@ -31,6 +32,16 @@ def run(arguments: Sequence[str]) -> int:
         return 2
 
 
+def _check_agents_file(settings: Settings) -> None:
+    """A fault in the user's own agents is said now, not with the first request."""
+    from sandbox_agent.agents.catalog import Catalog, CatalogError
+
+    try:
+        Catalog.load(Path(settings.agents_file) if settings.agents_file else None)
+    except CatalogError as error:
+        raise SettingsError(str(error)) from error
+
+
 def _asyncio_without_tls() -> ModuleType:
     """asyncio loads OpenSSL although this server speaks plain HTTP: a third of its memory and start-up.
 
@@ -53,6 +64,7 @@ def _serve(settings: Settings) -> int:
     from sandbox_agent.http import server
 
     server.check_exposure(settings)
+    _check_agents_file(settings)
     try:
         logs.set_up(settings.log_level, settings.log_format)
     except OSError as error:
