@@ -203,3 +203,21 @@ def test_missing_is_told_for_reading_only(workspace: Workspace) -> None:
 
     with pytest.raises(NotFound):
         OpenFile(workspace, "no/such/file").open()
+
+
+def test_a_file_that_is_a_mount_point_is_written_in_place(workspace: Workspace, home: Path) -> None:
+    """As /etc/hosts in most containers."""
+    import ctypes
+
+    (home / "real").write_bytes(b"a longer old content")
+    (home / "mounted").touch()
+    libc = ctypes.CDLL(None, use_errno=True)
+    bind = 4096
+    assert libc.mount(os.fsencode(home / "real"), os.fsencode(home / "mounted"), None, bind, None) == 0
+    try:
+        written = write(workspace, "mounted", b"new")
+        assert (written.bytes_written, written.etag != "") == (3, True)
+        assert (home / "real").read_bytes() == b"new"
+        assert sorted(os.listdir(home)) == ["mounted", "real"]
+    finally:
+        libc.umount2(os.fsencode(home / "mounted"), 2)

@@ -24,6 +24,8 @@ from sandbox_agent.workspace.root import Place
 
 TEMPORARY_PREFIX = ".sandbox-agent-"
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_OVERWRITE = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_COPY_PIECE = 1 << 20
 
 Condition = Callable[[str | None], bool]
 """Takes the ETag of what is there now, None for nothing, and says whether to go on."""
@@ -90,7 +92,7 @@ class AtomicWrite:
             self._put_in_place(self._place)
             self._temporary = ""
             self._place.created.clear()
-            self.etag = etag_of(os.fstat(self._fd))
+            self.etag = etag_of(self._place.lstat())
             _sync_directory(self._place.parent)
 
     def abort(self) -> None:
@@ -136,7 +138,27 @@ class AtomicWrite:
             return
         with _turn_taking(parent) if self._condition is not None else contextlib.nullcontext():
             self._check_target(place)
-            os.rename(self._temporary, place.name, src_dir_fd=parent, dst_dir_fd=parent)
+            try:
+                os.rename(self._temporary, place.name, src_dir_fd=parent, dst_dir_fd=parent)
+            except OSError as exc:
+                if exc.errno != errno.EBUSY:
+                    raise
+                self._overwrite_mount_point(place)
+
+    def _overwrite_mount_point(self, place: Place) -> None:
+        """A file that is itself a mount, as /etc/hosts in a container, can only be written in place."""
+        source = os.open(self._temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.parent)
+        try:
+            target = os.open(place.name, _OVERWRITE, dir_fd=place.parent)
+            try:
+                while os.sendfile(target, source, None, _COPY_PIECE):
+                    pass
+                os.fsync(target)
+            finally:
+                os.close(target)
+        finally:
+            os.close(source)
+        os.unlink(self._temporary, dir_fd=place.parent)
 
 
 @contextlib.contextmanager
