@@ -37,7 +37,7 @@ class InstallHouse:
 
     def launcher(self) -> Launcher:
         return Launcher(
-            self.catalog, self.layout, self.installer(), server_executable="x", environ=self.environ
+            self.catalog, self.layout, self.installer, server_executable="x", environ=self.environ
         )
 
     async def starts(self, agent: str = "tiny") -> bool:

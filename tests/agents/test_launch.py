@@ -39,12 +39,11 @@ class House:
         self.environ = {"PATH": str(self.on_path), "HOME": str(directory), "KEPT": "from the server"}
 
     def launcher(self, **options: bool) -> Launcher:
-        installer = Installer(self.catalog, self.layout, environ=self.environ)
         options = {"require_preinstall": True} | options
         return Launcher(
             self.catalog,
             self.layout,
-            installer,
+            lambda: Installer(self.catalog, self.layout, environ=self.environ),
             server_executable="/bin/sandbox-agent",
             environ=self.environ,
             **options,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,13 +27,16 @@ _TRUE = frozenset({"1", "true", "yes"})
 
 
 class Launcher:
-    """Prepares agents for the bridge. One per server; safe to use from many tasks at once."""
+    """Prepares agents for the bridge. One per server; safe to use from many tasks at once.
+
+    `installer` is called when something has to be installed: until then its many parts need not be loaded.
+    """
 
     def __init__(
         self,
         catalog: Catalog,
         layout: Layout,
-        installer: Installer,
+        installer: Callable[[], Installer],
         *,
         server_executable: str,
         require_preinstall: bool | None = None,
@@ -65,7 +68,7 @@ class Launcher:
         if program is None:
             if self.requires_preinstall:
                 raise AgentNotInstalled(agent_id)
-            await self._installer.install(agent_id, progress=progress)
+            await self._installer().install(agent_id, progress=progress)
             program = self._find(spec)
             if program is None:
                 raise AgentNotInstalled(agent_id)

@@ -6,9 +6,7 @@ People may put a script of their own in its place; only ours carries the `sandbo
 
 from __future__ import annotations
 
-import json
 import os
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +34,9 @@ def launcher_text(
     path_entries: Sequence[str] = (),
 ) -> str:
     """The script; `default_env` gives way to the caller's environment, `env` does not."""
+    # Imported here: reading launchers, which every first agent needs, does without.
+    import shlex
+
     lines = ["#!/usr/bin/env sh", f"{_MARK}{build}", "set -e"]
     lines += [
         f'[ -n "${{{key}+x}}" ] || export {key}={shlex.quote(value)}' for key, value in default_env.items()
@@ -56,6 +57,8 @@ def write_executable(path: Path, text: str) -> None:
 
 
 def write_manifest(build: Path, document: Mapping[str, Any]) -> None:
+    import json
+
     temporary = build / f".{MANIFEST}.new"
     temporary.write_text(json.dumps(document, indent=2) + "\n", "utf-8")
     os.replace(temporary, build / MANIFEST)
@@ -76,6 +79,8 @@ def read_build(launcher: Path) -> Build | None:
     mark = next((line for line in head.splitlines() if line.startswith(_MARK)), None)
     if mark is None:
         return None
+    import json  # not needed for agents that are built in or brought along
+
     root = Path(mark.removeprefix(_MARK))
     document = json.loads((root / MANIFEST).read_text("utf-8"))
     return Build(root, document.get("version"), document.get("source", "fallback"))

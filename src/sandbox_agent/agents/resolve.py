@@ -7,7 +7,6 @@ the agents file, the program on PATH. Looking costs a few `stat` calls and start
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,18 +42,27 @@ def find_program(spec: AgentSpec, layout: Layout, environ: Mapping[str, str]) ->
     if spec.is_local:
         found = _which(spec.command[0], search_path, spec.cwd)
         return Program((found, *spec.command[1:]), "local") if found else None
-    if spec.on_path and (found := shutil.which(spec.on_path[0], path=search_path)):
+    if spec.on_path and (found := _find_on_path(spec.on_path[0], search_path)):
         if spec.native is None or _native_is_there(spec.native, layout, search_path):
             return Program((found, *spec.on_path[1:]), "path")
     return None
 
 
+def _find_on_path(name: str, search_path: str) -> str | None:
+    """As shutil.which, without what importing shutil costs the first agent."""
+    for folder in search_path.split(os.pathsep):
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK) and os.path.isfile(path):
+            return path
+    return None
+
+
 def _which(command: str, search_path: str, cwd: str | None) -> str | None:
     if "/" not in command:
-        return shutil.which(command, path=search_path)
+        return _find_on_path(command, search_path)
     path = Path(cwd or ".", os.path.expanduser(command)).absolute()
     return str(path) if os.access(path, os.X_OK) and path.is_file() else None
 
 
 def _native_is_there(name: str, layout: Layout, search_path: str) -> bool:
-    return os.access(layout.bin / name, os.X_OK) or shutil.which(name, path=search_path) is not None
+    return os.access(layout.bin / name, os.X_OK) or _find_on_path(name, search_path) is not None

@@ -93,7 +93,7 @@ class Services:
         return Launcher(
             self.catalog,
             self.layout,
-            self.installer,
+            lambda: self.installer,
             server_executable=server_executable(),
             pass_credentials=self.settings.pass_credentials,
             environ=self._agent_environment(),
