@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
+
+from tests.support.server_process import bare_environment, server_command
 
 from .file_server import problem, running
 
@@ -70,3 +73,16 @@ def test_the_root_itself_is_protected(bound: tuple[Path, httpx.Client]) -> None:
     for path in (str(root), ".", f"{root}/."):
         params = {"path": path, "recursive": "true"}
         problem(api.delete("/v1/fs/entry", params=params), 400, "invalid_request")
+
+
+def test_a_root_that_is_no_directory_is_told_at_start(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*server_command(), "server", "--port", "0", "--no-token", "--fs-root", str(tmp_path / "missing")],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env=bare_environment(tmp_path),
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"--fs-root is not a directory: {tmp_path}/missing" in done.stderr

@@ -42,6 +42,12 @@ def _check_agents_file(settings: Settings) -> None:
         raise SettingsError(str(error)) from error
 
 
+def _check_fs_root(settings: Settings) -> None:
+    """A root that is not there is said now, not with the first request."""
+    if settings.fs_root is not None and not os.path.isdir(settings.fs_root):
+        raise SettingsError(f"--fs-root is not a directory: {settings.fs_root}")
+
+
 def _asyncio_without_tls() -> ModuleType:
     """asyncio loads OpenSSL although this server speaks plain HTTP: a third of its memory and start-up.
 
@@ -65,6 +71,7 @@ def _serve(settings: Settings) -> int:
 
     server.check_exposure(settings)
     _check_agents_file(settings)
+    _check_fs_root(settings)
     try:
         logs.set_up(settings.log_level, settings.log_format)
     except OSError as error:
