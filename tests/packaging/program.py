@@ -1,0 +1,60 @@
+"""Runs an installed program far away from the checkout, with an environment of almost nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.processes import wait_until
+from tests.support.server_process import free_port
+
+LIMIT_S = 120
+
+
+class Program:
+    def __init__(self, command: list[str], home: Path) -> None:
+        self.command, self.home = command, home
+        home.mkdir(parents=True, exist_ok=True)
+        self.environment = {"HOME": str(home), "PATH": "/usr/bin:/bin", "TMPDIR": str(home.parent / "tmp")}
+        (home.parent / "tmp").mkdir(exist_ok=True)
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*self.command, *words],
+            env=self.environment,
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+        )
+
+    @contextmanager
+    def server(self) -> Iterator[str]:
+        """A running server without a token; yields its address."""
+        port = free_port()
+        process = subprocess.Popen(
+            [*self.command, "server", "--port", str(port), "--no-token"],
+            env=self.environment,
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            wait_until(lambda: fetch(f"http://127.0.0.1:{port}/v1/health"), 30, "a healthy server")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            assert process.wait(15) == 0
+
+
+def fetch(url: str) -> bytes:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - a loopback address
+            content: bytes = answer.read()
+            return content
+    except OSError:
+        return b""

@@ -1,0 +1,40 @@
+"""What is inside the wheel, the sdist and the single file."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+from .conftest import LIMIT_S, Built
+
+
+def test_the_wheel_has_the_page_the_types_and_the_catalogue_and_no_tests(built: Built) -> None:
+    names = zipfile.ZipFile(built.wheel).namelist()
+    for wanted in ("py.typed", "http/page/index.html", "agents/agents.toml"):
+        assert f"sandbox_agent/{wanted}" in names
+    assert any(name.startswith("sandbox_agent/http/page/assets/") for name in names)
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"sandbox_agent"}
+
+
+def test_a_wheel_built_from_the_sdist_has_the_page_too(built: Built, tmp_path: Path) -> None:
+    with tarfile.open(built.sdist) as archive:
+        assert not [name for name in archive.getnames() if "node_modules" in name]
+    words = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    done = subprocess.run(
+        [*words, "--wheel-dir", str(tmp_path), str(built.sdist)],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    again = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
+    assert sorted(again) == sorted(zipfile.ZipFile(built.wheel).namelist())
+
+
+def test_the_single_file_can_be_started_as_it_is(built: Built) -> None:
+    assert built.archive.read_bytes().startswith(b"#!/usr/bin/env python3\n")
+    assert built.archive.stat().st_mode & 0o111

@@ -1,0 +1,56 @@
+"""The wheel in an empty environment: command, server, page, SDK."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from .program import Program, fetch
+
+SCRIPT = """
+from sandbox_agent import SandboxAgent
+
+with SandboxAgent.start() as client:
+    session = client.sessions.create("mock")
+    print(session.prompt("echo from the SDK").text)
+"""
+
+
+@pytest.fixture
+def program(installed: Path, tmp_path: Path) -> Program:
+    return Program([str(installed / "sandbox-agent")], tmp_path / "home")
+
+
+def test_run_answers(program: Program) -> None:
+    done = program.run("run", "mock", "echo hello")
+    assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
+
+
+def test_the_server_has_its_page(program: Program) -> None:
+    with program.server() as url:
+        page = fetch(f"{url}/ui/")
+        assert b"<script" in page
+        script = page.split(b'src="')[1].split(b'"')[0].decode()
+        assert len(fetch(url + "/ui/" + script.removeprefix("./").removeprefix("/ui/"))) > 10_000
+
+
+def test_the_sdk_starts_its_own_server(installed: Path, program: Program) -> None:
+    done = subprocess.run(
+        [str(installed / "python"), "-c", SCRIPT],
+        env=program.environment,
+        cwd=program.home,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, "from the SDK\n"), done.stderr
+
+
+def test_nothing_of_it_comes_from_the_checkout(installed: Path, program: Program) -> None:
+    words = [str(installed / "python"), "-c", "import sandbox_agent; print(sandbox_agent.__file__)"]
+    done = subprocess.run(
+        words, env=program.environment, cwd=program.home, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.startswith(str(installed.parent))
