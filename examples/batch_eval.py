@@ -18,7 +18,7 @@ async def run(client: AsyncSandboxAgent, name: str, prompt: str) -> str:
         await session.terminate()
     tokens = result.usage.total_tokens if result.usage else None
     messages = await client.sessions.raw_events(session.id, limit=10_000)
-    return f"{name}: {result.stop_reason}, {len(result.text)} characters, {tokens} tokens, {len(messages)} messages"
+    return f"{name}: {result.stop_reason}, {result.text!r}, {tokens} tokens, {len(messages)} messages"
 
 
 async def main() -> None:

@@ -14,7 +14,12 @@ with SandboxAgent.start(store=store) as client:
 # The first server is gone; this is another one.
 with SandboxAgent.start(store=store) as client:
     session = client.sessions.resume("my-talk")
-    print("restored by:", session.restored.method, "- the agent knows the past:", session.restored.history_carried)
+    print(
+        "restored by:",
+        session.restored.method,
+        "- the agent knows the past:",
+        session.restored.history_carried,
+    )
     print(session.prompt("echo still here").text, "with", session.info.model)
     for event in client.sessions.events("my-talk", limit=1000):
         if event.type == "item.delta":

@@ -26,7 +26,9 @@ HEAVY = ("httpx", "acp", "pydantic", "msgspec", "asyncio", "sandbox_agent.sdk")
 
 def test_importing_the_package_alone_is_light() -> None:
     check = f"import sys, sandbox_agent; print([m for m in {HEAVY!r} if m in sys.modules])"
-    run = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=30, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, timeout=30, check=True
+    )
     assert run.stdout.strip() == "[]"
 
 
@@ -36,7 +38,9 @@ def test_the_sdk_does_not_load_acp_types_or_the_server() -> None:
         "print([m for m in sys.modules if m.split('.')[0] in ('acp', 'pydantic')"
         " or m.startswith(('sandbox_agent.http', 'sandbox_agent.bridge', 'sandbox_agent.agents'))])"
     )
-    run = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, timeout=30, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, timeout=30, check=True
+    )
     assert run.stdout.strip() == "[]"
 
 
@@ -54,7 +58,13 @@ def test_examples_run(example: Path, tmp_path: Path) -> None:
     for name in ("SANDBOX_AGENT_URL", "SANDBOX_AGENT_TOKEN"):
         environment.pop(name, None)
     run = subprocess.run(
-        [sys.executable, str(example)], capture_output=True, text=True, timeout=60, env=environment, cwd=tmp_path, check=False
+        [sys.executable, str(example)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env=environment,
+        cwd=tmp_path,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     for words in SAID[example.name]:

@@ -29,7 +29,12 @@ def test_the_mock_agent_works_without_a_loop(sandbox_agent_client, sandbox_agent
 def test_users_can_test_their_code_with_the_fixtures(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["sandbox_agent.testing"]\n')
     (tmp_path / "test_users.py").write_text(USERS_TESTS)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\nasyncio_default_fixture_loop_scope = function\nfilterwarnings = error\n")
+    settings = [
+        "asyncio_mode = auto",
+        "asyncio_default_fixture_loop_scope = function",
+        "filterwarnings = error",
+    ]
+    (tmp_path / "pytest.ini").write_text("\n".join(["[pytest]", *settings]))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
     assert run.returncode == 0 and "2 passed" in run.stdout, run.stdout + run.stderr

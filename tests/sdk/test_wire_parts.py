@@ -36,11 +36,7 @@ FRAMES = [
 def test_frames_are_the_same_however_the_bytes_are_cut(cuts: list[int]) -> None:
     decoder = FrameDecoder()
     places = [0, *sorted(cuts), len(STREAM)]
-    frames = [
-        frame
-        for start, end in itertools.pairwise(places)
-        for frame in decoder.feed(STREAM[start:end])
-    ]
+    frames = [frame for start, end in itertools.pairwise(places) for frame in decoder.feed(STREAM[start:end])]
     assert frames == FRAMES, "a frame that is not finished is never handed on"
 
 

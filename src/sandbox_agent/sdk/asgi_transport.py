@@ -69,6 +69,8 @@ class _Exchange(httpx.AsyncByteStream):
         self._chunks = _request_chunks(request)
         self._sent_all = False
         self._task = asyncio.create_task(self._run(app), name=f"asgi {request.url.path}")
+        # Whoever reads the response hears of a failure; nobody has to look at the task as well.
+        self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def open(self) -> httpx.Response:
         try:

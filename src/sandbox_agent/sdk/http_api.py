@@ -87,6 +87,9 @@ class HttpApi:
             except APIStatusError as error:
                 if last or not idempotent or error.status_code not in RETRIED_STATUSES:
                     raise
+            except APITimeoutError:
+                if last or method != "GET":
+                    raise
             except APIConnectionError as error:
                 if last or not (idempotent or never_sent(error)):
                     raise
