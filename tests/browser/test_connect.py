@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from tests.browser.inspector_page import InspectorPage
 from tests.support.server_process import ServerProcess
 
-TOKEN = "a token / with+signs"  # noqa: S105 - of a loopback server in a test
+TOKEN = "a token / with+signs"
 Start = Callable[..., ServerProcess]
 Open = Callable[..., InspectorPage]
 
@@ -40,7 +40,7 @@ def test_the_token_is_asked_for_and_a_wrong_one_is_refused_with_advice(
 
 
 def test_a_token_in_the_address_is_used_and_removed_at_once(start_server: Start, open_page: Open) -> None:
-    server = start_server(token="simple-secret")  # noqa: S106 - of a loopback server in a test
+    server = start_server(token="simple-secret")
     tab = open_page(server, "/ui/?token=simple-secret")
     expect(tab.page.get_by_role("heading", name="Start a session")).to_be_visible()
     assert tab.page.url == tab.address("/ui/")

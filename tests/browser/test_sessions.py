@@ -8,7 +8,6 @@ from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
 from tests.support.processes import wait_until
-from tests.support.server_process import ServerProcess
 
 Open = Callable[..., InspectorPage]
 

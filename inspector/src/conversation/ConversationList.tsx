@@ -1,7 +1,7 @@
 /** The conversation, virtualised: only what is in view is in the page. Follows the end unless one scrolls up. */
 
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useLayoutEffect, useMemo, useRef, useState } from "react";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { Instance } from "../live/instance";
 import { useInstance } from "../live/useInstance";
 import { Empty } from "../ui/Empty";
@@ -35,6 +35,17 @@ export function ConversationList({ instance, answerable }: { instance: Instance;
     const element = scroller.current;
     if (element && following.current) element.scrollTop = element.scrollHeight;
   }, [rows, size]);
+
+  useEffect(() => {
+    const element = scroller.current;
+    if (!element) return undefined;
+    // A notice or a taller composer makes the view smaller; the end must stay in it.
+    const watcher = new ResizeObserver(() => {
+      if (following.current) element.scrollTop = element.scrollHeight;
+    });
+    watcher.observe(element);
+    return () => watcher.disconnect();
+  }, []);
 
   const scrolled = useCallback(() => {
     const element = scroller.current;

@@ -96,7 +96,7 @@ function Plan({ item }: { item: PlanItem }) {
           <li key={index} className={entry.status}>
             <span aria-hidden="true">{PLAN_MARKS[entry.status] ?? "○"}</span>
             <span className="visually-hidden">{entry.status.replace("_", " ")}: </span>
-            {entry.content}
+            <span className="plan-text">{entry.content}</span>
             {entry.priority === "high" && <span className="pill warn">high</span>}
           </li>
         ))}

@@ -17,7 +17,7 @@ export function RequestsPanel() {
     <div className="panel">
       <div className="toolbar">
         <h2>Requests</h2>
-        <span className="muted grow">{count(entries.length, "call")}, newest first; streams and polling are left out</span>
+        <span className="muted grow">{count(entries.length, "call")}, newest first</span>
         <button type="button" className="button small" onClick={() => requests.clear()}>Clear</button>
       </div>
       <div className="panel-scroll">
