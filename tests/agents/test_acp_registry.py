@@ -208,3 +208,15 @@ async def test_document_that_is_no_registry(site: tuple[Path, str], text: str) -
 async def test_malformed_entry_is_passed_over(site: tuple[Path, str], entry: Any) -> None:
     (site[0] / "r.json").write_text(json.dumps({"agents": [entry]}))
     assert await look_up(f"{site[1]}/r.json", ["t"]) is None
+
+
+async def test_wanted_version_of_one_of_several_packages_is_put_beside_the_others(
+    tmp_path: Path, site: tuple[Path, str]
+) -> None:
+    """The registry has only the adapter; an agent that needs more would not work with it."""
+    url = binary(site, "a.zip", archive(site[0], "a.zip"))
+    second = f'[[agent.install]]\nnpm = ["{npm_package(tmp_path, "second-part")}"]\ninto = "second"\n'
+    house = house_of(tmp_path, url, npm_agent(Path("tiny-agent@1.0.0"), registry='["tiny"]') + second)
+    with pytest.raises(InstallFailed) as caught:
+        await house.installer().install("tiny", agent_process_version="2.0.0")
+    assert "tiny-agent" in caught.value.extensions["details"]["stderr"]

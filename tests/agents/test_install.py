@@ -151,3 +151,10 @@ async def test_own_command_that_is_missing_is_a_clear_failure(tmp_path: Path) ->
     with pytest.raises(InstallFailed) as caught:
         await house.installer().install("own")
     assert "/opt/nowhere/agent" in caught.value.extensions["details"]["stderr"]
+
+
+async def test_variant_for_musl_is_found(tmp_path: Path) -> None:
+    script = "mkdir ../of-$(node -p 'process.platform')-$(node -p 'process.arch')-musl"
+    package = npm_package(tmp_path, scripts={"postinstall": script})
+    house = InstallHouse(tmp_path, npm_agent(package, check="node_modules/of-{platform}"))
+    assert await house.starts()

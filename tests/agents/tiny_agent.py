@@ -84,8 +84,10 @@ def wheel(directory: Path, name: str = "tiny_agent", version: str = "1.2.3") -> 
     return path
 
 
-def npm_agent(package: Path, agent_id: str = "tiny", **keys: str) -> str:
-    """The agents file that knows this package."""
+def npm_agent(
+    package: Path, agent_id: str = "tiny", *, check: str = "node_modules/tiny-agent/agent.js", **keys: str
+) -> str:
+    """The agents file that knows this package; `keys` are further ones of the agent, in TOML."""
     extra = "".join(f"{key} = {value}\n" for key, value in keys.items())
     return f"""
 [[agent]]
@@ -96,5 +98,5 @@ node = 18
 {extra}
 [[agent.install]]
 npm = ["{package}"]
-check = ["node_modules/tiny-agent/agent.js"]
+check = ["{check}"]
 """

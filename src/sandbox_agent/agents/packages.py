@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,7 +64,10 @@ async def fetch(
 ) -> Fetched:
     """Everything `spec` needs, in `root`; raises `CommandFailed`."""
     fetcher = _Fetcher(spec, root, layout, environ, report)
-    if spec.registry and (not spec.install or wanted.process_version is not None):
+    # Where several packages belong together, the registry has only one of them: the wanted version is put
+    # beside the other pins instead.
+    asks_registry = not spec.install or (wanted.process_version is not None and len(spec.install) == 1)
+    if spec.registry and asks_registry:
         url = environ.get("SANDBOX_AGENT_ACP_REGISTRY_URL") or acp_registry.DEFAULT_URL
         try:
             found = await acp_registry.look_up(url, spec.registry, wanted.process_version)
@@ -104,7 +108,7 @@ class _Fetcher:
                 versions.append(await self._step(step, version))
                 if step.native:
                     native_version = versions[-1]
-        native_file = self.spec.native_file and Path(self._fill(self.spec.native_file, relative=True))
+        native_file = Path(self._fill("{root}/" + self.spec.native_file)) if self.spec.native_file else None
         return Fetched(
             root=self.root,
             argv=tuple(self._fill(part) for part in self.spec.command),
@@ -155,12 +159,14 @@ class _Fetcher:
             await npm.npm_install(packages, folder, env=self.environ, path_entries=self.node.path_entries)
         else:
             await pypi.pypi_install(packages, folder, minimum=step.python, env=self.environ)
-        for file in step.check:
-            if not (folder / file.replace("{platform}", npm_platform())).exists():
-                raise CommandFailed(
-                    f"{packages[0]} came without its part for {npm_platform()}: {file} is missing"
-                )
+        self._check(step, folder)
         return version_of(packages[0])
+
+    def _check(self, step: InstallStep, folder: Path) -> None:
+        for file in step.check:
+            if not os.path.exists(self._of_platform(str(folder / file))):
+                missing = file.replace("{platform}", npm_platform())
+                raise CommandFailed(f"{step.packages[0]} came without a part for this machine: {missing}")
 
     async def _archive(self, found: Archive) -> Path:
         # Imported here: few agents come as archives.
@@ -177,10 +183,15 @@ class _Fetcher:
             download_and_unpack, found.archive, found.command, found.sha256, self.root, on_bytes
         )
 
-    def _fill(self, text: str, relative: bool = False) -> str:
-        filled = text.replace("{root}", str(self.root)).replace("{platform}", npm_platform())
-        filled = filled.replace("{node}", self.node.program)
-        return str(self.root / filled) if relative else filled
+    def _fill(self, text: str) -> str:
+        filled = text.replace("{root}", str(self.root)).replace("{node}", self.node.program)
+        return self._of_platform(filled)
+
+    def _of_platform(self, path: str) -> str:
+        """The path for this machine; npm may have chosen the variant for musl, as on Alpine."""
+        usual = path.replace("{platform}", npm_platform())
+        musl = path.replace("{platform}", f"{npm_platform()}-musl")
+        return musl if os.path.exists(musl) and not os.path.exists(usual) else usual
 
 
 def _npm_program(root: Path, package: str) -> Path:
