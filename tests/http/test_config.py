@@ -133,6 +133,7 @@ def test_a_relative_directory_starts_at_the_servers_working_directory(
     assert (server.home / "relative/.sandbox-agent/config/mcp.json").exists()
 
 
+@pytest.mark.timeout(200)
 async def test_fifty_writers_on_two_servers_all_survive_twenty_rounds(tmp_path: Path) -> None:
     """Two servers on one directory; each round fifty different names at the same time."""
     project = tmp_path / "project"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import socket
@@ -270,6 +271,15 @@ def test_files_of_the_process_file_system(api: httpx.Client) -> None:
     assert b"VmFlags" in maps.content[-200:]
 
 
+def _open_below(server: ServerProcess, directory: Path) -> int:
+    """Descriptors of the server that lead below a directory."""
+    found = 0
+    for fd in Path(f"/proc/{server.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            found += os.readlink(fd).startswith(f"{directory}/")
+    return found
+
+
 def test_a_broken_upload_leaves_the_old_content_and_no_temporary_file(
     live: tuple[ServerProcess, httpx.Client], work: Path
 ) -> None:
@@ -282,9 +292,33 @@ def test_a_broken_upload_leaves_the_old_content_and_no_temporary_file(
                 f"authorization: Bearer {server.token}\r\ncontent-length: 1000000\r\n\r\n"
             )
             raw.sendall(head.encode() + bytes(600_000))
-            wait_until(lambda: len(list(work.rglob(".sandbox-agent-*"))) == 1, 10, "the temporary file")
-        wait_until(lambda: sorted(os.listdir(work)) == ["f"], 10, "the end of the temporary file")
+            wait_until(lambda: _open_below(server, work) > 0, 10, "the upload to begin")
+        wait_until(lambda: _open_below(server, work) == 0, 10, "the upload to be given up")
+        wait_until(lambda: sorted(os.listdir(work)) == ["f"], 10, "no trace of it")
     assert (work / "f").read_bytes() == b"old"
+
+
+def test_a_killed_server_leaves_no_half_file(tmp_path: Path) -> None:
+    with running(tmp_path) as (server, _):
+        (server.home / "d").mkdir()
+        uploads: list[socket.socket] = []
+        for url in ("/v1/fs/file?path=d/f", "/v1/fs/upload-batch?path=d"):
+            raw = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+            uploads.append(raw)
+            head = (
+                f"{'PUT' if 'file' in url else 'POST'} {url} HTTP/1.1\r\nhost: localhost\r\n"
+                f"authorization: Bearer {server.token}\r\ncontent-type: application/x-tar\r\n"
+                "content-length: 100000000\r\n\r\n"
+            )
+            info = tarfile.TarInfo("big")
+            info.size = 90_000_000
+            raw.sendall(head.encode() + info.tobuf() + bytes(1_000_000))
+            wait_until(lambda: _open_below(server, server.home / "d") > 0, 10, "the upload to begin")
+        server.process.kill()
+        server.process.wait(10)
+        for raw in uploads:
+            raw.close()
+        assert os.listdir(server.home / "d") == []
 
 
 def test_a_client_that_leaves_in_the_middle_of_a_download_costs_nothing(
@@ -294,15 +328,10 @@ def test_a_client_that_leaves_in_the_middle_of_a_download_costs_nothing(
     with (work / "big").open("wb") as big:
         big.truncate(1 << 30)
 
-    def open_files() -> int:
-        return sum(
-            "big" in os.readlink(fd) for fd in Path(f"/proc/{server.pid}/fd").iterdir() if fd.is_symlink()
-        )
-
     with api.stream("GET", "/v1/fs/file", params={"path": f"{work}/big"}) as answer:
         next(answer.iter_raw(1000))
-        assert open_files() == 1
-    wait_until(lambda: open_files() == 0, 10, "the file to be closed")
+        assert _open_below(server, work) == 1
+    wait_until(lambda: _open_below(server, work) == 0, 10, "the file to be closed")
 
 
 def test_a_download_of_a_file_that_shrinks_does_not_look_whole(api: httpx.Client, work: Path) -> None:

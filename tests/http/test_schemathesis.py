@@ -33,7 +33,7 @@ CHECKS = (
     "ignored_auth",
 )
 HOOKS = Path(__file__).with_name("schemathesis_hooks.py")
-EXAMPLES = os.environ.get("SANDBOX_AGENT_TEST_FUZZ_EXAMPLES", "8")
+EXAMPLES = int(os.environ.get("SANDBOX_AGENT_TEST_FUZZ_EXAMPLES", "8"))
 SECONDS = 300  # on a busy machine; about 20 on an idle one
 
 
@@ -119,7 +119,7 @@ def test_generated_requests_find_no_fault(server: str, tmp_path: Path) -> None:
     schemathesis(
         server,
         tmp_path,
-        *("--phases", "examples,coverage,fuzzing", "--max-examples", EXAMPLES),
+        *("--phases", "examples,coverage,fuzzing", "--max-examples", str(EXAMPLES)),
     )
 
 
@@ -129,5 +129,5 @@ def test_generated_chains_of_requests_find_no_fault(server: str, tmp_path: Path)
     schemathesis(
         server,
         tmp_path,
-        *("--phases", "stateful", "--max-examples", EXAMPLES),
+        *("--phases", "stateful", "--max-examples", str(4 * EXAMPLES)),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import tarfile
@@ -76,6 +77,12 @@ def unpack(
 
 
 def is_inside(path: Path, top: Path) -> bool:
+    """Whether a path leads to something below `top`; one that runs in a circle leads nowhere at all."""
+    try:
+        path.stat()
+    except OSError as exc:
+        if exc.errno == errno.ELOOP:
+            return True
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(top))
 
 

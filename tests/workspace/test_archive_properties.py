@@ -27,7 +27,7 @@ kinds = st.sampled_from(
 members = st.lists(st.tuples(names, kinds, names | names.map(lambda name: "/" + name)), max_size=8)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(members=members, format=st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]))
 def test_no_archive_reaches_beyond_its_destination(
     tmp_path_factory: pytest.TempPathFactory, members: list[tuple[str, bytes, str]], format: int

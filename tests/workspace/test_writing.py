@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied, PreconditionFailed, StreamError
+from sandbox_agent.workspace import temporary_file
 from sandbox_agent.workspace.atomic_write import AtomicWrite, Condition
 from sandbox_agent.workspace.places import Workspace
 from sandbox_agent.workspace.pulse import Abandoned, Pulse
@@ -221,3 +222,21 @@ def test_a_file_that_is_a_mount_point_is_written_in_place(workspace: Workspace, 
         assert sorted(os.listdir(home)) == ["mounted", "real"]
     finally:
         libc.umount2(os.fsencode(home / "mounted"), 2)
+
+
+@pytest.mark.parametrize("can_be_unnamed", [True, False])
+def test_a_temporary_file_leaves_nothing(
+    workspace: Workspace, home: Path, can_be_unnamed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With and without a file system that knows files without a name."""
+    if not can_be_unnamed:
+        monkeypatch.setattr(temporary_file, "_OWN_DESCRIPTORS", "/nowhere")
+    file = AtomicWrite(workspace, "f")
+    file.begin()
+    assert len(os.listdir(home)) == (0 if can_be_unnamed else 1)
+    file.write(b"half")
+    file.abort()
+    assert os.listdir(home) == []
+    write(workspace, "f", b"whole")
+    assert os.listdir(home) == ["f"]
+    assert (home / "f").read_bytes() == b"whole"

@@ -16,16 +16,15 @@ from dataclasses import dataclass
 
 from sandbox_agent.errors import InvalidRequest, PayloadTooLarge
 from sandbox_agent.workspace import decompress, tar_reader
-from sandbox_agent.workspace.atomic_write import temporary_name
 from sandbox_agent.workspace.os_errors import OutsideRoot, telling
 from sandbox_agent.workspace.places import Workspace, displayed
 from sandbox_agent.workspace.pulse import Pulse
 from sandbox_agent.workspace.root import Place, Root
 from sandbox_agent.workspace.tar_links import refuse_escaping_link
 from sandbox_agent.workspace.tar_reader import Member
+from sandbox_agent.workspace.temporary_file import TemporaryFile, temporary_name
 
 MAX_LISTED = 1024  # paths in the answer; all members are unpacked
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _SPECIAL = {
     tar_reader.CHARACTER: "a device",
     tar_reader.BLOCK_DEVICE: "a device",
@@ -228,38 +227,32 @@ class _FileInProgress:
         self.name = member.name
         self._place = place
         self._member = member
-        self._temporary = temporary_name()
         try:
             existing = place.lstat_or_none()
             if place.name == "." or (existing is not None and modes.S_ISDIR(existing.st_mode)):
                 raise InvalidRequest(
                     f"the entry is a file, but a directory is there: {displayed(member.name)}"
                 )
-            self._fd = os.open(self._temporary, _CREATE, 0o600, dir_fd=place.parent)
+            self._temporary = TemporaryFile(place.parent, 0o600)
         except BaseException:
             place.close()
             raise
 
     def write(self, piece: memoryview) -> None:
-        while piece:
-            piece = piece[os.write(self._fd, piece) :]
+        self._temporary.write(piece)
 
     def complete(self) -> None:
         try:
-            os.fchmod(self._fd, self._member.mode)
+            os.fchmod(self._temporary.fd, self._member.mode)
             with contextlib.suppress(OSError, OverflowError, ValueError):  # a time the system cannot hold
-                os.utime(self._fd, (self._member.modified, self._member.modified))
-            _rename_over(self._place, self._temporary)
-        except BaseException:
+                os.utime(self._temporary.fd, (self._member.modified, self._member.modified))
+            _rename_over(self._place, self._temporary.give_name())
+            self._temporary.name = ""
+        finally:
             self.discard()
-            raise
-        os.close(self._fd)
-        self._place.close()
 
     def discard(self) -> None:
-        os.close(self._fd)
-        with contextlib.suppress(OSError):
-            os.unlink(self._temporary, dir_fd=self._place.parent)
+        self._temporary.discard()
         self._place.close()
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat as modes
 from collections.abc import Callable, Iterator
 
@@ -21,18 +20,13 @@ from sandbox_agent.workspace.places import Workspace
 from sandbox_agent.workspace.pulse import Pulse
 from sandbox_agent.workspace.reading import etag_of
 from sandbox_agent.workspace.root import Place
+from sandbox_agent.workspace.temporary_file import TemporaryFile
 
-TEMPORARY_PREFIX = ".sandbox-agent-"
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _OVERWRITE = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _COPY_PIECE = 1 << 20
 
 Condition = Callable[[str | None], bool]
 """Takes the ETag of what is there now, None for nothing, and says whether to go on."""
-
-
-def temporary_name() -> str:
-    return f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}.tmp"
 
 
 class AtomicWrite:
@@ -55,29 +49,24 @@ class AtomicWrite:
         self._condition = condition
         self._must_not_exist = must_not_exist
         self._place: Place | None = None
-        self._fd = -1
-        self._temporary = ""
+        self._temporary: TemporaryFile | None = None
 
     def begin(self) -> None:
         """Check the target and open the temporary file."""
         self._place = place = self._workspace.place(self.path, follow=True, make_parents=True)
         with telling(self.path):
             existing = self._check_target(place)
-            temporary = temporary_name()
-            self._fd = os.open(temporary, _CREATE, 0o666, dir_fd=place.parent)
-            self._temporary = temporary
+            self._temporary = file = TemporaryFile(place.parent, 0o666)
             if self._mode is not None:
-                os.fchmod(self._fd, self._mode)
+                os.fchmod(file.fd, self._mode)
             elif existing is not None:
-                self._take_over(existing)
+                _take_over(existing, file.fd)
 
     def write(self, data: bytes) -> None:
-        view = memoryview(data)
+        assert self._temporary is not None  # noqa: S101 - begin() comes first
         with telling(self.path):
-            while view:
-                written = os.write(self._fd, view)
-                self.bytes_written += written
-                view = view[written:]
+            self._temporary.write(memoryview(data))
+        self.bytes_written += len(data)
 
     def commit(self, pulse: Pulse) -> None:
         """Put the new content in place.
@@ -85,12 +74,12 @@ class AtomicWrite:
         Raises:
             PreconditionFailed: the target is no longer what the condition asked for.
         """
-        assert self._place is not None  # noqa: S101 - begin() comes first
+        assert self._place is not None and self._temporary is not None  # noqa: S101 - after begin()
         with telling(self.path):
-            os.fsync(self._fd)
+            os.fsync(self._temporary.fd)
             pulse.beat()
-            self._put_in_place(self._place)
-            self._temporary = ""
+            self._put_in_place(self._place, self._temporary.give_name())
+            self._temporary.name = ""
             self._place.created.clear()
             self.etag = etag_of(self._place.lstat())
             _sync_directory(self._place.parent)
@@ -98,17 +87,11 @@ class AtomicWrite:
     def abort(self) -> None:
         """Leave everything as it was; after `commit`, only let go of what is open."""
         place, self._place = self._place, None
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-        if place is None:
-            return
-        if self._temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(self._temporary, dir_fd=place.parent)
-            self._temporary = ""
-        place.forget_created_parents()
-        place.close()
+        if self._temporary is not None:
+            self._temporary.discard()
+        if place is not None:
+            place.forget_created_parents()
+            place.close()
 
     def _check_target(self, place: Place) -> os.stat_result | None:
         existing = place.lstat_or_none()
@@ -123,42 +106,45 @@ class AtomicWrite:
             raise PreconditionFailed(f"the file is not the one asked for: {self.path}")
         return existing
 
-    def _take_over(self, existing: os.stat_result) -> None:
-        with contextlib.suppress(PermissionError):
-            os.fchown(self._fd, existing.st_uid, existing.st_gid)
-        os.fchmod(self._fd, modes.S_IMODE(existing.st_mode))
-
-    def _put_in_place(self, place: Place) -> None:
+    def _put_in_place(self, place: Place, temporary: str) -> None:
         parent = place.parent
         if self._must_not_exist:
             try:
-                rename.without_replacing(parent, self._temporary, parent, place.name)
+                rename.without_replacing(parent, temporary, parent, place.name)
             except FileExistsError:
                 raise PreconditionFailed(f"the file exists already: {self.path}") from None
             return
         with _turn_taking(parent) if self._condition is not None else contextlib.nullcontext():
             self._check_target(place)
             try:
-                os.rename(self._temporary, place.name, src_dir_fd=parent, dst_dir_fd=parent)
+                os.rename(temporary, place.name, src_dir_fd=parent, dst_dir_fd=parent)
             except OSError as exc:
                 if exc.errno != errno.EBUSY:
                     raise
-                self._overwrite_mount_point(place)
+                _overwrite_mount_point(place, temporary)
 
-    def _overwrite_mount_point(self, place: Place) -> None:
-        """A file that is itself a mount, as /etc/hosts in a container, can only be written in place."""
-        source = os.open(self._temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.parent)
+
+def _take_over(existing: os.stat_result, fd: int) -> None:
+    """Mode, and owner where that is allowed."""
+    with contextlib.suppress(PermissionError):
+        os.fchown(fd, existing.st_uid, existing.st_gid)
+    os.fchmod(fd, modes.S_IMODE(existing.st_mode))
+
+
+def _overwrite_mount_point(place: Place, temporary: str) -> None:
+    """A file that is itself a mount, as /etc/hosts in a container, can only be written in place."""
+    source = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.parent)
+    try:
+        target = os.open(place.name, _OVERWRITE, dir_fd=place.parent)
         try:
-            target = os.open(place.name, _OVERWRITE, dir_fd=place.parent)
-            try:
-                while os.sendfile(target, source, None, _COPY_PIECE):
-                    pass
-                os.fsync(target)
-            finally:
-                os.close(target)
+            while os.sendfile(target, source, None, _COPY_PIECE):
+                pass
+            os.fsync(target)
         finally:
-            os.close(source)
-        os.unlink(self._temporary, dir_fd=place.parent)
+            os.close(target)
+    finally:
+        os.close(source)
+    os.unlink(temporary, dir_fd=place.parent)
 
 
 @contextlib.contextmanager

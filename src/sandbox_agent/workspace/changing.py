@@ -16,11 +16,11 @@ from collections.abc import Callable, Iterator
 
 from sandbox_agent.errors import InvalidRequest, NotFound
 from sandbox_agent.workspace import rename, trees
-from sandbox_agent.workspace.atomic_write import temporary_name
 from sandbox_agent.workspace.os_errors import telling
 from sandbox_agent.workspace.places import Workspace
 from sandbox_agent.workspace.pulse import Pulse
 from sandbox_agent.workspace.root import Place
+from sandbox_agent.workspace.temporary_file import temporary_name
 
 _Step = Callable[[int, str, int, str], None]
 """A rename: source directory and name, target directory and name."""

@@ -15,6 +15,7 @@ from types import TracebackType
 from sandbox_agent.workspace.os_errors import OutsideRoot
 
 MAX_LINKS = 40  # as the kernel
+MAX_DEPTH = 512  # every directory on the way is held open
 _PASS_THROUGH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -146,6 +147,8 @@ class Root:
                     continue
                 if not pending:
                     return Place(directories, name, created)
+                if len(directories) > MAX_DEPTH:
+                    raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
                 directories.append(_enter(name, directories, created if make_parents else None))
                 names.append(name)
             if names:  # the path ended in `..` or in a link to a directory above

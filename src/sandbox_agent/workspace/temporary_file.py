@@ -1,0 +1,64 @@
+"""A file that is being written and is not there yet.
+
+Where the file system can, it has no name until it is complete, so not even a killed server leaves anything
+behind; elsewhere it has a hidden name beside its target, which `discard` removes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+
+_UNNAMED = os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC
+_NAMED = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_CANNOT = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL)
+_OWN_DESCRIPTORS = "/proc/self/fd"
+
+
+def temporary_name() -> str:
+    return f".sandbox-agent-{secrets.token_hex(8)}.tmp"
+
+
+class TemporaryFile:
+    """An open file in the directory `parent`; give it a `name` and rename it, or `discard` it."""
+
+    def __init__(self, parent: int, mode: int) -> None:
+        self._parent = parent
+        self.name = ""
+        self.fd = self._open(mode)
+
+    def write(self, data: memoryview) -> None:
+        while data:
+            data = data[os.write(self.fd, data) :]
+
+    def give_name(self) -> str:
+        """A hidden name in the directory, from which it can be renamed."""
+        if not self.name:
+            name = temporary_name()
+            os.link(f"{_OWN_DESCRIPTORS}/{self.fd}", name, dst_dir_fd=self._parent, follow_symlinks=True)
+            self.name = name
+        return self.name
+
+    def discard(self) -> None:
+        """Close it, and remove the name if it still has one; harmless when repeated."""
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+        if self.name:
+            with contextlib.suppress(OSError):
+                os.unlink(self.name, dir_fd=self._parent)
+            self.name = ""
+
+    def _open(self, mode: int) -> int:
+        if os.path.isdir(_OWN_DESCRIPTORS):
+            try:
+                return os.open(".", _UNNAMED, mode, dir_fd=self._parent)
+            except OSError as exc:
+                if exc.errno not in _CANNOT:
+                    raise
+        name = temporary_name()
+        fd = os.open(name, _NAMED, mode, dir_fd=self._parent)
+        self.name = name
+        return fd
