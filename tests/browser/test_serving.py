@@ -1,0 +1,90 @@
+"""How the page is served: open to everyone, cached rightly, with a strict policy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.raw_http import Answer
+from tests.support.server_process import ServerProcess
+
+
+@pytest.fixture(scope="module")
+def page(server: ServerProcess) -> Answer:
+    return server.client.get("/ui/")
+
+
+@pytest.mark.parametrize("path", ["/ui", "/ui/", "/ui/sessions/x", "/ui/servers/a%2Fb", "/ui/some.thing"])
+def test_every_path_outside_the_assets_is_the_page(server: ServerProcess, page: Answer, path: str) -> None:
+    answer = server.client.get(path)
+    assert (answer.status, answer.body) == (200, page.body)
+    assert answer.header("content-type") == "text/html; charset=utf-8"
+    assert answer.header("cache-control") == "no-cache"
+
+
+def test_the_page_needs_no_token(start_server: Callable[..., ServerProcess]) -> None:
+    server = start_server(token="something")
+    server.client.token = None
+    assert server.client.get("/ui/").status == 200
+    assert server.client.get("/v1/health").status == 401
+
+
+def test_assets_are_kept_for_ever_and_have_their_own_types(server: ServerProcess, page: Answer) -> None:
+    names = re.findall(rb'/ui/(assets/[^"]+)', page.body)
+    assert len(names) >= 2
+    types = set()
+    for name in names:
+        answer = server.client.get(f"/ui/{name.decode()}")
+        assert answer.status == 200
+        assert answer.header("cache-control") == "public, max-age=31536000, immutable"
+        types.add(answer.header("content-type"))
+    assert types == {"text/javascript; charset=utf-8", "text/css; charset=utf-8"}
+
+
+@pytest.mark.parametrize("name", ["none.js", "../index.html", "%2e%2e/index.html", "a/b.js", ""])
+def test_a_missing_asset_is_not_found(server: ServerProcess, name: str) -> None:
+    answer = server.client.get(f"/ui/assets/{name}")
+    assert answer.status == 404
+    assert answer.json()["type"] == "urn:sandbox-agent:error:not_found"
+
+
+def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(page: Answer) -> None:
+    policy = page.header("content-security-policy") or ""
+    directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert directives["default-src"] == "'none'"
+    assert directives["script-src"] == directives["style-src"] == directives["connect-src"] == "'self'"
+    assert directives["frame-ancestors"] == "'none'"
+    assert "unsafe" not in policy
+    assert b"<script>" not in page.body and b"<style" not in page.body
+    assert page.header("x-content-type-options") == "nosniff"
+    assert page.header("referrer-policy") == "no-referrer"
+
+
+def test_only_the_endpoint_named_in_the_address_may_be_called_too(server: ServerProcess) -> None:
+    def policy(query: str) -> str:
+        return server.client.get(f"/ui/?{query}").header("content-security-policy") or ""
+
+    assert "connect-src 'self' https://box.example:8443;" in policy("url=https://box.example:8443/some/path")
+    assert "connect-src 'self';" in policy("url=javascript:alert(1)")
+    assert "connect-src 'self' https://a.example;" in policy("url=https://a.example;script-src%20*")
+    assert "script-src 'self';" in policy("url=https://a.example;script-src%20*")
+
+
+def test_an_unchanged_page_is_not_sent_again(server: ServerProcess, page: Answer) -> None:
+    etag = page.header("etag")
+    assert etag
+    again = server.client.get("/ui/", headers={"if-none-match": etag})
+    assert (again.status, again.body) == (304, b"")
+
+
+def test_head_has_the_length_and_no_body(server: ServerProcess, page: Answer) -> None:
+    head = server.client.request("HEAD", "/ui/")
+    assert (head.status, head.body) == (200, b"")
+    assert head.header("content-length") == str(len(page.body))
+
+
+def test_other_methods_are_refused(server: ServerProcess) -> None:
+    answer = server.client.request("POST", "/ui/", body=b"{}")
+    assert (answer.status, answer.header("allow")) == (405, "GET,HEAD")
