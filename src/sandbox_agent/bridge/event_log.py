@@ -19,6 +19,8 @@ Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
 
 # How much one read hands out at most: large enough to amortise a system call, small enough to stay fair.
 BATCH_BYTES = 256 * 1024
+# A read from disk is a trip to a worker thread, so it brings more, and the next one is under way meanwhile.
+_DISK_BATCH_BYTES = 512 * 1024
 _BATCH_EVENTS = 2048
 # More than this waiting for the disk, and the agent is made to wait too.
 CONGESTION_BYTES = 64 * 1024 * 1024
@@ -52,6 +54,10 @@ class EventLog:
         self._retention = retention
         self._spill = spill if background is not None else None
         self._background = background
+        # With a disk behind it the ring may run over a little, so that the disk is written in larger batches.
+        slack = 1 / 8 if self._spill is not None else 0
+        self._evict_above_events = retention.ring_events + min(1024, int(retention.ring_events * slack))
+        self._evict_above_bytes = retention.ring_bytes + min(4 << 20, int(retention.ring_bytes * slack))
         self._ring: list[bytes] = []
         self._head = 0
         self._ring_first = first
@@ -72,7 +78,7 @@ class EventLog:
         """Number of the oldest retained event; `last + 1` when nothing is retained."""
         if self._spill is not None and (on_disk := self._spill.oldest) is not None:
             return on_disk
-        return self._overflow[0].first if self._overflow else self._ring_first
+        return self._first_in_memory
 
     @property
     def readers(self) -> int:
@@ -89,8 +95,9 @@ class EventLog:
         self._ring.extend(lines)
         self._ring_bytes += total_bytes
         self.last += len(lines)
-        if len(self._ring) - self._head > self._retention.ring_events or (
-            self._ring_bytes > self._retention.ring_bytes
+        if (
+            len(self._ring) - self._head > self._evict_above_events
+            or self._ring_bytes > self._evict_above_bytes
         ):
             self._evict()
         if self._waiting:
@@ -167,6 +174,10 @@ class EventLog:
         for reader in list(self._readers):
             reader.wake()
 
+    @property
+    def _first_in_memory(self) -> int:
+        return self._overflow[0].first if self._overflow else self._ring_first
+
     def _in_memory(self, number: int) -> Events | None:
         if number >= self._ring_first:
             start = self._head + number - self._ring_first
@@ -193,7 +204,7 @@ def _cut(lines: Sequence[bytes], start: int) -> Sequence[bytes]:
 class Reader:
     """A position in the log. `take` until it returns None; then `wake` is called when there is more."""
 
-    __slots__ = ("_fetched", "_fetching", "_gap", "_log", "position", "wake")
+    __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_log", "position", "wake")
 
     def __init__(
         self, log: EventLog, position: int, wake: Callable[[], None], *, starts_with_gap: bool
@@ -202,6 +213,8 @@ class Reader:
         self._gap = starts_with_gap
         self._fetched: Events | None = None
         self._fetching = False
+        self._awaited = False
+        """Whether somebody waits for what is being fetched; a fetch ahead of time wakes nobody."""
         self.position = position
         self.wake = wake
 
@@ -211,11 +224,17 @@ class Reader:
 
     def take(self) -> Events | Gap | None:
         log = self._log
-        if log.closed or self._fetching:
+        if log.closed:
             return None
         if self._fetched is not None:
             events, self._fetched = self._fetched, None
-            return self._advance(events)
+            self._advance(events)
+            if self.position < log._first_in_memory:
+                self._fetch()
+            return events
+        if self._fetching:
+            self._awaited = True
+            return None
         if self._gap or self.position < log.oldest:
             self._gap = False
             self.position = log.oldest
@@ -227,6 +246,7 @@ class Reader:
         if in_memory is not None:
             return self._advance(in_memory)
         self._fetch()
+        self._awaited = True
         return None
 
     def _advance(self, events: Events) -> Events:
@@ -245,9 +265,11 @@ class Reader:
             self._fetching = False
             if lines:
                 self._fetched = Events(number, lines)
-            self.wake()
+            if self._awaited:
+                self._awaited = False
+                self.wake()
 
-        background(lambda: spill.read(number, BATCH_BYTES), fetched)
+        background(lambda: spill.read(number, _DISK_BATCH_BYTES), fetched)
 
     def detach(self) -> None:
         self._log._readers.discard(self)

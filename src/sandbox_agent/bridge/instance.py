@@ -22,6 +22,7 @@ from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE, Envelope, id_key
 from sandbox_agent.bridge.event_log import EventLog
 from sandbox_agent.bridge.framing import OVERLONG, Piece
 from sandbox_agent.bridge.json_scan import NotJson
+from sandbox_agent.bridge.lines import split_lines
 from sandbox_agent.bridge.pending import Answer, Call, PendingCalls, Waiter
 from sandbox_agent.bridge.process import AgentProcess, Exit, Outgoing
 from sandbox_agent.bridge.silence import SilenceClock
@@ -109,13 +110,13 @@ class Instance:
             self._watch(call)
 
     def _send(self, call: Call, written: Callable[[], None]) -> None:
-        call.outgoing = outgoing = Outgoing(call.body + b"\n", written)
+        call.outgoing = outgoing = Outgoing(call.body, written)
         if self.status == "exited" or self.closed:
             raise self.exit_error()
         if self.process is None:
             self._backlog.append(outgoing)
             return
-        if self.process.queued_bytes + len(outgoing.data) > self._limits.stdin_queue_bytes:
+        if self.process.queued_bytes + outgoing.size > self._limits.stdin_queue_bytes:
             raise StreamError("the agent does not read its input")
         call.sent_at = self._clock.active(self._loop.time())
         self.process.write(outgoing)
@@ -228,32 +229,24 @@ class Instance:
         return self._take_batch(piece) or self._take_lines(piece)
 
     def _take_batch(self, block: bytes) -> bool:
-        """The common case, in one go: every line is one JSON object.
-
-        Where each newline stands between `}` and `{` no text can span two lines, so as many objects as lines
-        means one object a line.
-        """
-        count = block.count(b"\n")
-        if block[0] != 0x7B or block[-2:] != b"}\n" or block.count(b"}\n{") != count - 1:
-            return False
+        """The common case, in one go: every line is one JSON object; False if any is not."""
+        lines = split_lines(block)
+        decode = envelopes.decode_object
         try:
             envelopes.check_utf8(block)
-            found = envelopes.decode_lines(block)
+            found = [decode(line) for line in lines]
         except (NotJson, msgspec.DecodeError, RecursionError):
             return False
-        if len(found) != count:
-            return False
-        lines = block.split(b"\n")
-        lines.pop()
-        self.log.publish(lines, len(block) - count)
+        if b"\r\n" in block:
+            lines = [line.removesuffix(b"\r") for line in lines]
+        self.log.publish(lines, len(block) - len(lines))
         for index, raw in enumerate(found):
             if raw.id:
                 self._notice(Envelope(True, bytes(raw.id), bool(raw.method)), lines[index])
         return True
 
     def _take_lines(self, block: bytes) -> bool:
-        lines = block.split(b"\n")
-        lines.pop()
+        lines = split_lines(block)
         for index, line in enumerate(lines):
             line = line.removesuffix(b"\r")
             if not line.strip(b" \t\r"):

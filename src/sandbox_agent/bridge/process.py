@@ -12,7 +12,7 @@ import fcntl
 import os
 import signal
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, Protocol
 
 from sandbox_agent.bridge import process_marks
@@ -65,12 +65,13 @@ class Owner(Protocol):
 
 
 class Outgoing:
-    """A message on its way to stdin."""
+    """A message on its way to stdin; its newline is added on the way, which saves a copy of it."""
 
-    __slots__ = ("begun", "data", "on_written", "written")
+    __slots__ = ("begun", "data", "on_written", "size", "written")
 
     def __init__(self, data: bytes, on_written: Callable[[], None]) -> None:
         self.data = data
+        self.size = len(data) + 1
         self.on_written = on_written
         self.begun = False
         self.written = False
@@ -100,7 +101,8 @@ class AgentProcess:
         self._framer = LineFramer(max_line_bytes)
         self._read_bytes = _READ_BYTES
         self._queue: deque[Outgoing] = deque()
-        self._queued_view: memoryview | None = None
+        self._rest: list[memoryview] = []
+        """What stdin has not taken yet of the message at the head of the queue."""
         self.queued_bytes = 0
         self._stderr = bytearray()
         self._paused = False
@@ -153,33 +155,33 @@ class AgentProcess:
         return self._stdin < 0
 
     def write(self, message: Outgoing) -> None:
-        """Send a message (newline included); `on_written` is called when stdin has taken all of it."""
+        """Send a message; `on_written` is called when stdin has taken all of it and its newline."""
         if self._stdin < 0:
             return
-        if len(message.data) > _LARGE_MESSAGE_BYTES:
+        if message.size > _LARGE_MESSAGE_BYTES:
             self._enlarge(self._stdin)
         if not self._queue:
             message.begun = True
-            written = self._try_write(message.data)
-            if written == len(message.data):
+            written = self._try_write((message.data, b"\n"))
+            if written == message.size:
                 message.done()
                 return
             if self._stdin < 0:
                 return
-            self._queued_view = memoryview(message.data)[written:]
+            self._rest = _rest_after(message, written)
             self._loop.add_writer(self._stdin, self._on_writable)
         self._queue.append(message)
-        self.queued_bytes += len(message.data)
+        self.queued_bytes += message.size
 
     def withdraw(self, message: Outgoing) -> None:
         """Take back a message of which nothing has been written yet."""
         if not message.begun and message in self._queue:
             self._queue.remove(message)
-            self.queued_bytes -= len(message.data)
+            self.queued_bytes -= message.size
 
-    def _try_write(self, data: bytes | memoryview) -> int:
+    def _try_write(self, buffers: Sequence[bytes | memoryview]) -> int:
         try:
-            return os.write(self._stdin, data)
+            return os.writev(self._stdin, buffers)
         except BlockingIOError:
             return 0
         except OSError:
@@ -190,15 +192,19 @@ class AgentProcess:
     def _on_writable(self) -> None:
         while self._queue:
             message = self._queue[0]
-            if self._queued_view is None:
+            if not self._rest:
                 message.begun = True
-                self._queued_view = memoryview(message.data)
-            self._queued_view = self._queued_view[self._try_write(self._queued_view) :]
-            if self._stdin < 0 or self._queued_view:
+                self._rest = _rest_after(message, 0)
+            size = sum(map(len, self._rest))
+            written = self._try_write(self._rest)
+            if self._stdin < 0:
                 return
-            self._queued_view = None
+            if written < size:
+                self._rest = _rest_after(message, message.size - size + written)
+                return
+            self._rest = []
             self._queue.popleft()
-            self.queued_bytes -= len(message.data)
+            self.queued_bytes -= message.size
             message.done()
         if self._stdin >= 0:
             self._loop.remove_writer(self._stdin)
@@ -209,7 +215,7 @@ class AgentProcess:
             os.close(self._stdin)
             self._stdin = -1
             self._queue.clear()
-            self._queued_view = None
+            self._rest = []
             self.queued_bytes = 0
 
     # ---- output ------------------------------------------------------------------------------------------
@@ -227,8 +233,8 @@ class AgentProcess:
             self._read_bytes *= 2
             if self._read_bytes == _MAX_READ_BYTES:
                 self._enlarge(self._stdout)
-        elif len(data) < _READ_BYTES:
-            self._read_bytes = _READ_BYTES
+        elif self._read_bytes > _READ_BYTES and len(data) < _READ_BYTES:
+            self._read_bytes //= 2
         self._hand_over(self._framer.feed(data))
 
     def _hand_over(self, pieces: list[Piece]) -> None:
@@ -377,6 +383,12 @@ class AgentProcess:
             except TimeoutError:
                 return False
         return True
+
+
+def _rest_after(message: Outgoing, written: int) -> list[memoryview]:
+    """What is left of a message and its newline after so many bytes."""
+    body = memoryview(message.data)[written:]
+    return [body, memoryview(b"\n")] if body else [memoryview(b"\n")]
 
 
 def _own_fd(pipe: IO[bytes] | None) -> int:

@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sandbox_agent.bridge.lines import split_lines
+
 _SEGMENTS_PER_LIMIT = 8
 # One remembered offset per so many bytes: finding an event reads at most this much too much.
 _INDEX_STEP_BYTES = 64 * 1024
@@ -147,10 +149,10 @@ class Spill:
 def _read_lines(segment: _Segment, offset: int, skip: int, max_bytes: int) -> list[bytes]:
     while True:
         data = os.pread(segment.fd, min(max_bytes, segment.size - offset), offset)
-        lines = data.split(b"\n")
-        # The last piece is empty or a line whose end has not been read.
-        if len(lines) - 1 > skip:
-            return lines[skip:-1]
+        # What follows the last newline is a line whose end has not been read.
+        lines = split_lines(data[: data.rfind(b"\n") + 1])
+        if len(lines) > skip:
+            return lines[skip:]
         if len(data) < max_bytes:
             raise OSError("the spill file is shorter than it was written")
         max_bytes *= 2

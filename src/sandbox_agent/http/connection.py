@@ -22,9 +22,10 @@ from sandbox_agent.errors import (
     RequestTimeout,
     SandboxAgentError,
 )
-from sandbox_agent.http import acp_post, acp_stream
-from sandbox_agent.http.exchange import Response
-from sandbox_agent.http.quick_exchange import Exchange, QuickPost
+from sandbox_agent.http import acp_stream, quick_post
+from sandbox_agent.http.exchange import HeaderList, Response
+from sandbox_agent.http.heads import RequestHead
+from sandbox_agent.http.quick_exchange import Exchange
 from sandbox_agent.http.quick_stream import QuickStream
 from sandbox_agent.http.routes import decode_segment
 
@@ -38,6 +39,8 @@ _ACP_PREFIX = b"/v1/acp/"
 _LINGER_S = 30.0
 _BODY_WINDOW_BYTES = 64 * 1024
 _WRITE_HIGH_WATER = 256 * 1024
+# Stands in for the head of something that could not be understood.
+_NO_HEAD = RequestHead("GET", b"/", [], http_10=False, keep_alive=False)
 
 
 class Connection(asyncio.Protocol):
@@ -47,7 +50,13 @@ class Connection(asyncio.Protocol):
         self._parser = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport = None  # type: ignore[assignment]  # set before anything else runs
         self._parsing: Exchange | None = None
+        """The request whose body is arriving."""
+        self._target = b""
+        self._headers: HeaderList = []
+        self._in_message = False
+        self._head_complete = False
         self._head_bytes = 0
+        self._messages = 0
         self._waiting: deque[Exchange] = deque()
         self._active: Exchange | None = None
         self._reading_paused = False
@@ -103,15 +112,30 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._lingering or self.closed:
             return
-        if self._parsing is None or not self._parsing.head_complete:
+        at_boundary = self._in_message is False and self._active is None
+        if at_boundary and (known := self._server.known_heads.find(data)) is not None:
+            self._take_known(*known)
+            return
+        if not self._head_complete:
             self._head_bytes += len(data)
         self._window_bytes += len(data)
+        before = self._messages
         self._feed(data)
         if self._broken is not None:
             self._refuse_connection(self._broken)
             return
+        if at_boundary and not self._in_message and self._messages == before + 1 and self._waiting:
+            self._server.known_heads.remember(data, self._waiting[0].head)
         self.advance()
         self._update_reading()
+
+    def _take_known(self, head: RequestHead, body: bytes) -> None:
+        """A whole request whose head has been parsed before."""
+        exchange = Exchange(self, self._server, head)
+        exchange.feed(body)
+        exchange.complete = True
+        self._active = exchange
+        self._begin(exchange)
 
     def _feed(self, data: bytes) -> None:
         try:
@@ -127,7 +151,7 @@ class Connection(asyncio.Protocol):
             if self._broken is None:
                 self._broken = InvalidRequest(f"not HTTP/1.1: {error}")
             return
-        if self._parsing is not None and not self._parsing.head_complete:
+        if self._in_message and not self._head_complete:
             self._check_head()
 
     def _check_head(self) -> None:
@@ -137,36 +161,46 @@ class Connection(asyncio.Protocol):
     # ---- httptools ---------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        self._parsing = Exchange(self, self._server)
+        self._in_message, self._head_complete = True, False
+        self._target, self._headers = b"", []
         if self._active is None:
             self._since = self._server.now()
 
     def on_url(self, url: bytes) -> None:
-        self._parsing.target += url  # type: ignore[union-attr]  # between begin and complete there is one
+        self._target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._parsing.headers.append((name.lower(), value))  # type: ignore[union-attr]
+        self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        exchange = self._parsing
-        if exchange is None:  # pragma: no cover - the parser always begins a message first
-            return
-        size = len(exchange.target) + sum(len(name) + len(value) + 4 for name, value in exchange.headers)
+        self._head_complete = True
         self._head_bytes = 0
+        size = len(self._target) + sum(len(name) + len(value) + 4 for name, value in self._headers)
         if size > self._settings.max_header_bytes:
             self._broken = HeadersTooLarge(self._settings.max_header_bytes)
             return
-        exchange.take_head(self._parser)
+        parser = self._parser
+        head = RequestHead(
+            parser.get_method().decode("ascii"),
+            self._target,
+            self._headers,
+            http_10=parser.get_http_version() == "1.0",
+            keep_alive=parser.should_keep_alive(),
+        )
+        self._parsing = Exchange(self, self._server, head)
         self._window_bytes = 0
         if self._active is None:
             self._since = self._server.now()
-        self._waiting.append(exchange)
+        self._waiting.append(self._parsing)
 
     def on_body(self, body: bytes) -> None:
         if self._parsing is not None:
             self._parsing.feed(body)
 
     def on_message_complete(self) -> None:
+        self._in_message = False
+        self._head_complete = False
+        self._messages += 1
         if self._parsing is not None:
             self._parsing.finish_body()
             self._parsing = None
@@ -180,34 +214,41 @@ class Connection(asyncio.Protocol):
             self._begin(self._active)
 
     def _begin(self, exchange: Exchange) -> None:
+        head = exchange.head
         try:
-            if exchange.fault is not None:
-                raise exchange.fault
-            passed = self._server.services.guard.check(exchange.method, exchange.path, exchange.header_map)
-            if isinstance(passed, Response):
-                exchange.respond(passed)
-                return
+            if head.fault is not None:
+                raise head.fault
+            passed = head.passed
+            if passed is None:
+                verdict = self._server.services.guard.check(head.method, head.path, head.header_map)
+                if isinstance(verdict, Response):
+                    exchange.respond(verdict)
+                    return
+                head.passed = passed = verdict
             exchange.extra_headers = passed.headers
-            self._dispatch(exchange)
+            self._dispatch(exchange, head)
         except SandboxAgentError as error:
             exchange.refuse(error)
         except Exception:
-            logger.exception("request.failed", extra={"fields": {"method": exchange.method}})
+            logger.exception("request.failed", extra={"fields": {"method": head.method}})
             exchange.refuse(InternalError())
 
-    def _dispatch(self, exchange: Exchange) -> None:
-        segment = exchange.path[len(_ACP_PREFIX) :]
-        if exchange.path.startswith(_ACP_PREFIX) and segment and b"/" not in segment:
-            services = self._server.services
-            if exchange.method == "POST":
-                server_id = decode_segment(segment)
-                QuickPost(exchange, services, server_id, acp_post.handle).begin()
+    def _dispatch(self, exchange: Exchange, head: RequestHead) -> None:
+        server_id = head.server_id
+        if server_id is None:
+            segment = head.path[len(_ACP_PREFIX) :]
+            if not head.path.startswith(_ACP_PREFIX) or not segment or b"/" in segment:
+                exchange.run(self._server.app)
                 return
-            if exchange.method == "GET" and exchange.complete:
-                log, last = acp_stream.open_log(services, decode_segment(segment), exchange.header_map)
-                QuickStream(exchange, services, log, last)
-                return
-        exchange.run(self._server.app)
+            server_id = head.server_id = decode_segment(segment)
+        services = self._server.services
+        if head.method == "POST":
+            quick_post.begin(exchange, services, server_id)
+        elif head.method == "GET" and exchange.complete:
+            log, last_event_id = acp_stream.open_log(services, server_id, head.header_map)
+            QuickStream(exchange, services, log, last_event_id)
+        else:
+            exchange.run(self._server.app)
 
     def done(self, exchange: Exchange) -> None:
         """The answer has been written."""
@@ -256,7 +297,7 @@ class Connection(asyncio.Protocol):
             # Answers of earlier requests come first; this one will never be understood.
             self._active.keep_alive = False
             return
-        exchange = self._parsing or Exchange(self, self._server)
+        exchange = self._parsing or Exchange(self, self._server, _NO_HEAD)
         exchange.complete = False
         self._waiting.clear()
         self._active = exchange
@@ -277,7 +318,7 @@ class Connection(asyncio.Protocol):
                 self._transport.abort()
         elif self._active is not None:
             self._check_body_pace(self._active, now)
-        elif self._parsing is not None:
+        elif self._in_message:
             if elapsed > self._settings.request_timeout_ms / 1000:
                 self._refuse_connection(RequestTimeout("the headers did not arrive in time"))
         elif elapsed > self._settings.keep_alive_ms / 1000:

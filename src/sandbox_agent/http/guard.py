@@ -32,12 +32,15 @@ class Passed:
     headers: HeaderList
 
 
+PLAIN = Passed([VARY])
+"""What a request without an Origin gets."""
+
+
 class Guard:
     def __init__(self, settings: Settings) -> None:
         self._token = settings.token.encode() if settings.token else None
         self._hosts = self._allowed_hosts(settings)
         self._cors = _Cors(settings)
-        self._plain = Passed([VARY])
 
     @staticmethod
     def _allowed_hosts(settings: Settings) -> frozenset[bytes] | None:
@@ -53,7 +56,7 @@ class Guard:
         if self._hosts is not None and _without_port(host) not in self._hosts:
             raise MisdirectedRequest(host.decode("latin-1"))
         origin = headers.get(b"origin")
-        passed = self._plain if origin is None else self._cors.check(origin, host)
+        passed = PLAIN if origin is None else self._cors.check(origin, host)
         if method == "OPTIONS":
             # Browsers send no token with a preflight; without an Origin it only asks for the methods.
             if origin is None:

@@ -11,24 +11,30 @@ import logging
 import time
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from sandbox_agent.errors import InternalError, InvalidRequest, PayloadTooLarge, SandboxAgentError
+from sandbox_agent.errors import InternalError, SandboxAgentError
 from sandbox_agent.http import problems
-from sandbox_agent.http.exchange import JSON, HeaderList, Message, Response, first_headers
-from sandbox_agent.http.guard import VARY
+from sandbox_agent.http.exchange import JSON, HeaderList, Message, Response
+from sandbox_agent.http.guard import PLAIN, VARY
 
 if TYPE_CHECKING:
-    import httptools
-
     from sandbox_agent.http.app import App
     from sandbox_agent.http.connection import Connection
+    from sandbox_agent.http.heads import RequestHead
+    from sandbox_agent.http.quick_stream import QuickStream
     from sandbox_agent.http.server import HttpServer
-    from sandbox_agent.http.services import Services
 
 logger = logging.getLogger("sandbox_agent.http")
 
 _BODY_HIGH_WATER = 1024 * 1024
+# Up to this size head and body go out in one piece; beyond, the copy costs more than a second write.
+_JOINED_BYTES = 64 * 1024
+_PLAIN_HEADERS: HeaderList = PLAIN.headers
+_ORDINARY_HEAD = (
+    b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n%b: %b\r\n" % VARY
+    + b"content-length: %d\r\n%b\r\n"
+)
 _STATUS_LINES = {
     status.value: b"HTTP/1.1 %d %s\r\n" % (status.value, status.phrase.encode()) for status in HTTPStatus
 }
@@ -67,92 +73,40 @@ _date = _Date()
 
 
 class Exchange:
-    __slots__ = (
-        "_announced",
-        "_arrived",
-        "_body",
-        "_body_size",
-        "_chunked",
-        "_connection",
-        "_disconnected",
-        "_expects_continue",
-        "_finished",
-        "_http_10",
-        "_quick",
-        "_receiving",
-        "_server",
-        "_status",
-        "_stream",
-        "_task",
-        "_writable",
-        "complete",
-        "extra_headers",
-        "fault",
-        "head_complete",
-        "header_map",
-        "headers",
-        "keep_alive",
-        "method",
-        "path",
-        "query",
-        "target",
-    )
+    # Defaults live on the class: a request that takes the quick way sets only the few that differ.
+    complete = False
+    """The whole request has arrived."""
+    keep_alive = False
+    extra_headers: HeaderList = _PLAIN_HEADERS
+    _body_size = 0
+    _receiving: Callable[[], None] | None = None
+    _arrived: asyncio.Event | None = None
+    _writable: asyncio.Event | None = None
+    _invited = False
+    _collects = False
+    _stream: QuickStream | None = None
+    _task: asyncio.Task[None] | None = None
+    _in_pieces = False
+    _chunked = False
+    _status = 0
+    _disconnected = False
+    _finished = False
 
-    def __init__(self, connection: Connection, server: HttpServer) -> None:
+    def __init__(self, connection: Connection, server: HttpServer, head: RequestHead) -> None:
         self._connection = connection
         self._server = server
-        self.target = b""
-        self.headers: HeaderList = []
-        self.header_map: dict[bytes, bytes] = {}
-        self.method = "GET"
-        self.path = b"/"
-        self.query = b""
-        self.head_complete = False
-        self.complete = False
-        """The whole request has arrived."""
-        self.keep_alive = False
-        self.extra_headers: HeaderList = [VARY]
-        self.fault: SandboxAgentError | None = None
-        """What is wrong with the head, if anything."""
-        self._http_10 = False
-        self._expects_continue = False
+        self.head = head
+        self.keep_alive = head.keep_alive
         self._body: list[bytes] = []
-        self._body_size = 0
-        self._receiving: Callable[[], None] | None = None
-        self._arrived: asyncio.Event | None = None
-        self._writable: asyncio.Event | None = None
-        self._quick: QuickPost | None = None
-        self._stream: Any = None
-        self._task: asyncio.Task[None] | None = None
-        self._announced = False
-        self._chunked = False
-        self._status = 0
-        self._disconnected = False
-        self._finished = False
+
+    @property
+    def method(self) -> str:
+        return self.head.method
 
     # ---- the request arrives -----------------------------------------------------------------------------
 
-    def take_head(self, parser: httptools.HttpRequestParser) -> None:
-        self.head_complete = True
-        self.method = parser.get_method().decode("ascii")
-        self._http_10 = parser.get_http_version() == "1.0"
-        self.keep_alive = parser.should_keep_alive()
-        self.header_map = first_headers(self.headers)
-        if len(self.header_map) < len(self.headers) and self._count(b"host") > 1:
-            self.fault = InvalidRequest("more than one Host header")
-        self._expects_continue = self.header_map.get(b"expect", b"").lower() == b"100-continue"
-        target = self.target
-        if not target.startswith(b"/"):
-            _, separator, rest = target.partition(b"://")
-            target = b"/" + rest.partition(b"/")[2] if separator else target
-        path, _, query = target.partition(b"?")
-        self.path, self.query = path, query.partition(b"#")[0]
-
-    def _count(self, name: bytes) -> int:
-        return sum(header == name for header, _ in self.headers)
-
     def feed(self, data: bytes) -> None:
-        if self._status and not self._announced:
+        if self._status and not self._in_pieces:
             return  # Answered already; the rest of the body is of no interest.
         self._body.append(data)
         self._body_size += len(data)
@@ -167,7 +121,7 @@ class Exchange:
     @property
     def is_full(self) -> bool:
         """As much of the body waits here as may; the client has to wait until somebody takes it."""
-        return self._quick is None and self._body_size > _BODY_HIGH_WATER
+        return not self._collects and self._body_size > _BODY_HIGH_WATER
 
     @property
     def body_size(self) -> int:
@@ -178,14 +132,15 @@ class Exchange:
         self._body, self._body_size = [], 0
         return body
 
-    def when_receiving(self, callback: Callable[[], None] | None) -> None:
-        """Called with every piece of the body and at its end."""
+    def collect(self, callback: Callable[[], None]) -> None:
+        """Keep the whole body here; `callback` is called with every piece and at the end."""
+        self._collects = True
         self._receiving = callback
 
     def invite_body(self) -> None:
         """Tell a client that asked first that its body is welcome."""
-        if self._expects_continue and not self.complete:
-            self._expects_continue = False
+        if not self._invited and not self.complete and self.head.expects_continue:
+            self._invited = True
             self._connection.write(_CONTINUE)
 
     # ---- whole answers -----------------------------------------------------------------------------------
@@ -195,7 +150,7 @@ class Exchange:
             return
         body = b"" if self.method == "HEAD" else response.body
         head = self._head(response.status, response.head(self.method))
-        if len(body) > 64 * 1024:
+        if len(body) > _JOINED_BYTES:
             self._connection.write(head)
             self._connection.write(body)
         else:
@@ -205,14 +160,14 @@ class Exchange:
     def _head(self, status: int, headers: HeaderList) -> bytes:
         self._status = status
         if self._server.request_log is not None:
-            self._server.request_log.write(self.method, self.path, status, self.headers)
+            self._server.request_log.write(self.method, self.head.path, status, self.head.headers)
         parts = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d Unknown\r\n" % status]
         parts += [b"%b: %b\r\n" % header for header in headers]
         parts.append(_date.current())
         if not (self.keep_alive and self.complete) or self._server.stopping:
             self.keep_alive = False
             parts.append(b"connection: close\r\n")
-        elif self._http_10:
+        elif self.head.http_10:
             parts.append(b"connection: keep-alive\r\n")
         parts.append(b"\r\n")
         return b"".join(parts)
@@ -235,11 +190,27 @@ class Exchange:
     # ---- acp_post.Reply ----------------------------------------------------------------------------------
 
     def answer(self, body: bytes) -> None:
-        if self._announced:
+        if self._in_pieces:
             self.write_chunk(body)
             self.end_chunks()
+        elif self._is_ordinary and len(body) <= _JOINED_BYTES and not self._status:
+            self._status = 200
+            self._connection.write(_ORDINARY_HEAD % (len(body), _date.current()) + body)
+            self._finish()
         else:
             self.respond(Response(200, body, [(b"content-type", JSON), *self.extra_headers]))
+
+    @property
+    def _is_ordinary(self) -> bool:
+        """Nothing about the answer's head depends on the request."""
+        return (
+            self.extra_headers is _PLAIN_HEADERS
+            and self.keep_alive
+            and self.complete
+            and not self.head.http_10
+            and not self._server.stopping
+            and self._server.request_log is None
+        )
 
     def accept(self) -> None:
         self.respond(Response(202, headers=list(self.extra_headers)))
@@ -250,7 +221,7 @@ class Exchange:
         self.respond(response)
 
     def announce(self) -> None:
-        self._announced = True
+        self._in_pieces = True
         self.start_chunks(200, [(b"content-type", JSON), *self.extra_headers])
 
     def blank(self) -> None:
@@ -260,7 +231,7 @@ class Exchange:
 
     def start_chunks(self, status: int, headers: HeaderList) -> None:
         """The head of an answer whose length is not known yet."""
-        self._chunked = not self._http_10
+        self._chunked = not self.head.http_10
         if self._chunked:
             headers = [*headers, (b"transfer-encoding", b"chunked")]
         else:
@@ -268,14 +239,15 @@ class Exchange:
         self._connection.write(self._head(status, headers))
 
     def write_chunk(self, data: bytes) -> None:
-        self._connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+        # Joined, not formatted: formatting copies a long text several times.
+        self._connection.write(b"".join((b"%x\r\n" % len(data), data, b"\r\n")) if self._chunked else data)
 
     def end_chunks(self) -> None:
         if self._chunked:
             self._connection.write(b"0\r\n\r\n")
         self._finish()
 
-    def attach_stream(self, stream: Any) -> None:
+    def attach_stream(self, stream: QuickStream) -> None:
         """The stream is told when the connection can take more and when it is gone."""
         self._stream = stream
 
@@ -320,14 +292,14 @@ class Exchange:
         scope = {
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.0" if self._http_10 else "1.1",
+            "http_version": "1.0" if self.head.http_10 else "1.1",
             "method": self.method,
             "scheme": "http",
-            "path": self.path.decode("latin-1"),
-            "raw_path": self.path,
-            "query_string": self.query,
+            "path": self.head.path.decode("latin-1"),
+            "raw_path": self.head.path,
+            "query_string": self.head.query,
             "root_path": "",
-            "headers": self.headers,
+            "headers": self.head.headers,
         }
         try:
             await app(scope, self._receive, self._send)
@@ -364,12 +336,12 @@ class Exchange:
             return
         body, more = message.get("body", b""), message.get("more_body", False)
         if body and self.method != "HEAD":
-            if self._announced:
+            if self._in_pieces:
                 self.write_chunk(body)
             else:
                 self._connection.write(body)
         if not more:
-            if self._announced and self.method != "HEAD":
+            if self._in_pieces and self.method != "HEAD":
                 self.end_chunks()
             else:
                 self._finish()
@@ -384,51 +356,5 @@ class Exchange:
         if sized or self.method == "HEAD":
             self._connection.write(self._head(status, headers))
         else:
-            self._announced = True
+            self._in_pieces = True
             self.start_chunks(status, headers)
-
-
-class QuickPost:
-    """A POST to the ACP transport: collects the body, then hands it to `acp_post.handle`."""
-
-    __slots__ = ("_exchange", "_handle", "_server_id", "_services")
-
-    def __init__(
-        self, exchange: Exchange, services: Services, server_id: str, handle: Callable[..., None]
-    ) -> None:
-        self._exchange = exchange
-        self._services = services
-        self._server_id = server_id
-        self._handle = handle
-
-    def begin(self) -> None:
-        exchange = self._exchange
-        exchange._quick = self
-        length = exchange.header_map.get(b"content-length", b"")
-        limit = self._services.settings.max_message_bytes
-        if length.isdigit() and int(length) > limit:
-            raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
-        if exchange.complete:
-            self._arrived()
-        else:
-            exchange.invite_body()
-            exchange.when_receiving(self._arrived_later)
-
-    def _arrived(self) -> None:
-        exchange = self._exchange
-        limit = self._services.settings.max_message_bytes
-        if exchange.body_size > limit:
-            raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
-        if exchange.complete:
-            exchange.when_receiving(None)
-            body = exchange.take_body()
-            self._handle(self._services, self._server_id, exchange.query, exchange.header_map, body, exchange)
-
-    def _arrived_later(self) -> None:
-        try:
-            self._arrived()
-        except SandboxAgentError as error:
-            self._exchange.refuse(error)
-        except Exception:
-            logger.exception("request.failed", extra={"fields": {"method": "POST"}})
-            self._exchange.refuse(InternalError())

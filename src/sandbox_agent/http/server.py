@@ -17,6 +17,7 @@ from sandbox_agent.bridge.reaper import adopt_orphans
 from sandbox_agent.http.app import App, create_app
 from sandbox_agent.http.connection import Connection
 from sandbox_agent.http.guard import is_loopback
+from sandbox_agent.http.heads import KnownHeads
 from sandbox_agent.http.request_log import RequestLog
 from sandbox_agent.settings import Settings, SettingsError
 
@@ -35,6 +36,7 @@ class HttpServer:
         self.services = app.services
         self.connections: set[Connection] = set()
         self._last_connection: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.known_heads = KnownHeads()
         self.tasks: set[asyncio.Task[None]] = set()
         self.request_log = RequestLog.from_environment(os.environ)
         self.stopping = False

@@ -1,0 +1,97 @@
+"""Request heads, parsed once: clients on keep-alive connections send the same head again and again.
+
+A head that was parsed and found plain (a body of known length, nothing unusual asked) is remembered by its
+bytes, together with what the guard said to it. The next request that begins with the very same bytes needs no
+parser. Equal bytes have equal meaning, so this changes nothing but the time it takes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sandbox_agent.errors import InvalidRequest, SandboxAgentError
+from sandbox_agent.http.exchange import HeaderList, first_headers
+
+if TYPE_CHECKING:
+    from sandbox_agent.http.guard import Passed
+
+_MAX_HEADS = 512
+_MAX_HEAD_BYTES = 4096
+_UNUSUAL = (b"expect", b"transfer-encoding", b"upgrade")
+
+
+class RequestHead:
+    """Everything above the body."""
+
+    __slots__ = (
+        "content_length",
+        "fault",
+        "header_map",
+        "headers",
+        "http_10",
+        "keep_alive",
+        "method",
+        "passed",
+        "path",
+        "query",
+        "server_id",
+    )
+
+    def __init__(
+        self, method: str, target: bytes, headers: HeaderList, *, http_10: bool, keep_alive: bool
+    ) -> None:
+        self.method = method
+        self.headers = headers
+        self.header_map = first_headers(headers)
+        self.http_10 = http_10
+        self.keep_alive = keep_alive
+        if not target.startswith(b"/"):
+            _, separator, rest = target.partition(b"://")
+            target = b"/" + rest.partition(b"/")[2] if separator else target
+        path, _, query = target.partition(b"?")
+        self.path, self.query = path, query.partition(b"#")[0]
+        length = self.header_map.get(b"content-length", b"")
+        self.content_length = int(length) if length.isdigit() else None
+        self.fault: SandboxAgentError | None = None
+        if len(self.header_map) < len(headers) and sum(name == b"host" for name, _ in headers) > 1:
+            self.fault = InvalidRequest("more than one Host header")
+        self.passed: Passed | None = None
+        """What the guard said; kept because it depends on nothing but the head."""
+        self.server_id: str | None = None
+        """The decoded id of a request to the ACP transport, once it has been looked at."""
+
+    @property
+    def expects_continue(self) -> bool:
+        return self.header_map.get(b"expect", b"").lower() == b"100-continue"
+
+    @property
+    def is_plain(self) -> bool:
+        return (
+            self.content_length is not None
+            and self.keep_alive
+            and not self.http_10
+            and self.fault is None
+            and not any(name in self.header_map for name in _UNUSUAL)
+        )
+
+
+class KnownHeads:
+    def __init__(self) -> None:
+        self._heads: dict[bytes, RequestHead] = {}
+
+    def find(self, data: bytes) -> tuple[RequestHead, bytes] | None:
+        """Head and body, if the data is exactly one request with a head that is known."""
+        end = data.find(b"\r\n\r\n") + 4
+        head = self._heads.get(data[:end])
+        if head is None or len(data) - end != head.content_length:
+            return None
+        return head, data[end:]
+
+    def remember(self, data: bytes, head: RequestHead) -> None:
+        """`data` was parsed as exactly one request with this head."""
+        end = data.find(b"\r\n\r\n") + 4
+        if not 4 < end <= _MAX_HEAD_BYTES or not head.is_plain or len(data) - end != head.content_length:
+            return
+        if len(self._heads) >= _MAX_HEADS:
+            self._heads.clear()
+        self._heads[data[:end]] = head

@@ -1,0 +1,46 @@
+"""A POST to the ACP transport on the quick way: collect the body, then hand it to `acp_post.handle`."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
+from sandbox_agent.http import acp_post
+
+if TYPE_CHECKING:
+    from sandbox_agent.http.quick_exchange import Exchange
+    from sandbox_agent.http.services import Services
+
+logger = logging.getLogger("sandbox_agent.http")
+
+
+def begin(exchange: Exchange, services: Services, server_id: str) -> None:
+    """Answer the POST now or when its body is here. Raises what is wrong with it."""
+    limit = services.settings.max_message_bytes
+    length = exchange.head.content_length
+    if length is not None and length > limit:
+        raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
+    if exchange.complete:
+        _handle(exchange, services, server_id, limit)
+        return
+
+    def arrived() -> None:
+        try:
+            _handle(exchange, services, server_id, limit)
+        except SandboxAgentError as error:
+            exchange.refuse(error)
+        except Exception:
+            logger.exception("request.failed", extra={"fields": {"method": "POST"}})
+            exchange.refuse(InternalError())
+
+    exchange.invite_body()
+    exchange.collect(arrived)
+
+
+def _handle(exchange: Exchange, services: Services, server_id: str, limit: int) -> None:
+    if exchange.body_size > limit:
+        raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
+    if exchange.complete:
+        head = exchange.head
+        acp_post.handle(services, server_id, head.query, head.header_map, exchange.take_body(), exchange)
