@@ -51,14 +51,20 @@ def run_topic(path: Path, side: str) -> dict[str, list[int]]:
     if side == "reference":
         environment["SANDBOX_AGENT_CONFORMANCE_COMMAND"] = str(reference_binary())
         selection = ["-m", "not ours"]
-    with tempfile.NamedTemporaryFile(suffix=".xml") as report:
+    with tempfile.TemporaryDirectory() as directory:
+        report = Path(directory, "report.xml")
+        environment["PYTEST_DEBUG_TEMPROOT"] = directory
         options = ["-q", "--tb=line", "-p", "no:cacheprovider", f"--timeout={SECONDS_PER_CASE}"]
-        options += [f"--junit-xml={report.name}", "-o", "junit_family=xunit1", *selection]
+        options += [f"--junit-xml={report}", "-o", "junit_family=xunit1", *selection]
         command = [sys.executable, "-m", "pytest", *options, str(path)]
         done = subprocess.run(  # noqa: S603 - pytest on our own suite
             command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
         )
-        cases = list(ElementTree.parse(report.name).iter("testcase"))  # noqa: S314 - written by pytest
+        if not report.exists():
+            sys.exit(
+                f"{path.name}: pytest ended without a report:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+            )
+        cases = list(ElementTree.parse(report).iter("testcase"))  # noqa: S314 - written by pytest
     results: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     failed: dict[str, bool] = {}
     for case in cases:

@@ -31,10 +31,14 @@ class Outcome(enum.Enum):
     NOTICED = "noticed"
     MISSED = "MISSED"
     DOES_NOT_START = "DOES NOT START"
+    DOES_NOT_FIT = "DOES NOT FIT"
 
 
 def outcome_of(mutation: Mutation, directory: Path) -> Outcome:
-    path = mutation.break_copy(directory)
+    try:
+        path = mutation.break_copy(directory)
+    except ValueError:
+        return Outcome.DOES_NOT_FIT
     environment = {**os.environ, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
     start = [sys.executable, "-c", "import sandbox_agent.http.server, sandbox_agent.bridge.instances"]
     if subprocess.run(start, env=environment, check=False, capture_output=True).returncode != 0:
