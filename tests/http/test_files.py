@@ -38,7 +38,7 @@ def home(live: tuple[ServerProcess, httpx.Client]) -> Path:
 @pytest.fixture
 def work(home: Path, request: pytest.FixtureRequest) -> Path:
     """A fresh directory below the server's home."""
-    directory = home / request.node.name.replace("/", "_")[:100]
+    directory: Path = home / request.node.name.replace("/", "_")[:100]
     directory.mkdir()
     return directory
 

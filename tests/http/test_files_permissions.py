@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -91,14 +92,14 @@ def test_what_the_user_may_not_do_is_403(unprivileged: tuple[Path, httpx.Client]
         assert document["detail"] == f"permission denied: {params['path']}"
     for body in ({"from": "mine", "to": f"{closed}/x"}, {"from": f"{closed}/f", "to": "stolen"}):
         problem(api.post("/v1/fs/move", json=body), 403, "permission_denied")
-    upload = api.post(
-        "/v1/fs/upload-batch", params={"path": str(closed)}, headers={"content-type": "application/x-tar"}
-    )
-    assert upload.status_code in (200, 403)
+    archive = tarfile.TarInfo("new").tobuf() + bytes(1024)
+    headers = {"content-type": "application/x-tar"}
+    upload = api.post("/v1/fs/upload-batch", params={"path": str(closed)}, content=archive, headers=headers)
+    problem(upload, 403, "permission_denied")
     for method in ("GET", "PUT", "DELETE"):
         params = {"directory": str(closed), "mcpName": "x"}
-        body = ENTRY if method == "PUT" else None
-        answer = api.request(method, "/v1/config/mcp", params=params, json=body)
+        entry = ENTRY if method == "PUT" else None
+        answer = api.request(method, "/v1/config/mcp", params=params, json=entry)
         problem(answer, 403, "permission_denied")
     assert sorted(os.listdir(closed)) == ["d", "f"]
     assert (unprivileged[0] / "mine").read_bytes() == b"x"
