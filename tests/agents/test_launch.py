@@ -20,7 +20,7 @@ from sandbox_agent.agents.launch import Launcher
 from sandbox_agent.agents.launcher_script import write_executable
 from sandbox_agent.agents.layout import Layout
 from sandbox_agent.bridge.launch_spec import LaunchSpec
-from sandbox_agent.errors import AgentNotInstalled, UnsupportedAgent
+from sandbox_agent.errors import AgentNotInstalled, InvalidRequest, UnsupportedAgent
 
 _LARGE = shutil.ignore_patterns("__pycache__", "page")
 
@@ -125,9 +125,23 @@ async def test_working_directory_is_the_instances_the_agents_or_the_servers(tmp_
     house.program("own")
     house.program("goose")
     launcher = house.launcher()
-    assert (await launcher.prepare("own", cwd="/opt")).cwd == "/opt"
+    assert (await launcher.prepare("own", cwd="/etc")).cwd == "/etc"
     assert (await launcher.prepare("own")).cwd == "/usr"
     assert (await launcher.prepare("goose")).cwd == os.getcwd()
+
+
+async def test_directory_that_does_not_exist_is_refused(house: House, tmp_path: Path) -> None:
+    house.program("goose")
+    with pytest.raises(InvalidRequest, match="does not exist"):
+        await house.launcher().prepare("goose", cwd=str(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize("variables", [{"": "x"}, {"A=B": "x"}, {"A\0": "x"}, {"A": "secret\0"}])
+async def test_variables_no_process_can_have_are_refused(house: House, variables: dict[str, str]) -> None:
+    house.program("goose")
+    with pytest.raises(InvalidRequest) as caught:
+        await house.launcher().prepare("goose", env=variables)
+    assert "secret" not in str(caught.value)
 
 
 async def test_keys_from_files_are_passed_only_when_asked_for(house: House) -> None:

@@ -7,6 +7,7 @@ environment, then the catalogue's variables, then those of the instance; nothing
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from sandbox_agent.agents.catalog import AgentSpec, Catalog
 from sandbox_agent.agents.layout import Layout
 from sandbox_agent.agents.resolve import Program, find_program
 from sandbox_agent.bridge.launch_spec import LaunchSpec
-from sandbox_agent.errors import AgentNotInstalled
+from sandbox_agent.errors import AgentNotInstalled, InvalidRequest
 
 if TYPE_CHECKING:
     from sandbox_agent.agents.install import Installer
@@ -61,9 +62,14 @@ class Launcher:
     ) -> LaunchSpec:
         """How to start the agent now.
 
-        Raises `UnsupportedAgent`, `AgentNotInstalled` (with preinstall required) or `InstallFailed`.
+        Raises `UnsupportedAgent`, `InvalidRequest` (a directory or variables that cannot be used),
+        `AgentNotInstalled` (with preinstall required) or `InstallFailed`.
         """
         spec = self._catalog.get(agent_id)
+        _check_names(env or {})
+        directory = os.path.abspath(cwd or spec.cwd or ".")  # noqa: ASYNC240 - touches no file but getcwd
+        if cwd is not None and not await asyncio.to_thread(os.path.isdir, directory):
+            raise InvalidRequest(f"the working directory '{cwd}' does not exist")
         program = self._find(spec)
         if program is None:
             if self.requires_preinstall:
@@ -72,7 +78,7 @@ class Launcher:
             program = self._find(spec)
             if program is None:
                 raise AgentNotInstalled(agent_id)
-        return LaunchSpec(program.argv, self._environment(spec, env), cwd or spec.cwd or os.getcwd())
+        return LaunchSpec(program.argv, self._environment(spec, env), directory)
 
     @property
     def requires_preinstall(self) -> bool:
@@ -102,6 +108,13 @@ class Launcher:
             _make_importable(environment)
         environment.update(extra or {})
         return environment
+
+
+def _check_names(variables: Mapping[str, str]) -> None:
+    """Refuse what no process can have; the values may be secrets and are not repeated."""
+    for name, value in variables.items():
+        if not name or "=" in name or "\0" in name or "\0" in value:
+            raise InvalidRequest("a variable needs a name without `=`, and neither may hold a NUL")
 
 
 def _make_importable(environment: dict[str, str]) -> None:
