@@ -1,0 +1,42 @@
+"""The documentation builds as a site, without a warning, with every page in its navigation."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from scripts.site_navigation import index_for_language_models
+
+from tests.docs.markdown import ROOT
+
+
+def test_the_short_index_for_language_models_is_up_to_date() -> None:
+    assert (ROOT / "llms.txt").read_text() == index_for_language_models(), "run scripts/docs to renew it"
+
+
+def test_the_site_builds_strictly(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "mkdocs",
+            "build",
+            "--strict",
+            "--quiet",
+            "--site-dir",
+            str(tmp_path / "site"),
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    site = tmp_path / "site"
+    home = (site / "index.html").read_text()
+    for page in (ROOT / "docs").glob("*.md"):
+        place = "index.html" if page.stem == "index" else f"{page.stem}/index.html"
+        assert (site / place).exists()
+        assert page.stem == "index" or f'href="{page.stem}/"' in home, f"{page.name} is not in the navigation"
+    assert "fonts.googleapis" not in home, "the site loads nothing from elsewhere"
