@@ -2,7 +2,7 @@
 
 The page is built with npm from `inspector/` when it is missing or older than its source. Without npm, or
 with SANDBOX_AGENT_SKIP_PAGE=1, the package is built all the same and `/ui/` says how to get the page.
-An editable install builds it only if it is missing: developers run npm themselves.
+An editable install builds it only if it is missing. Run as a program it does the same in a checkout.
 """
 
 from __future__ import annotations
@@ -11,43 +11,41 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SKIP_VARIABLE = "SANDBOX_AGENT_SKIP_PAGE"
 STAMP = ".source-hash"
 SOURCES = ("package-lock.json", "package.json", "vite.config.ts", "index.html", "src", "public")
 
 
-class PageBuildHook(BuildHookInterface[Any]):
-    PLUGIN_NAME = "custom"
+Warn = Callable[[str], None]
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        source = Path(self.root) / "inspector"
-        page = Path(self.root) / "src" / "sandbox_agent" / "http" / "page"
-        # A source distribution carries the built page instead of its source.
-        if os.environ.get(SKIP_VARIABLE) == "1" or not source.is_dir():
-            return
-        built = (page / "index.html").exists()
-        if built and (version == "editable" or _is_current(page, source)):
-            return
-        npm = shutil.which("npm")
-        if npm is None:
-            self.app.display_warning("npm was not found: the package is built without the inspector page")
-            return
-        self._build(npm, source, page)
 
-    def _build(self, npm: str, source: Path, page: Path) -> None:
-        install = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"]
-        try:
-            for command in (install, [npm, "run", "build"]):
-                subprocess.run(command, cwd=source, check=True, timeout=900)  # noqa: S603 - our own command
-        except (subprocess.SubprocessError, OSError) as error:
-            self.app.display_warning(f"the inspector page could not be built: {error}")
-            return
-        (page / STAMP).write_text(_source_hash(source), encoding="ascii")
+def build_page(root: Path, warn: Warn, *, only_if_missing: bool = False) -> None:
+    """Build the page unless the one that is there is current."""
+    source = root / "inspector"
+    page = root / "src" / "sandbox_agent" / "http" / "page"
+    # A source distribution carries the built page instead of its source.
+    if os.environ.get(SKIP_VARIABLE) == "1" or not source.is_dir():
+        return
+    built = (page / "index.html").exists()
+    if built and (only_if_missing or _is_current(page, source)):
+        return
+    npm = shutil.which("npm")
+    if npm is None:
+        warn("npm was not found: there will be no inspector page")
+        return
+    install = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"]
+    try:
+        for command in (install, [npm, "run", "--silent", "build"]):
+            subprocess.run(command, cwd=source, check=True, timeout=900)  # noqa: S603 - our own command
+    except (subprocess.SubprocessError, OSError) as error:
+        warn(f"the inspector page could not be built: {error}")
+        return
+    (page / STAMP).write_text(_source_hash(source), encoding="ascii")
 
 
 def _is_current(page: Path, source: Path) -> bool:
@@ -66,3 +64,15 @@ def _source_hash(source: Path) -> str:
             digest.update(f"{path.relative_to(source)}\0".encode())
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+if __name__ == "__main__":
+    build_page(Path(__file__).parent, lambda text: print(text, file=sys.stderr))
+else:
+    from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+    class PageBuildHook(BuildHookInterface[Any]):
+        PLUGIN_NAME = "custom"
+
+        def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+            build_page(Path(self.root), self.app.display_warning, only_if_missing=version == "editable")

@@ -1,4 +1,4 @@
-"""The ASGI application under uvicorn behaves like the server command: the same tests, through the other door."""
+"""The ASGI application under uvicorn behaves like the server command: the same tests, the other door."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOOR = ROOT / "tests" / "support" / "uvicorn_door.py"
-# What is about messages and statuses. Parsing, limits, flags and signals belong to whoever runs the application.
+# What is about messages and statuses; parsing, limits, flags and signals belong to whoever runs it.
 TOPICS = (
     "test_bytes",
     "test_classification",

@@ -1,4 +1,4 @@
-"""The second door: the same ASGI application under uvicorn, started with the flags of `sandbox-agent server`."""
+"""The second door: the ASGI application under uvicorn, with the flags of `sandbox-agent server`."""
 
 from __future__ import annotations
 
