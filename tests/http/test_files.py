@@ -329,7 +329,8 @@ def test_a_client_that_leaves_in_the_middle_of_a_download_costs_nothing(
         big.truncate(1 << 30)
 
     with api.stream("GET", "/v1/fs/file", params={"path": f"{work}/big"}) as answer:
-        next(answer.iter_raw(1000))
+        pieces = answer.iter_raw(1000)  # held: once it is gone, so is the connection
+        next(pieces)
         assert _open_below(server, work) == 1
     wait_until(lambda: _open_below(server, work) == 0, 10, "the file to be closed")
 

@@ -57,7 +57,6 @@ class TarReader:
         self._remaining = 0  # bytes of the content that are still to come
         self._padding = 0  # bytes after it, up to the next block
         self._long: dict[str, str] = {}
-        self._has_content = False
         self.ended = False
 
     def feed(self, data: bytes | memoryview) -> None:
@@ -121,8 +120,7 @@ class TarReader:
             return
         member = self._member(header, kind, size)
         self._long = {}
-        self._has_content = member.kind == REGULAR
-        self._remaining = member.size if self._has_content else 0
+        self._remaining = member.size if member.kind == REGULAR else 0
         # Links and directories have no content, whatever their size field says; other kinds are refused.
         self._padding = -self._remaining % BLOCK
         self._sink.member(member)

@@ -13,6 +13,7 @@ import secrets
 
 _UNNAMED = os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC
 _NAMED = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+SYNC_EVERY = 64 << 20  # so that the sync at the end of a huge file never takes minutes without a sign of life
 _CANNOT = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL)
 _OWN_DESCRIPTORS = "/proc/self/fd"
 
@@ -26,12 +27,18 @@ class TemporaryFile:
 
     def __init__(self, parent: int, mode: int) -> None:
         self._parent = parent
+        self._unsynced = 0
         self.name = ""
         self.fd = self._open(mode)
 
     def write(self, data: memoryview) -> None:
         while data:
-            data = data[os.write(self.fd, data) :]
+            written = os.write(self.fd, data)
+            self._unsynced += written
+            data = data[written:]
+        if self._unsynced >= SYNC_EVERY:
+            os.fdatasync(self.fd)
+            self._unsynced = 0
 
     def give_name(self) -> str:
         """A hidden name in the directory, from which it can be renamed."""

@@ -15,7 +15,7 @@ from sandbox_agent.workspace.pulse import Pulse
 
 MAX_DEPTH = 256  # each level holds a file descriptor or two
 _PASSES = 64  # of a directory that others keep filling while it is emptied
-_COPY_PIECE = 1 << 20
+_COPY_PIECE = 64 << 20
 OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -98,6 +98,7 @@ def _copy_file(source_fd: int, source: str, target_fd: int, target: str, pulse: 
         try:
             while os.sendfile(new, old, None, _COPY_PIECE):
                 pulse.beat()
+                os.fdatasync(new)  # otherwise the last sync of a huge file would be long and silent
             _take_over(os.fstat(old), new)
             os.fsync(new)
         finally:
