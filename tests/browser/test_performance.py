@@ -31,7 +31,7 @@ def frame_costs_ms(trace: list[dict[str, Any]]) -> list[float]:
         if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) == main:
             frame = bisect_right(starts, event["ts"] + event.get("dur", 0)) - 1
             if frame >= 0:
-                costs[frame] += event["tdur"] / 1000
+                costs[frame] += event.get("tdur", 0) / 1000
     return costs
 
 

@@ -26,7 +26,7 @@ const PROBLEM_CODE = -32099;
 export class AcpLink {
   readonly agent: ClientContext;
   private readonly prefix = `ui-${crypto.randomUUID().slice(0, 8)}-`;
-  private readonly waiting = new Map<string, { id: Json; problem?: ApiProblem }>();
+  private readonly waiting = new Map<string, { id: Json }>();
   private incoming!: ReadableStreamDefaultController<AnyMessage>;
   private bootstrap: string | undefined;
 
@@ -41,6 +41,11 @@ export class AcpLink {
       write: (message) => void this.depart(message as unknown as JsonObject),
     });
     this.agent = client({ name: "sandbox-agent-inspector" }).connect({ readable, writable }).agent;
+  }
+
+  /** Whether a request of this tab is unanswered. */
+  get isWaiting(): boolean {
+    return this.waiting.size > 0;
   }
 
   /** The next request starts the instance with this agent, or restarts an exited one. */

@@ -4,6 +4,7 @@ import { useEffect, useRef, useState, type KeyboardEvent } from "react";
 import type { Instance } from "../live/instance";
 import { useInstance } from "../live/useInstance";
 import { attachmentBlock, uploadAttachment, type Attachment } from "../session/attachments";
+import { replayBlock } from "../session/replay";
 import { promptBlocks, stopTurn } from "../session/turn";
 import { useWorkbench } from "../session/workbench";
 import { ErrorBox } from "../ui/ErrorBox";
@@ -16,10 +17,12 @@ interface Props {
   sessionId: string;
   /** Where attachments go; empty if unknown. */
   directory: string;
+  /** The agent does not remember the conversation: send it along. */
+  replay?: boolean;
   sent(): void;
 }
 
-export function Composer({ instance, sessionId, directory, sent }: Props) {
+export function Composer({ instance, sessionId, directory, replay = false, sent }: Props) {
   const workbench = useWorkbench();
   const { conversation } = useInstance(instance);
   const [text, setText] = useState("");
@@ -42,7 +45,8 @@ export function Composer({ instance, sessionId, directory, sent }: Props) {
   const send = () => {
     const words = text.trim();
     if (!words && attachments.length === 0) return;
-    const blocks = promptBlocks(words, attachments.map(attachmentBlock));
+    const history = replay ? replayBlock(conversation.items) : undefined;
+    const blocks = [...(history ? [history] : []), ...promptBlocks(words, attachments.map(attachmentBlock))];
     setText("");
     setAttachments([]);
     sent();

@@ -135,7 +135,8 @@ export class Draft {
     const tokens = numberAt(objectAt(result, "usage"), "totalTokens");
     if (tokens !== undefined) change.usage = { ...this.conversation.usage, totalTokens: tokens };
     if (Object.keys(change).length > 0) this.change(change);
-    if (change.agentInfo) this.change({ exited: undefined });
+    // The answer to `initialize`: a fresh process is at work.
+    if (result.protocolVersion !== undefined) this.change({ exited: undefined });
   }
 }
 

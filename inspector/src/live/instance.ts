@@ -21,6 +21,8 @@ import type { Tabs } from "../storage/tabs";
 import { fromStored, toStored, type LoggedMessage, type StoredMessage } from "./message";
 import { MessageWriter } from "./messageWriter";
 import { onNextFrame } from "./nextFrame";
+import { refusal } from "./refusal";
+import { whileVisible } from "./whileVisible";
 
 export interface InstanceSnapshot {
   messages: readonly LoggedMessage[];
@@ -51,7 +53,7 @@ export class Instance {
   private lastEventId = 0;
   private gaps = 0;
   private readonly writer: MessageWriter;
-  private readonly unlisten: () => void;
+  private readonly unlisten: (() => void)[];
   private readonly listeners = new Set<() => void>();
   private current: InstanceSnapshot;
   private flushing = false;
@@ -75,9 +77,15 @@ export class Instance {
       sent: (message) => this.sent(message),
       refused: (message, problem) => this.refused(message, problem),
     });
-    this.unlisten = around.tabs.listen((news) => {
-      if (news.type === "sent" && news.message.log === this.log) this.append(fromStored(news.message, this.messages.length));
-    });
+    this.unlisten = [
+      around.tabs.listen((news) => {
+        if (news.type === "sent" && news.message.log === this.log) this.append(fromStored(news.message, this.messages.length));
+      }),
+      whileVisible(
+        () => this.stream?.close(),
+        () => this.stream && this.listen(),
+      ),
+    ];
     this.current = this.makeSnapshot();
   }
 
@@ -149,7 +157,7 @@ export class Instance {
 
   close(): void {
     this.stream?.close();
-    this.unlisten();
+    for (const stop of this.unlisten) stop();
     this.writer.flush();
   }
 
@@ -165,6 +173,9 @@ export class Instance {
     this.append(message);
     if (this.log !== undefined && this.keepEvents) this.writer.add(toStored(message, this.log));
     this.link.deliver(payload);
+    const refused = this.link.isWaiting ? refusal(payload) : undefined;
+    // Only the tab that prompts says no: several answers to one request would confuse the agent.
+    if (refused) void this.link.post(refused).then(() => this.sent(refused), () => undefined);
   }
 
   private missed(gap: Gap): void {

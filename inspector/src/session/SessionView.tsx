@@ -53,7 +53,7 @@ function OpenSession({ session, instance }: { session: SessionRecord; instance: 
     if (title && title !== session.title) void workbench.sessions.change(session.id, { title });
   }, [title, session.title]);
 
-  const sent = useCallback(() => void workbench.sessions.change(session.id, { lastActiveAt: Date.now() }), [session.id]);
+  const sent = useCallback(() => void workbench.sessions.change(session.id, { lastActiveAt: Date.now(), forgotten: false }), [session.id]);
   const loading = useObservable(workbench.servers.state).loaded === false;
   return (
     <section className="chat" aria-label={`Session with ${agentLabel(session.agent)}`}>
@@ -66,7 +66,7 @@ function OpenSession({ session, instance }: { session: SessionRecord; instance: 
       {server?.status === "exited" && <ExitNotice server={server} />}
       {task.error !== undefined && <ErrorBox error={task.error} />}
       {running || loading ? (
-        <Composer instance={instance} sessionId={session.agentSessionId ?? ""} directory={session.cwd} sent={sent} />
+        <Composer instance={instance} sessionId={session.agentSessionId ?? ""} directory={session.cwd} replay={session.forgotten} sent={sent} />
       ) : (
         <EndedBar session={session} task={task} />
       )}

@@ -111,7 +111,7 @@ export async function resumeSession(workbench: Workbench, session: SessionRecord
   const logs = session.logs.includes(log) ? session.logs : [...session.logs, log];
   // Kept first: the changed record makes the view look for the instance.
   workbench.keep(`session:${session.id}`, instance);
-  await workbench.sessions.put({ ...session, logs, agentSessionId, lastActiveAt: Date.now() });
+  await workbench.sessions.put({ ...session, logs, agentSessionId, lastActiveAt: Date.now(), forgotten: !restored });
 }
 
 async function load(instance: Instance, session: SessionRecord): Promise<boolean> {

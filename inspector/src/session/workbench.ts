@@ -10,8 +10,8 @@ import { Tabs } from "../storage/tabs";
 import { ServerList } from "./serverList";
 import { SessionList } from "./sessionList";
 
-/** A browser opens six connections to one host, and every tab needs some for itself. */
-const OPEN_INSTANCES = 2;
+/** A browser opens six connections to one host for all tabs together, so a tab gets one stream. */
+const OPEN_INSTANCES = 1;
 
 export class Workbench {
   readonly requests = new RequestLog();

@@ -18,6 +18,8 @@ export interface SessionRecord {
   lastActiveAt: number;
   archived: boolean;
   imported?: boolean;
+  /** The agent forgot the conversation: it gets it with the next prompt. */
+  forgotten?: boolean;
   /** Lives of the server instance, oldest first; see `logKey`. */
   logs: string[];
 }

@@ -1,0 +1,38 @@
+/** What an agent is told that forgot the conversation, and what is refused in its requests. */
+
+import { expect, test } from "vitest";
+import type { Item } from "../src/conversation/types";
+import { promptItem } from "../src/conversation/prompt";
+import { refusal } from "../src/live/refusal";
+import { replayBlock } from "../src/session/replay";
+
+function said(role: "user" | "assistant", text: string): Item {
+  return { kind: "message", role, text, attachments: [], key: text, n: 0, time: 0 };
+}
+
+test("the words of both sides are replayed in order, and the block is hidden from the conversation", () => {
+  const block = replayBlock([said("user", "hi"), said("assistant", "hello")])!;
+  expect(block.type === "text" && block.text.split("\n").slice(1)).toEqual(['{"role":"user","text":"hi"}', '{"role":"assistant","text":"hello"}']);
+  expect(promptItem({ prompt: [block as never, { type: "text", text: "go on" }] })).toMatchObject({ text: "go on" });
+});
+
+test("of a long history the newest words are kept", () => {
+  const items = Array.from({ length: 100 }, (_, n) => said("user", `${n} ${"x".repeat(300)}`));
+  const block = replayBlock(items)!;
+  const text = block.type === "text" ? block.text : "";
+  expect(text.length).toBeLessThan(12_300);
+  expect(text).toContain('"99 x');
+  expect(text).not.toContain('"0 x');
+});
+
+test("nothing said is nothing to replay", () => {
+  expect(replayBlock([])).toBeUndefined();
+});
+
+test("requests that nobody serves are refused, those for people are not", () => {
+  expect(refusal({ jsonrpc: "2.0", id: 1, method: "fs/read_text_file", params: {} })).toMatchObject({ id: 1, error: { code: -32601 } });
+  expect(refusal({ jsonrpc: "2.0", id: 2, method: "elicitation/create", params: { mode: "url" } })).toMatchObject({ error: { code: -32602 } });
+  expect(refusal({ jsonrpc: "2.0", id: 3, method: "session/request_permission", params: { options: [] } })).toBeUndefined();
+  expect(refusal({ jsonrpc: "2.0", method: "session/update", params: {} })).toBeUndefined();
+  expect(refusal({ jsonrpc: "2.0", id: 4, result: {} })).toBeUndefined();
+});
