@@ -166,12 +166,15 @@ async def send_archive(services: Services, path: str) -> StreamingResponse:
     except BaseException:
         lane.close(archive.close)
         raise
-    name = quote((os.path.basename(os.path.normpath(absolute)) or "root") + ".tar", safe="")
     headers: HeaderList = [
         (b"content-type", b"application/x-tar"),
-        (b"content-disposition", f"attachment; filename*=UTF-8''{name}".encode()),
+        (b"content-disposition", f"attachment; filename*=UTF-8''{_archive_name(absolute)}".encode()),
     ]
     return StreamingResponse(200, headers, Pieces(lane, lambda: _gathered(archive), archive.close))
+
+
+def _archive_name(absolute: str) -> str:
+    return quote((os.path.basename(os.path.normpath(absolute)) or "root") + ".tar", safe="")
 
 
 def _gathered(pieces: Iterator[bytes]) -> bytes | None:
