@@ -1,0 +1,137 @@
+"""Every example runs with the mock agent, as it stands in the repository."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pexpect
+import pytest
+
+from tests.cli.place import Place
+from tests.support.processes import wait_until
+from tests.support.server_process import free_port
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+INTERACTIVE = {"chat_terminal.py", "web_backend.py"}
+SAYS = {
+    "custom_agent.py": "HELLO FROM MY OWN AGENT!",
+    "files_and_mcp.py": "the agent was given: clock",
+    "resume.py": "the agent knows the past: True",
+}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(path.name for path in EXAMPLES.glob("*.py") if path.name not in INTERACTIVE)
+)
+def test_an_example_runs(name: str, place: Place) -> None:
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name)],
+        env=place.environment,
+        cwd=place.home,
+        capture_output=True,
+        text=True,
+        timeout=50,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip()
+    assert SAYS.get(name, "") in done.stdout
+
+
+def test_the_custom_agent_has_no_more_than_forty_lines_of_code() -> None:
+    text = (EXAMPLES / "custom_agent.py").read_text().split('"""', 2)[2]
+    assert len([line for line in text.splitlines() if line.strip()]) <= 40
+
+
+def test_a_chat_in_the_terminal(place: Place) -> None:
+    chat = pexpect.spawn(
+        sys.executable,
+        [str(EXAMPLES / "chat_terminal.py")],
+        env=place.environment,
+        cwd=str(place.home),
+        timeout=40,
+        encoding="utf-8",
+    )
+    try:
+        chat.expect_exact("> ")
+        chat.sendline("echo hello there")
+        chat.expect_exact("hello there\r\n(end_turn)")
+        chat.expect_exact("> ")
+        chat.sendline("permission")
+        chat.expect_exact("[once/always/reject] ")
+        chat.sendline("always")
+        chat.expect_exact("selected allow-always")
+        chat.expect_exact("> ")
+        chat.sendline("stream 1000 100")
+        chat.expect_exact("chunk 2")
+        chat.sendintr()
+        chat.expect_exact("(stopped)")
+        chat.expect_exact("> ")
+        chat.sendline("echo still here")
+        chat.expect_exact("still here\r\n(end_turn)")
+        chat.expect_exact("> ")
+        chat.sendline("")
+        chat.expect(pexpect.EOF)
+        chat.wait()
+        assert chat.exitstatus == 0
+    finally:
+        chat.close(force=True)
+
+
+@pytest.fixture
+def backend(place: Place) -> Iterator[str]:
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, str(EXAMPLES / "web_backend.py")],
+        env={**place.environment, "PORT": str(port)},
+        cwd=place.home,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    url = f"http://127.0.0.1:{port}"
+
+    def up() -> bool:
+        try:
+            return httpx.get(url).status_code == 401
+        except httpx.TransportError:
+            return False
+
+    try:
+        wait_until(up, 30, "the backend")
+        yield url
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def test_a_web_backend_relays_a_session(backend: str) -> None:
+    ann = httpx.Client(base_url=backend, headers={"authorization": "Bearer token-of-ann"}, timeout=20)
+    bob = httpx.Client(base_url=backend, headers={"authorization": "Bearer token-of-bob"}, timeout=20)
+    with ann, bob:
+        chat = ann.post("/chats").json()["id"]
+        assert bob.get(f"/chats/{chat}/events").status_code == 404
+        seen: list[dict[str, object]] = []
+        with ann.stream("GET", f"/chats/{chat}/events") as stream:
+            assert ann.post(f"/chats/{chat}/prompts", json={"text": "permission"}).status_code == 202
+            for line in stream.iter_lines():
+                if not line.startswith("data: "):
+                    continue
+                event = json.loads(line.removeprefix("data: "))
+                seen.append(event)
+                if event["type"] == "permission.requested":
+                    wanted = event["data"]["permission_id"]
+                    answer = ann.post(f"/chats/{chat}/permissions/{wanted}", json={"reply": "once"})
+                    assert answer.status_code == 204
+                if event["type"] == "turn.ended":
+                    break
+        assert seen[0]["type"] == "session.started"
+        # A browser that comes back gets what it missed, and only that.
+        since = {"last-event-id": str(seen[-2]["sequence"])}
+        with ann.stream("GET", f"/chats/{chat}/events", headers=since) as stream:
+            data = next(line for line in stream.iter_lines() if line.startswith("data: "))
+            assert json.loads(data.removeprefix("data: ")) == seen[-1]
