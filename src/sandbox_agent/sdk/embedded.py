@@ -193,6 +193,8 @@ def _launch(options: SpawnOptions, port: int) -> EmbeddedServer:
             stderr=output,
             env={**os.environ, **options.env},
             cwd=options.cwd,
+            # Ctrl-C in the terminal is for this program, which may only want to stop a turn.
+            process_group=0,
         )
     except OSError as error:
         raise SpawnError(f"the server could not be started: {error}") from error

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _END: Any = object()
+# A cancelled step is out of its iterator after a few rounds of the loop.
+_SETTLING_ROUNDS = 100
 
 
 class Portal:
@@ -84,6 +86,12 @@ async def _next(iterator: AsyncIterator[T]) -> T:
 
 
 async def _finish(close: Callable[[], Awaitable[None]]) -> None:
+    """Close an iterator, also one whose last step was interrupted and needs a moment to notice."""
+    for _ in range(_SETTLING_ROUNDS):
+        try:
+            return await close()
+        except RuntimeError:
+            await asyncio.sleep(0)
     await close()
 
 
