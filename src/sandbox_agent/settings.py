@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from pathlib import Path
 from typing import Any
 
 MIB = 1024 * 1024
@@ -145,9 +144,26 @@ class Settings:
         return self.max_body_bytes or self.acp_max_line_bytes
 
     @property
-    def data_directory(self) -> Path:
-        base = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
-        return Path(base, "sandbox-agent")
+    def data_directory(self) -> str:
+        return default_data_directory()
+
+    @property
+    def own_agents_file(self) -> str | None:
+        """The user's own agents: the file that was named, or the one in the usual place if there is one."""
+        if self.agents_file is not None:
+            return self.agents_file
+        usual = default_agents_file()
+        return usual if os.path.exists(usual) else None
+
+
+def default_data_directory() -> str:
+    base = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    return os.path.join(base, "sandbox-agent")
+
+
+def default_agents_file() -> str:
+    base = os.environ.get("XDG_CONFIG_HOME") or os.path.join(os.path.expanduser("~"), ".config")
+    return os.path.join(base, "sandbox-agent", "agents.toml")
 
 
 # Smaller numbers than these make no server.
@@ -263,7 +279,8 @@ def _checked(values: dict[str, Any], given: dict[str, Any]) -> Settings:
 
 def _read_token(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8").strip()
+        with open(path, encoding="utf-8") as file:
+            return file.read().strip()
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"cannot read the token file {path}: {error}") from error
 

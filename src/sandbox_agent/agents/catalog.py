@@ -7,12 +7,12 @@ A user's table for a built-in id overrides single keys; with `command` it replac
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from sandbox_agent import settings
 from sandbox_agent.agents.spec import CAPABILITIES, AgentSpec, CatalogError, parse_agent
 from sandbox_agent.errors import UnsupportedAgent
 
@@ -101,8 +101,7 @@ class Catalog:
 
 def default_agents_file() -> Path:
     """`$XDG_CONFIG_HOME/sandbox-agent/agents.toml`, which may not exist."""
-    base = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return Path(base) / "sandbox-agent" / "agents.toml"
+    return Path(settings.default_agents_file())
 
 
 def _read_user_file(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, str]]]:

@@ -43,7 +43,9 @@ class Launcher:
         require_preinstall: bool | None = None,
         pass_credentials: bool = False,
         environ: Mapping[str, str] | None = None,
+        inherited: Mapping[str, str] | None = None,
     ) -> None:
+        """`environ` is where settings and programs are looked for, `inherited` what agents get of it."""
         self._catalog = catalog
         self._layout = layout
         self._installer = installer
@@ -51,6 +53,7 @@ class Launcher:
         self._require_preinstall = require_preinstall
         self._pass_credentials = pass_credentials
         self._environ = os.environ if environ is None else environ
+        self._inherited = self._environ if inherited is None else inherited
 
     async def prepare(
         self,
@@ -101,7 +104,7 @@ class Launcher:
             from sandbox_agent.agents.credentials import exported_keys
 
             environment |= exported_keys(spec, self._environ)
-        environment.update(self._environ)
+        environment.update(self._inherited)
         environment["SANDBOX_AGENT_BIN"] = self._server_executable
         environment |= {k: v for k, v in spec.env.items() if "{root}" not in v}
         if spec.builtin:

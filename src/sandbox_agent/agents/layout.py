@@ -9,11 +9,12 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from sandbox_agent import settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,7 @@ class Layout:
 
 def default_data_directory() -> Path:
     """`$XDG_DATA_HOME/sandbox-agent`, by default `~/.local/share/sandbox-agent`."""
-    base = os.environ.get("XDG_DATA_HOME") or os.path.expanduser("~/.local/share")
-    return Path(base) / "sandbox-agent"
+    return Path(settings.default_data_directory())
 
 
 def npm_platform() -> str:

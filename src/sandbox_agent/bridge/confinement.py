@@ -1,12 +1,13 @@
 """What an agent process may be and use: another user, limits on memory, processes and CPU time.
 
-All of it is optional. The limits are set from outside right after the start (prlimit), so they need no code
-in the child; a process that cannot be limited is not left running without its limits.
+All of it is optional. The limits are set by a shell that then becomes the agent, so there is no moment at
+which the agent, or something it starts, runs without them; if one cannot be set the agent does not start.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,15 +38,15 @@ class Confinement:
         entry = pwd.getpwnam(self.user)
         return {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name}
 
-    def apply(self, pid: int) -> None:
-        """Set the limits of a process that has just been started. Raises OSError or ValueError."""
-        import resource
-
+    def limited(self, argv: Sequence[str]) -> Sequence[str]:
+        """The command line that sets the limits and then becomes `argv`."""
+        # Shells disagree on the letter for processes: bash has -u, dash and busybox have -p.
         wanted = {
-            resource.RLIMIT_AS: self.memory_bytes,
-            resource.RLIMIT_NPROC: self.processes,
-            resource.RLIMIT_CPU: self.cpu_s,
+            "ulimit -v {0}": self.memory_bytes // 1024,
+            "{{ ulimit -u {0} 2>/dev/null || ulimit -p {0}; }}": self.processes,
+            "ulimit -t {0}": self.cpu_s,
         }
-        for kind, limit in wanted.items():
-            if limit:
-                resource.prlimit(pid, kind, (limit, limit))
+        steps = [step.format(limit) for step, limit in wanted.items() if limit]
+        if not steps:
+            return argv
+        return ["/bin/sh", "-c", " && ".join([*steps, 'exec "$@"']), "sandbox-agent-limits", *argv]

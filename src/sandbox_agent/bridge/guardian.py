@@ -38,6 +38,7 @@ class Guardian:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
+                env={name: value for name, value in os.environ.items() if name != "SANDBOX_AGENT_TOKEN"},
                 start_new_session=True,
             )
         finally:

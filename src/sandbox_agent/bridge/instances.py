@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 from sandbox_agent.bridge import process_marks
@@ -56,7 +54,7 @@ class Launcher(Protocol):
 class BridgeSettings:
     limits: InstanceLimits
     retention: Retention
-    spill_directory: Path | None
+    spill_directory: str | None
     spill_max_bytes: int
     max_instances: int
     idle_timeout_s: float = 0.0
@@ -90,6 +88,8 @@ class Instances:
         self._spills = 0
         self._stopping = False
         self._idle_look: asyncio.TimerHandle | None = None
+        self._unused_since: dict[Instance, tuple[int, float]] = {}
+        """Last activity and the loop's time at which it was first seen, of instances nobody uses."""
 
     def __iter__(self) -> Any:
         return iter([self._living[key] for key in sorted(self._living)])
@@ -244,15 +244,24 @@ class Instances:
             self._closed.popitem(last=False)
 
     def _look_for_idle(self) -> None:
-        """Close what nobody has used for the idle time-out, and look again later."""
+        """Close what nobody has used for the idle time-out, and look again later.
+
+        The wall clock may jump, so it only tells whether something has happened since the last look.
+        """
         limit_s = self._settings.idle_timeout_s
-        oldest_allowed_ms = time.time_ns() // 1_000_000 - limit_s * 1000
+        loop = asyncio.get_running_loop()
+        seen, self._unused_since = self._unused_since, {}
         for instance in list(self._living.values()):
-            unused = not instance.pending_requests and not instance.log.readers
-            if unused and instance.status != "starting" and instance.last_activity_ms < oldest_allowed_ms:
+            if instance.pending_requests or instance.log.readers or instance.status == "starting":
+                continue
+            activity, since = seen.get(instance, (None, 0.0))
+            if activity != instance.last_activity_ms:
+                since = loop.time()
+            elif loop.time() - since >= limit_s:
                 self._in_background(self.close(instance.server_id))
-        again_s = min(limit_s / 4, 30.0)
-        self._idle_look = asyncio.get_running_loop().call_later(again_s, self._look_for_idle)
+                continue
+            self._unused_since[instance] = (instance.last_activity_ms, since)
+        self._idle_look = loop.call_later(min(limit_s / 4, 30.0), self._look_for_idle)
 
     async def shutdown(self) -> None:
         """Close everything, in parallel; returns when no agent process is left."""

@@ -113,7 +113,7 @@ class AgentProcess:
         self.on_reaped: Callable[[int], None] = lambda _: None
         env = {**spec.env, **confinement.environment(), process_marks.ENV_MARK: str(mark)}
         popen = subprocess.Popen(  # noqa: S603 - running agents is what this program is for
-            spec.argv,
+            confinement.limited(spec.argv),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -127,11 +127,10 @@ class AgentProcess:
         process_marks.mark_process(self.pid, mark)
         opened: list[int] = []
         try:
-            confinement.apply(self.pid)
             opened += [_own_fd(pipe) for pipe in (popen.stdin, popen.stdout, popen.stderr)]
             opened.append(os.pidfd_open(self.pid))
-        except (OSError, ValueError):
-            # Out of descriptors, or the limits cannot be set: what has been started must not stay.
+        except OSError:
+            # Out of descriptors: what has been started must not stay.
             for fd in opened:
                 os.close(fd)
             with popen:

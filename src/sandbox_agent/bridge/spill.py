@@ -12,8 +12,8 @@ import threading
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from sandbox_agent.bridge.lines import split_lines
 
@@ -24,7 +24,7 @@ _INDEX_STEP_BYTES = 64 * 1024
 
 @dataclass
 class _Segment:
-    path: Path
+    path: str
     fd: int
     first: int
     count: int = 0
@@ -34,11 +34,12 @@ class _Segment:
 
     def drop(self) -> None:
         os.close(self.fd)
-        self.path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
 
 
 class Spill:
-    def __init__(self, directory: Path, name: str, max_bytes: int) -> None:
+    def __init__(self, directory: str, name: str, max_bytes: int) -> None:
         self._directory = directory
         self._name = name
         self._max = max_bytes
@@ -103,8 +104,8 @@ class Spill:
     def _segment_for(self, first: int) -> _Segment:
         if self._segments and self._segments[-1].size < self._max // _SEGMENTS_PER_LIMIT:
             return self._segments[-1]
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self._directory / f"{self._name}-{self._made}"
+        os.makedirs(self._directory, mode=0o700, exist_ok=True)
+        path = os.path.join(self._directory, f"{self._name}-{self._made}")
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         self._made += 1
         segment = _Segment(path, fd, first)

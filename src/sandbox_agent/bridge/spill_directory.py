@@ -8,29 +8,26 @@ from __future__ import annotations
 
 import fcntl
 import os
-from pathlib import Path
 
 _LOCK = "lock"
 
 
 class SpillDirectory:
-    def __init__(self, parent: Path) -> None:
+    def __init__(self, parent: str) -> None:
         self._parent = parent
         self._lock_fd: int | None = None
-        self.own = parent / f"{os.getpid()}-{os.urandom(4).hex()}"
+        self.own = os.path.join(parent, f"{os.getpid()}-{os.urandom(4).hex()}")
 
     def claim(self) -> None:
         """Create and lock our directory, and remove what dead servers left. Raises OSError."""
-        self._parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._remove_leftovers()
-        self.own.mkdir(mode=0o700)
-        self._lock_fd = os.open(self.own / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(self._lock_fd, fcntl.LOCK_EX)
-
-    def _remove_leftovers(self) -> None:
-        for directory in self._parent.iterdir():
+        os.makedirs(self._parent, mode=0o700, exist_ok=True)
+        for name in os.listdir(self._parent):
+            directory = os.path.join(self._parent, name)
             if _is_abandoned(directory):
                 _remove(directory)
+        os.mkdir(self.own, mode=0o700)
+        self._lock_fd = os.open(os.path.join(self.own, _LOCK), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        fcntl.flock(self._lock_fd, fcntl.LOCK_EX)
 
     def remove(self) -> None:
         """Remove our directory with everything in it; no harm if there is none."""
@@ -40,21 +37,21 @@ class SpillDirectory:
             self._lock_fd = None
 
 
-def _remove(directory: Path) -> None:
+def _remove(directory: str) -> None:
     """The files, then the directory; nothing is deeper. What cannot be removed stays for the next server."""
     try:
-        for file in directory.iterdir():
-            file.unlink(missing_ok=True)
-        directory.rmdir()
+        for name in os.listdir(directory):
+            os.unlink(os.path.join(directory, name))
+        os.rmdir(directory)
     except OSError:
         pass
 
 
-def _is_abandoned(directory: Path) -> bool:
+def _is_abandoned(directory: str) -> bool:
     try:
-        fd = os.open(directory / _LOCK, os.O_RDWR | os.O_CLOEXEC)
+        fd = os.open(os.path.join(directory, _LOCK), os.O_RDWR | os.O_CLOEXEC)
     except OSError:
-        return _is_old_without_lock(directory)
+        return _has_no_owner(directory)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
@@ -64,11 +61,10 @@ def _is_abandoned(directory: Path) -> bool:
     return True
 
 
-def _is_old_without_lock(directory: Path) -> bool:
-    """A directory without a lock file may be one that another server is just making."""
+def _has_no_owner(directory: str) -> bool:
+    """A directory without a lock file may be one that a living server is just making."""
     try:
-        pid = int(directory.name.partition("-")[0])
-        os.kill(pid, 0)
+        os.kill(int(os.path.basename(directory).partition("-")[0]), 0)
     except (ValueError, OSError):
         return True
     return False

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from types import ModuleType
 
 from sandbox_agent import settings as settings_module
@@ -34,10 +33,15 @@ def run(arguments: Sequence[str]) -> int:
 
 def _check_agents_file(settings: Settings) -> None:
     """A fault in the user's own agents is said now, not with the first request."""
+    own = settings.own_agents_file
+    if own is None:
+        return
+    from pathlib import Path
+
     from sandbox_agent.agents.catalog import Catalog, CatalogError
 
     try:
-        Catalog.load(Path(settings.agents_file) if settings.agents_file else None)
+        Catalog.load(Path(own))
     except CatalogError as error:
         raise SettingsError(str(error)) from error
 
@@ -46,6 +50,20 @@ def _check_fs_root(settings: Settings) -> None:
     """A root that is not there is said now, not with the first request."""
     if settings.fs_root is not None and not os.path.isdir(settings.fs_root):
         raise SettingsError(f"--fs-root is not a directory: {settings.fs_root}")
+
+
+def _check_agent_user(settings: Settings) -> None:
+    """A user that agents cannot be is said now, not with the first agent."""
+    if settings.agent_user is None:
+        return
+    import pwd
+
+    try:
+        entry = pwd.getpwnam(settings.agent_user)
+    except KeyError:
+        raise SettingsError(f"--agent-user: there is no user '{settings.agent_user}'") from None
+    if os.geteuid() not in (0, entry.pw_uid):
+        raise SettingsError("--agent-user needs a server that runs as root")
 
 
 def _asyncio_without_tls() -> ModuleType:
@@ -72,6 +90,7 @@ def _serve(settings: Settings) -> int:
     server.check_exposure(settings)
     _check_agents_file(settings)
     _check_fs_root(settings)
+    _check_agent_user(settings)
     try:
         logs.set_up(settings.log_level, settings.log_format)
     except OSError as error:

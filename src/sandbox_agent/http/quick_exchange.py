@@ -10,7 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import InternalError, SandboxAgentError
@@ -35,10 +34,33 @@ _ORDINARY_HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n%b: %b\r\n" % VARY
     + b"content-length: %d\r\n%b\r\n"
 )
-_STATUS_LINES = {
-    status.value: b"HTTP/1.1 %d %s\r\n" % (status.value, status.phrase.encode()) for status in HTTPStatus
+# Spelled out: the standard library's table costs two milliseconds of start-up.
+_REASONS = {
+    200: b"OK",
+    202: b"Accepted",
+    204: b"No Content",
+    206: b"Partial Content",
+    304: b"Not Modified",
+    400: b"Bad Request",
+    401: b"Unauthorized",
+    403: b"Forbidden",
+    404: b"Not Found",
+    405: b"Method Not Allowed",
+    406: b"Not Acceptable",
+    408: b"Request Timeout",
+    409: b"Conflict",
+    412: b"Precondition Failed",
+    413: b"Content Too Large",
+    415: b"Unsupported Media Type",
+    416: b"Range Not Satisfiable",
+    421: b"Misdirected Request",
+    429: b"Too Many Requests",
+    431: b"Request Header Fields Too Large",
+    500: b"Internal Server Error",
+    502: b"Bad Gateway",
+    503: b"Service Unavailable",
+    504: b"Gateway Timeout",
 }
-_STATUS_LINES[421] = b"HTTP/1.1 421 Misdirected Request\r\n"
 # Spelled out because strftime speaks the user's language.
 _DAYS = b"Mon Tue Wed Thu Fri Sat Sun".split()
 _MONTHS = b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
@@ -161,7 +183,7 @@ class Exchange:
         self._status = status
         if self._server.request_log is not None:
             self._server.request_log.write(self.method, self.head.path, status, self.head.headers)
-        parts = [_STATUS_LINES.get(status) or b"HTTP/1.1 %d Unknown\r\n" % status]
+        parts = [b"HTTP/1.1 %d %b\r\n" % (status, _REASONS.get(status, b"Unknown"))]
         parts += [b"%b: %b\r\n" % header for header in headers]
         parts.append(_date.current())
         if not (self.keep_alive and self.complete) or self._server.stopping:

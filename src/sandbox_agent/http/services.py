@@ -8,8 +8,6 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sandbox_agent.agents.catalog import Catalog
-from sandbox_agent.agents.layout import Layout
 from sandbox_agent.bridge.confinement import Confinement
 from sandbox_agent.bridge.event_log import Retention
 from sandbox_agent.bridge.instance import InstanceLimits
@@ -24,9 +22,11 @@ from sandbox_agent.settings import Settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sandbox_agent.agents.catalog import Catalog
     from sandbox_agent.agents.install import Installer
     from sandbox_agent.agents.inventory import Inventory
     from sandbox_agent.agents.launch import Launcher
+    from sandbox_agent.agents.layout import Layout
     from sandbox_agent.http.file_work import FileWork
     from sandbox_agent.workspace.places import Workspace
 
@@ -43,7 +43,7 @@ class Services:
         self.early_headers = EarlyHeaders(
             settings.acp_early_header_ms / 1000, settings.acp_early_header_interval_ms / 1000
         )
-        self.spill_directory = SpillDirectory(settings.data_directory / "spill")
+        self.spill_directory = SpillDirectory(os.path.join(settings.data_directory, "spill"))
         self.instances = Instances(self._bridge_settings(), _LazyLauncher(self))
 
     def _bridge_settings(self) -> BridgeSettings:
@@ -72,13 +72,20 @@ class Services:
 
     @cached_property
     def catalog(self) -> Catalog:
-        from pathlib import Path
+        from pathlib import Path  # needed with the first agent that is named, not at start
 
-        return Catalog.load(Path(self.settings.agents_file) if self.settings.agents_file else None)
+        from sandbox_agent.agents.catalog import Catalog
+
+        own = self.settings.own_agents_file
+        return Catalog.load(Path(own)) if own else Catalog()
 
     @cached_property
     def layout(self) -> Layout:
-        return Layout(self.settings.data_directory)
+        from pathlib import Path
+
+        from sandbox_agent.agents.layout import Layout
+
+        return Layout(Path(self.settings.data_directory))
 
     @cached_property
     def installer(self) -> Installer:
@@ -96,7 +103,7 @@ class Services:
             lambda: self.installer,
             server_executable=server_executable(),
             pass_credentials=self.settings.pass_credentials,
-            environ=self._agent_environment(),
+            inherited=self._agent_environment(),
         )
 
     def _agent_environment(self) -> Mapping[str, str]:
