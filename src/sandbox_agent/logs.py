@@ -20,8 +20,10 @@ def set_up(level: str, form: str) -> None:
     handler: logging.Handler
     if directory and os.environ.get("SANDBOX_AGENT_LOG_STDOUT") != "1":
         os.makedirs(directory, mode=0o700, exist_ok=True)
-        name = time.strftime("log-%m-%d-%y", time.localtime())
-        handler = logging.FileHandler(os.path.join(directory, name), encoding="utf-8")
+        path = os.path.join(directory, time.strftime("log-%m-%d-%y", time.localtime()))
+        # Made by us first: the handler would leave its mode to the umask.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
+        handler = logging.FileHandler(path, encoding="utf-8")
     else:
         handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if form == "json" else _Text())

@@ -60,7 +60,7 @@ class _InstallBody(msgspec.Struct, rename="camel"):
 def _install_options(body: bytes) -> dict[str, Any]:
     try:
         wanted = msgspec.json.decode(body, type=_InstallBody)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidRequest(f"invalid JSON body: {error}") from None
     return {
         "reinstall": bool(wanted.reinstall),

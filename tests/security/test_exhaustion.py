@@ -1,0 +1,118 @@
+"""Small requests that ask for much work: compressed bodies, awkward texts, deep JSON, guessed tokens."""
+
+from __future__ import annotations
+
+import gzip
+import time
+from statistics import median
+
+import pytest
+
+from sandbox_agent.errors import TokenInvalid
+from sandbox_agent.http.guard import Guard
+from sandbox_agent.settings import Settings
+from tests.support.processes import resident_bytes
+from tests.support.server_process import ServerProcess
+
+# Long enough for any quadratic or worse handling of the text to take minutes, short enough for the limit.
+LONG = 50_000
+AWKWARD = {
+    "last-event-id": ["9" * LONG, "+" * LONG, "0" * LONG + "x"],
+    "range": ["bytes=" + "9" * LONG + "-", "bytes=" + "0-1," * (LONG // 4), "bytes=" + "-" * LONG],
+    "prefer": ["wait=" + "9" * LONG, "wait;" * (LONG // 5), ", " * (LONG // 2), 'wait="' + " " * LONG],
+    "accept": ["a/b," * (LONG // 4), ";" * LONG, "*/" * (LONG // 2)],
+    "content-type": ["application/json;" + " " * LONG + "x", "a" * LONG],
+    "authorization": ["Bearer " + " " * LONG + "x", "Bearer" * (LONG // 6)],
+    "if-none-match": ['"' * LONG, "W/" * (LONG // 2), "," * LONG],
+    "host": ["[" * LONG, ":" * LONG, "1" * LONG],
+    "origin": ["a" * LONG, "a://" * (LONG // 4), "http://" + "." * LONG],
+    "cookie": [";" * LONG],
+    "x-sandbox-agent-env": ["[" * LONG, '{"a":' * (LONG // 5)],
+}
+
+
+@pytest.mark.parametrize("header", AWKWARD)
+def test_an_awkward_header_costs_no_time(server: ServerProcess, header: str) -> None:
+    (server.home / "file").write_bytes(b"content")
+    for value in AWKWARD[header]:
+        for method, path in (
+            ("GET", "/v1/fs/file?path=file"),
+            ("GET", "/v1/acp/none"),
+            ("POST", "/v1/acp/none"),
+        ):
+            began = time.monotonic()
+            answer = server.client.request(
+                method, path, headers={"content-type": "application/json", header: value}, body=b"{}"
+            )
+            assert time.monotonic() - began < 3, (header, value[:20])
+            assert 200 <= answer.status < 500, (header, value[:20], answer.body)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/fs/file?path=" + "a/" * 20_000,
+        "/v1/fs/file?path=" + "../" * 15_000,
+        "/v1/fs/file?" + "&" * 50_000,
+        "/v1/fs/file?" + "path=a&" * 7_000,
+        "/v1/acp/" + "%" * 50_000,
+        "/" + "/" * 50_000,
+        "/ui/" + "a." * 20_000 + "!",
+        "/v1/agents/" + "-" * 50_000,
+    ],
+)
+def test_an_awkward_path_costs_no_time(server: ServerProcess, path: str) -> None:
+    began = time.monotonic()
+    answer = server.client.get(path)
+    assert time.monotonic() - began < 3
+    assert 200 <= answer.status < 500
+
+
+def test_a_compressed_body_is_not_unpacked(server: ServerProcess) -> None:
+    bomb = gzip.compress(b'{"a":"' + b"x" * (64 << 20) + b'"}', 9)
+    before = resident_bytes(server.pid)
+    headers = {"content-encoding": "gzip", "content-type": "application/json"}
+    for path in ("/v1/acp/x?agent=amp", "/v1/fs/move"):
+        assert server.client.request("POST", path, headers=headers, body=bomb).status == 400
+    assert resident_bytes(server.pid) - before < 32 << 20
+
+
+def test_deep_json_and_huge_numbers_are_read_without_a_fall(server: ServerProcess) -> None:
+    deep = b'{"from":' + b"[" * 500_000 + b"]" * 500_000 + b"}"
+    number = b'{"from":' + b"9" * 1_000_000 + b"}"
+    headers = {"content-type": "application/json"}
+    for path in ("/v1/fs/move", "/v1/agents/mock/install", "/v1/config/mcp?directory=.&mcpName=x"):
+        method = "PUT" if "config" in path else "POST"
+        for body in (deep, number):
+            answer = server.client.request(method, path, headers=headers, body=body, timeout=20)
+            assert 200 <= answer.status < 500, (path, answer.body[:300])
+    assert server.client.get("/v1/health").status == 200
+
+
+def test_the_time_to_refuse_a_token_does_not_tell_where_it_differs() -> None:
+    """A long token makes an early stop visible: it would be hundreds of times quicker."""
+    token = "t" * 4_000_000
+    guard = Guard(Settings(token=token))
+    first, last = b"Bearer x" + token[1:].encode(), b"Bearer " + token[1:].encode() + b"x"
+
+    def seconds(value: bytes) -> float:
+        began = time.perf_counter()
+        with pytest.raises(TokenInvalid):
+            guard.check("GET", b"/v1/health", {b"host": b"localhost", b"authorization": value})
+        return time.perf_counter() - began
+
+    pairs = [(seconds(first), seconds(last)) for _ in range(15)]
+    early, late = median(a for a, _ in pairs), median(b for _, b in pairs)
+    assert late / early < 3 and early / late < 3, (early, late)
+
+
+def test_refusals_of_tokens_are_alike(server: ServerProcess) -> None:
+    right = server.token or ""
+    bodies = set()
+    for token in ("", "x", right[:-1], right + "x", right[:-1] + "x", right.upper()):
+        answer = server.client.get(
+            "/v1/health", headers={"authorization": f"Bearer {token}"}, authorized=False
+        )
+        assert answer.status == 401
+        bodies.add(answer.body)
+    assert len(bodies) == 1
