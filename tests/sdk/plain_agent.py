@@ -1,7 +1,8 @@
 """An ACP agent that can do little: no resume, no load, no config options, only modes.
 
 It answers a prompt with what it was given, so a test sees what reached it. `ask` wants a permission and,
-like several real agents, goes on waiting for the answer after a cancel. With `--login` it refuses a
+like several real agents, goes on waiting for the answer after a cancel; with a block `withdraw` before it
+the request is taken back at once. With `--login` it refuses a
 session until `authenticate` was called. Needs only the standard library.
 """
 
@@ -37,6 +38,8 @@ def prompt(request_id: Any, params: dict[str, Any]) -> None:
         call = {"toolCallId": "t1", "title": "Do it", "kind": "execute"}
         body = {"sessionId": session_id, "toolCall": call, "options": OPTIONS}
         send(id="ask-1", method="session/request_permission", params=body)
+        if words.endswith("withdraw ask"):
+            send(method="$/cancel_request", params={"requestId": "ask-1"})
     elif blocks[-1].get("text") == "strange":
         open_prompt.update(id=request_id, session=session_id)
         send(id="strange-1", method="craft/drainMidTurnQueue", params={"sessionId": session_id})

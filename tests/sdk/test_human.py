@@ -131,6 +131,15 @@ async def test_cancelling_a_turn_answers_its_open_permissions(client: AsyncSandb
     assert json.loads(result.text)["outcome"] == {"outcome": "cancelled"}
 
 
+async def test_a_request_the_agent_takes_back_is_resolved_and_still_answered(
+    client: AsyncSandboxAgent,
+) -> None:
+    session = await client.sessions.create("amp", on_permission=lambda _: None)
+    result = await session.prompt(["withdraw", "ask"])
+    assert json.loads(result.text)["code"] == -32800
+    assert session.pending_permissions == [] and await resolved(session) == ["reject"]
+
+
 async def test_the_reply_is_recorded_with_its_legacy_meaning(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("amp", on_permission=lambda _: "always")
     await session.prompt("ask")

@@ -71,6 +71,15 @@ async def test_a_client_that_comes_back_reattaches_to_the_running_agent(
     assert len(await second.acp.list()) == 1
 
 
+async def test_resuming_twice_at_once_gives_one_session(connect: Connect, tmp_path: Path) -> None:
+    first = await connect(store=tmp_path / "s.db")
+    await first.sessions.create("mock", id="mine")
+    await vanish(first)
+    second = await connect(store=tmp_path / "s.db")
+    one, two = await asyncio.gather(second.sessions.resume("mine"), second.sessions.resume("mine"))
+    assert one is two and (await one.prompt("echo once")).text == "once"
+
+
 async def test_a_turn_goes_on_without_its_client_and_is_complete_afterwards(
     connect: Connect, tmp_path: Path
 ) -> None:

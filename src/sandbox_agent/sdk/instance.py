@@ -102,6 +102,10 @@ class AgentInstance:
         """There will be no answer to this request."""
         self._owners.pop(call_id, None)
 
+    def answered(self, request_id: Any) -> None:
+        """A request of the agent has had its answer."""
+        self._asked.pop(_key(request_id), None)
+
     def release(self, session: SessionPort) -> None:
         """Forget a session."""
         for table in (self._sessions, self._owners, self._asked):

@@ -150,6 +150,7 @@ class SessionLink:
         instance = self._need_instance()
         sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.recorder.add(envelope, "client", held_by=sent)
+        instance.answered(envelope.get("id"))
         try:
             await instance.connection.respond(envelope)
         finally:
@@ -277,6 +278,7 @@ class SessionLink:
         self._changes.update(changes)
         if self._saving is None and self.recorder.started:
             self._saving = asyncio.create_task(self._save(), name=f"record {self.record.id}")
+            self._saving.add_done_callback(self._saved)
 
     async def begin(self) -> None:
         """Put the record into the store and begin to write events."""
@@ -286,17 +288,19 @@ class SessionLink:
 
     async def flush(self) -> None:
         """Wait until record and events are stored."""
-        while self._saving is not None:
-            await asyncio.shield(self._saving)
+        while (saving := self._saving) is not None:
+            await asyncio.wait([saving])
         await self.recorder.flush()
 
     async def _save(self) -> None:
-        try:
-            while self._changes:
-                changes, self._changes = self._changes, {}
-                await self.hub.store.patch_session(self.record.id, **changes)
-        finally:
-            self._saving = None
+        while self._changes:
+            changes, self._changes = self._changes, {}
+            await self.hub.store.patch_session(self.record.id, **changes)
+
+    def _saved(self, task: asyncio.Task[None]) -> None:
+        self._saving = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.recorder.failure = self.recorder.failure or error
 
     def _key(self, event_id: int | None) -> str | None:
         if event_id is None:

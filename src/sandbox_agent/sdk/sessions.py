@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import uuid
 from collections.abc import AsyncIterator, Mapping
@@ -48,6 +49,7 @@ class AsyncSessions:
         self._hub = hub
         self._defaults = defaults
         self._open: dict[str, AsyncSession] = {}
+        self._resuming: dict[str, asyncio.Lock] = {}
 
     @property
     def handlers(self) -> Handlers:
@@ -109,6 +111,12 @@ class AsyncSessions:
         self, session_id: str, *, restore: RestorePolicy | None = None, **options: Unpack[CallbackOptions]
     ) -> AsyncSession:
         """Go on with a stored session; `session.restored` says how the conversation came back."""
+        async with self._resuming.setdefault(session_id, asyncio.Lock()):
+            return await self._resume(session_id, restore, options)
+
+    async def _resume(
+        self, session_id: str, restore: RestorePolicy | None, options: CallbackOptions
+    ) -> AsyncSession:
         known = self._open.get(session_id)
         if known is not None and not known.info.ended:
             return known
