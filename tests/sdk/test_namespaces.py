@@ -142,5 +142,21 @@ async def test_instances_are_listed_and_closed(client: AsyncSandboxAgent) -> Non
     assert (await session.prompt("echo back again")).text == "back again"
 
 
+async def test_the_flat_names_of_the_typescript_sdk_exist_beside_the_namespaces(
+    client: AsyncSandboxAgent, tmp_path: Path
+) -> None:
+    session = await client.create_session("mock", id="flat")
+    await session.prompt("echo flat")
+    assert (await client.get_session("flat")).agent == "mock"
+    assert (await client.get_events("flat"))[0].type == "session.started"
+    assert await client.resume_session("flat") is session
+    await client.destroy_session("flat")
+    await client.write_fs_file(str(tmp_path / "f"), "x")
+    assert await client.read_fs_file(str(tmp_path / "f")) == b"x"
+    assert "mock" in {agent.id for agent in await client.list_agents()}
+    await client.set_mcp_config(str(tmp_path), "n", {"type": "local", "command": "c"})
+    assert (await client.get_mcp_config(str(tmp_path), "n"))["command"] == "c"
+
+
 def test_files_need_only_an_api() -> None:
     assert AsyncFiles(HttpApi("http://x.invalid"))

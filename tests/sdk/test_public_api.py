@@ -13,7 +13,6 @@ import sandbox_agent
 from sandbox_agent.sdk import api
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 SAID = {
     "quickstart.py": ["hello", "end_turn after"],
     "permissions.py": ["selected reject-once", "selected allow-once", "selected allow-always"],
@@ -21,6 +20,7 @@ SAID = {
     "resume.py": ["restored by: resumed", "still here with mock-fast", "remember the milk"],
     "batch_eval.py": ["greet: end_turn", "break: failed, AgentExitedError", "refuse: refusal"],
 }
+EXAMPLES = [ROOT / "examples" / name for name in SAID]
 HEAVY = ("httpx", "acp", "pydantic", "msgspec", "asyncio", "sandbox_agent.sdk")
 
 

@@ -29,6 +29,7 @@ from .errors import (
     SandboxAgentError,
 )
 from .files import AsyncFiles
+from .flat_names import AsyncFlatNames
 from .http_api import CONTROL_TIMEOUT_S, HttpApi, backoff
 from .hub import Hub
 from .human import OnPermission, OnQuestion
@@ -42,7 +43,7 @@ DEFAULT_URL = "http://127.0.0.1:2468"
 HEALTH_WAIT_S = 15.0
 
 
-class AsyncSandboxAgent:
+class AsyncSandboxAgent(AsyncFlatNames):
     """A client of one server. Use `connect` or `start`, and `async with`.
 
     All arguments are optional: the URL comes from `SANDBOX_AGENT_URL`, the token from

@@ -13,11 +13,12 @@ from ..providers import SandboxProvider
 from ..stores import SessionStore
 from .control import Acp, Agents, Config
 from .files import Files
+from .flat_names import FlatNames
 from .portal import Portal
 from .sessions import Sessions
 
 
-class SandboxAgent:
+class SandboxAgent(FlatNames):
     """A client of one server. Use `connect` or `start`, and `with`."""
 
     def __init__(

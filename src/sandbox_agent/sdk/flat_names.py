@@ -1,0 +1,126 @@
+"""The names of the TypeScript SDK in snake_case, so that code can be carried over line by line.
+
+Each does what the method of the namespace does that it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+from .control import AsyncAcp, AsyncAgents, AsyncConfig
+from .files import AsyncFiles, BinaryBody, Body
+from .models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
+from .session import AsyncSession
+from .session_options import SessionOptions
+from .sessions import AsyncSessions
+from .stores import SessionRecord
+from .universal import UniversalEvent
+
+
+class AsyncFlatNames:
+    """Flat names beside the namespaces."""
+
+    sessions: AsyncSessions
+    agents: AsyncAgents
+    acp: AsyncAcp
+    fs: AsyncFiles
+    config: AsyncConfig
+
+    async def create_session(self, agent: str, **options: Unpack[SessionOptions]) -> AsyncSession:
+        """`sessions.create`."""
+        return await self.sessions.create(agent, **options)
+
+    async def resume_session(self, session_id: str) -> AsyncSession:
+        """`sessions.resume`."""
+        return await self.sessions.resume(session_id)
+
+    async def resume_or_create_session(
+        self, session_id: str, agent: str, **options: Unpack[SessionOptions]
+    ) -> AsyncSession:
+        """`sessions.resume_or_create`."""
+        return await self.sessions.resume_or_create(session_id, agent, **options)
+
+    async def destroy_session(self, session_id: str) -> None:
+        """`sessions.terminate`."""
+        await self.sessions.terminate(session_id)
+
+    async def get_session(self, session_id: str) -> SessionRecord:
+        """`sessions.get`."""
+        return await self.sessions.get(session_id)
+
+    async def get_events(self, session_id: str, offset: int = 0, limit: int = 100) -> list[UniversalEvent]:
+        """`sessions.events`."""
+        return await self.sessions.events(session_id, offset, limit)
+
+    async def list_agents(self, *, config: bool = False, no_cache: bool = False) -> list[AgentInfo]:
+        """`agents.list`."""
+        return await self.agents.list(config=config, no_cache=no_cache)
+
+    async def get_agent(self, agent: str, *, config: bool = False, no_cache: bool = False) -> AgentInfo:
+        """`agents.get`."""
+        return await self.agents.get(agent, config=config, no_cache=no_cache)
+
+    async def install_agent(self, agent: str, *, reinstall: bool = False) -> InstallResult:
+        """`agents.install`."""
+        return await self.agents.install(agent, reinstall=reinstall)
+
+    async def list_acp_servers(self) -> list[AcpInstance]:
+        """`acp.list`."""
+        return await self.acp.list()
+
+    async def list_fs_entries(self, path: str | None = None) -> list[FileInfo]:
+        """`fs.list`."""
+        return await self.fs.list(path)
+
+    async def read_fs_file(self, path: str) -> bytes:
+        """`fs.read`."""
+        return await self.fs.read(path)
+
+    async def write_fs_file(self, path: str, data: Body) -> int:
+        """`fs.write`."""
+        return await self.fs.write(path, data)
+
+    async def delete_fs_entry(self, path: str, *, recursive: bool = False) -> str:
+        """`fs.delete`."""
+        return await self.fs.delete(path, recursive=recursive)
+
+    async def mkdir_fs(self, path: str) -> str:
+        """`fs.mkdir`."""
+        return await self.fs.mkdir(path)
+
+    async def move_fs(self, source: str, target: str, *, overwrite: bool = False) -> str:
+        """`fs.move`."""
+        return await self.fs.move(source, target, overwrite=overwrite)
+
+    async def stat_fs(self, path: str) -> FileInfo:
+        """`fs.stat`."""
+        return await self.fs.stat(path)
+
+    async def upload_fs_batch(self, tar: BinaryBody, path: str | None = None) -> UploadResult:
+        """`fs.upload_tar`."""
+        return await self.fs.upload_tar(tar, path)
+
+    async def get_mcp_config(self, directory: str, name: str) -> dict[str, Any]:
+        """`config.mcp.get`."""
+        return await self.config.mcp.get(directory, name)
+
+    async def set_mcp_config(self, directory: str, name: str, entry: Mapping[str, Any]) -> None:
+        """`config.mcp.set`."""
+        await self.config.mcp.set(directory, name, entry)
+
+    async def delete_mcp_config(self, directory: str, name: str) -> None:
+        """`config.mcp.delete`."""
+        await self.config.mcp.delete(directory, name)
+
+    async def get_skills_config(self, directory: str, name: str) -> dict[str, Any]:
+        """`config.skills.get`."""
+        return await self.config.skills.get(directory, name)
+
+    async def set_skills_config(self, directory: str, name: str, entry: Mapping[str, Any]) -> None:
+        """`config.skills.set`."""
+        await self.config.skills.set(directory, name, entry)
+
+    async def delete_skills_config(self, directory: str, name: str) -> None:
+        """`config.skills.delete`."""
+        await self.config.skills.delete(directory, name)

@@ -1,0 +1,127 @@
+"""The names of the TypeScript SDK in snake_case, so that code can be carried over line by line.
+
+Each does what the method of the namespace does that it calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+from ..files import BinaryBody, Body
+from ..models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
+from ..session_options import SessionOptions
+from ..stores import SessionRecord
+from ..universal import UniversalEvent
+from .control import Acp, Agents, Config
+from .files import Files
+from .session import Session
+from .sessions import Sessions
+
+
+class FlatNames:
+    """Flat names beside the namespaces."""
+
+    sessions: Sessions
+    agents: Agents
+    acp: Acp
+    fs: Files
+    config: Config
+
+    def create_session(self, agent: str, **options: Unpack[SessionOptions]) -> Session:
+        """`sessions.create`."""
+        return self.sessions.create(agent, **options)
+
+    def resume_session(self, session_id: str) -> Session:
+        """`sessions.resume`."""
+        return self.sessions.resume(session_id)
+
+    def resume_or_create_session(
+        self, session_id: str, agent: str, **options: Unpack[SessionOptions]
+    ) -> Session:
+        """`sessions.resume_or_create`."""
+        return self.sessions.resume_or_create(session_id, agent, **options)
+
+    def destroy_session(self, session_id: str) -> None:
+        """`sessions.terminate`."""
+        self.sessions.terminate(session_id)
+
+    def get_session(self, session_id: str) -> SessionRecord:
+        """`sessions.get`."""
+        return self.sessions.get(session_id)
+
+    def get_events(self, session_id: str, offset: int = 0, limit: int = 100) -> list[UniversalEvent]:
+        """`sessions.events`."""
+        return self.sessions.events(session_id, offset, limit)
+
+    def list_agents(self, *, config: bool = False, no_cache: bool = False) -> list[AgentInfo]:
+        """`agents.list`."""
+        return self.agents.list(config=config, no_cache=no_cache)
+
+    def get_agent(self, agent: str, *, config: bool = False, no_cache: bool = False) -> AgentInfo:
+        """`agents.get`."""
+        return self.agents.get(agent, config=config, no_cache=no_cache)
+
+    def install_agent(self, agent: str, *, reinstall: bool = False) -> InstallResult:
+        """`agents.install`."""
+        return self.agents.install(agent, reinstall=reinstall)
+
+    def list_acp_servers(self) -> list[AcpInstance]:
+        """`acp.list`."""
+        return self.acp.list()
+
+    def list_fs_entries(self, path: str | None = None) -> list[FileInfo]:
+        """`fs.list`."""
+        return self.fs.list(path)
+
+    def read_fs_file(self, path: str) -> bytes:
+        """`fs.read`."""
+        return self.fs.read(path)
+
+    def write_fs_file(self, path: str, data: Body) -> int:
+        """`fs.write`."""
+        return self.fs.write(path, data)
+
+    def delete_fs_entry(self, path: str, *, recursive: bool = False) -> str:
+        """`fs.delete`."""
+        return self.fs.delete(path, recursive=recursive)
+
+    def mkdir_fs(self, path: str) -> str:
+        """`fs.mkdir`."""
+        return self.fs.mkdir(path)
+
+    def move_fs(self, source: str, target: str, *, overwrite: bool = False) -> str:
+        """`fs.move`."""
+        return self.fs.move(source, target, overwrite=overwrite)
+
+    def stat_fs(self, path: str) -> FileInfo:
+        """`fs.stat`."""
+        return self.fs.stat(path)
+
+    def upload_fs_batch(self, tar: BinaryBody, path: str | None = None) -> UploadResult:
+        """`fs.upload_tar`."""
+        return self.fs.upload_tar(tar, path)
+
+    def get_mcp_config(self, directory: str, name: str) -> dict[str, Any]:
+        """`config.mcp.get`."""
+        return self.config.mcp.get(directory, name)
+
+    def set_mcp_config(self, directory: str, name: str, entry: Mapping[str, Any]) -> None:
+        """`config.mcp.set`."""
+        self.config.mcp.set(directory, name, entry)
+
+    def delete_mcp_config(self, directory: str, name: str) -> None:
+        """`config.mcp.delete`."""
+        self.config.mcp.delete(directory, name)
+
+    def get_skills_config(self, directory: str, name: str) -> dict[str, Any]:
+        """`config.skills.get`."""
+        return self.config.skills.get(directory, name)
+
+    def set_skills_config(self, directory: str, name: str, entry: Mapping[str, Any]) -> None:
+        """`config.skills.set`."""
+        self.config.skills.set(directory, name, entry)
+
+    def delete_skills_config(self, directory: str, name: str) -> None:
+        """`config.skills.delete`."""
+        self.config.skills.delete(directory, name)
