@@ -33,6 +33,8 @@ interface Fence {
 
 /** Longer runs are cut, so that no row becomes too large to lay out in a frame. */
 const MAX_PARAGRAPH_CHARS = 2000;
+/** A paragraph of many lines is cut at the end of a line, where nobody sees it. */
+const MAX_LINES_CHARS = 800;
 const MAX_CODE_LINES = 40;
 
 export const NO_BLOCKS: BlockList = { length: 0, done: [], tailStart: 0, fence: undefined, tail: [] };
@@ -131,6 +133,9 @@ class Reader {
       lines.push(line.text);
       at = line.end;
       open = !line.complete;
+      if (line.complete && at - this.position > MAX_LINES_CHARS && at - this.position <= MAX_PARAGRAPH_CHARS) {
+        return { finished: true, end: at, block: paragraph(lines, item) };
+      }
       if (at - this.position > MAX_PARAGRAPH_CHARS) return this.cut(item);
     }
     return { finished: false, end: 0, block: paragraph(lines, item) };
