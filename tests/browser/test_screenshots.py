@@ -35,6 +35,7 @@ def test_pictures_of_a_session(inspector: InspectorPage, take: Take) -> None:
     take(inspector, "start")
     page.get_by_role("button", name="Mock").click()
     expect(page.get_by_label("Model")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_label("Directory")).not_to_have_value("")
     take(inspector, "new-session")
     page.get_by_role("button", name="Create session").click()
     inspector.say("demo")
