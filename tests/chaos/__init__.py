@@ -1,0 +1,1 @@
+"""Faults of agents, clients and the machine, mixed at random from a seed."""

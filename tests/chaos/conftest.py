@@ -1,0 +1,7 @@
+"""Servers for these tests come from the conformance suite: they must end cleanly and leave no process."""
+
+from __future__ import annotations
+
+from tests.conformance.conftest import start_server
+
+__all__ = ["start_server"]

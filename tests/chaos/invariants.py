@@ -1,0 +1,158 @@
+"""What must hold after every step, whatever has happened.
+
+Logs have no gap and no duplicate; every request is answered exactly once or failed with a problem; what was
+started by an agent that is gone is gone; memory, descriptors and threads are bounded; health answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.chaos.world import FLOOD, Followed, World
+from tests.support.event_stream import Event
+from tests.support.processes import (
+    is_alive,
+    open_descriptors,
+    resident_bytes,
+    wait_until,
+    wait_until_dead,
+    zombies_of,
+)
+
+MEMORY_BOUND = 250 << 20
+# A busy machine may be late once; never this often in a row.
+HEALTH_TRIES = 6
+# 404: closed meanwhile; 502: the agent ended; 503: too many, or stopping; 504: silence.
+LAWFUL = {404, 502, 503, 504}
+
+
+def check(world: World) -> None:
+    healthy(world)
+    requests_ended(world)
+    for server_id in sorted(world.logs):
+        log_is_gapless(world, server_id)
+    nothing_survives(world)
+    bounded(world)
+
+
+def healthy(world: World) -> None:
+    slow = []
+    for _ in range(HEALTH_TRIES):
+        began = time.monotonic()
+        answer = world.server.client.get("/v1/health", timeout=15)
+        assert answer.status == 200, answer.body
+        slow.append(time.monotonic() - began)
+        if slow[-1] < 1:
+            return
+    raise AssertionError(f"health takes {slow} s")
+
+
+def requests_ended(world: World) -> None:
+    """Each one has an end: the agent's own answer, or a problem that says what went wrong."""
+    for asked in world.asked:
+        answer = asked.future.result(30)
+        if answer.status == 200:
+            assert answer.json()["id"] == asked.request_id, answer.body[:300]
+            world.followed(asked.server_id).answered.add(asked.request_id)
+        else:
+            problem = answer.json()
+            assert answer.header("content-type") == "application/problem+json"
+            assert problem["status"] == answer.status and problem["detail"]
+            assert answer.status in LAWFUL, (asked, problem)
+    world.asked.clear()
+
+
+def log_is_gapless(world: World, server_id: str) -> None:
+    row = world.acp.entry(server_id)
+    log = world.followed(server_id)
+    if row is None:
+        log.answered.clear()
+        return
+    if log.position < row["lastEventId"]:
+        _read(world, server_id, log, row["lastEventId"])
+    elif log.position > row["lastEventId"]:
+        raise AssertionError(f"{server_id}: numbers went back from {log.position} to {row['lastEventId']}")
+    twice = [request_id for request_id, count in log.answers.items() if count > 1]
+    assert not twice, f"answered more than once on the stream: {twice}"
+    unseen = [request_id for request_id in log.answered if request_id not in log.answers]
+    assert not unseen, f"answered, but not on the stream: {unseen}"
+    log.answered.clear()
+    for base, count in list(log.floods.items()):
+        if count:
+            assert log.ticks[base] == count, f"{log.ticks[base]} of {count} ticks"
+            log.floods[base] = 0
+            del log.ticks[base]
+
+
+def _read(world: World, server_id: str, log: Followed, until: int) -> None:
+    with world.acp.stream(server_id, log.position, timeout=15) as stream:
+        while log.position < until:
+            event = stream.next_message(15)
+            if event.kind == "gap":
+                assert log.may_gap, f"{server_id}: a gap after {log.position}: {event.data!r}"
+                log.position = event.json()["oldest"] - 1
+                log.floods = dict.fromkeys(log.floods, 0)
+                log.answered.clear()
+                log.last_tick = 0
+                continue
+            assert event.number == log.position + 1, (server_id, log.position, event.number)
+            log.position = event.number
+            _note(log, event)
+    log.may_gap = False
+
+
+def _note(log: Followed, event: Event) -> None:
+    content: Any = json.loads(event.data)
+    if not isinstance(content, dict):
+        return
+    if content.get("method") == "test/tick":
+        tick = content["params"]["n"]
+        in_order = tick == log.last_tick + 1 or tick % FLOOD == 1 or log.last_tick == 0
+        assert in_order, f"tick {tick} after {log.last_tick}"
+        log.last_tick = tick
+        log.ticks[tick // FLOOD] += 1
+    elif "method" not in content and isinstance(content.get("id"), str):
+        log.answers[content["id"]] += 1
+
+
+def nothing_survives(world: World) -> None:
+    wait_until_dead(world.doomed, 15)
+    world.doomed.clear()
+    for server_id, people in world.children.items():
+        row = world.acp.entry(server_id)
+        if row is not None and row["status"] == "running":
+            assert all(is_alive(one) for one in people), f"a child of the living {server_id} was killed"
+    wait_until(lambda: not zombies_of(world.server.pid), 10, "no zombies")
+
+
+def bounded(world: World) -> None:
+    memory = resident_bytes(world.server.pid)
+    assert memory < MEMORY_BOUND, f"{memory >> 20} MB"
+    rows = len(world.acp.list())
+    allowed = 40 + 14 * rows + len(world.open_connections)
+    assert open_descriptors(world.server.pid) <= allowed, (rows, os.listdir(f"/proc/{world.server.pid}/fd"))
+    assert len(os.listdir(f"/proc/{world.server.pid}/task")) <= 64
+
+
+def at_rest(world: World) -> None:
+    """After everything is closed nothing is left but the server and its guardian."""
+    for connection in world.open_connections:
+        connection.close()
+    world.open_connections.clear()
+    futures = [world.acp.in_background(world.close, row["serverId"]) for row in world.acp.list()]
+    for future in futures:
+        future.result(20)
+    check(world)
+    wait_until(lambda: len(world.server.marked_processes()) <= 2, 15, "only the server and its guardian")
+    wait_until(lambda: open_descriptors(world.server.pid) <= 24, 15, "the descriptors of a resting server")
+    wait_until(lambda: not _kept(world.spill), 10, "no spill file of a closed instance")
+    strays = [path for path in world.server.home.rglob("*") if path.is_file()]
+    assert not strays, strays
+
+
+def _kept(spill: Path) -> list[Path]:
+    return [path for path in spill.rglob("*") if path.is_file() and path.name != "lock"]
