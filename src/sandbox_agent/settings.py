@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
 MIB = 1024 * 1024
@@ -22,16 +21,37 @@ class HelpRequested(Exception):
     """`--help` was among the flags."""
 
 
+class Setting:
+    """One setting: its names on the command line and in the environment, its default, its meaning."""
+
+    def __init__(
+        self, default: Any, flags: Sequence[str], help: str, env: Sequence[str], junk_is_default: bool
+    ) -> None:
+        self.name = ""  # known when the class below is complete
+        self.default = default
+        self.flags = tuple(flags)
+        self.help = help
+        self._more_variables = tuple(env)
+        self.junk_is_default = junk_is_default
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return ("SANDBOX_AGENT_" + self.name.upper(), *self._more_variables)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+
 def _setting(
     default: Any, *flags: str, help: str, env: Sequence[str] = (), junk_is_default: bool = False
 ) -> Any:
-    """A setting. Its first variable is SANDBOX_AGENT_<NAME OF ITS LONG FLAG>; `env` adds others."""
-    metadata = {"flags": flags, "help": help, "env": tuple(env), "junk_is_default": junk_is_default}
-    return field(default=default, metadata=metadata)
+    """Declares a setting. Its variable is SANDBOX_AGENT_<NAME>; `env` adds others."""
+    return Setting(default, flags, help, env, junk_is_default)
 
 
-@dataclass(frozen=True)
 class Settings:
+    """The settings of a server. Not a dataclass: making one of this size takes longer than to parse flags."""
+
     # ---- where and for whom
     host: str = _setting("127.0.0.1", "-H", "--host", help="address to listen on")
     port: int = _setting(2468, "-p", "--port", help="port to listen on; 0 takes a free one")
@@ -139,6 +159,12 @@ class Settings:
     log_format: str = _setting("text", "--log-format", help="text or json")
     no_telemetry: bool = _setting(False, "--no-telemetry", help="accepted for compatibility; there is none")
 
+    def __init__(self, **values: Any) -> None:
+        for item in SETTINGS:
+            setattr(self, item.name, values.pop(item.name, item.default))
+        if values:
+            raise TypeError(f"unknown settings: {', '.join(values)}")
+
     @property
     def max_message_bytes(self) -> int:
         return self.max_body_bytes or self.acp_max_line_bytes
@@ -154,6 +180,10 @@ class Settings:
             return self.agents_file
         usual = default_agents_file()
         return usual if os.path.exists(usual) else None
+
+
+SETTINGS = tuple(item for item in vars(Settings).values() if isinstance(item, Setting))
+"""All settings in the order of `--help`."""
 
 
 def default_data_directory() -> str:
@@ -178,15 +208,6 @@ _LEAST |= {"agent_memory_mb": 0, "agent_processes": 0, "agent_cpu_s": 0}
 _CHOICES = {"log_level": ("debug", "info", "warning", "error"), "log_format": ("text", "json")}
 
 
-def flags_of(item: Field[Any]) -> tuple[str, ...]:
-    return tuple(item.metadata["flags"])
-
-
-def variables_of(item: Field[Any]) -> tuple[str, ...]:
-    own = "SANDBOX_AGENT_" + item.name.upper()
-    return (own, *item.metadata["env"])
-
-
 def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
     """Settings from flags and environment.
 
@@ -194,9 +215,9 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
         SettingsError: something cannot be used; the message names it.
         HelpRequested: `-h` or `--help` is among the flags.
     """
-    by_flag = {flag: item for item in fields(Settings) for flag in flags_of(item)}
+    by_flag = {flag: item for item in SETTINGS for flag in item.flags}
     values: dict[str, Any] = {}
-    for item in fields(Settings):
+    for item in SETTINGS:
         _from_environment(item, environ, values)
     given: dict[str, Any] = {}
     rest = iter(arguments)
@@ -218,8 +239,8 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
     return _checked(values | given, given)
 
 
-def _from_environment(item: Field[Any], environ: Mapping[str, str], values: dict[str, Any]) -> None:
-    for variable in variables_of(item):
+def _from_environment(item: Setting, environ: Mapping[str, str], values: dict[str, Any]) -> None:
+    for variable in item.variables:
         text = environ.get(variable)
         if text is None or (text == "" and not isinstance(item.default, str | None)):
             continue
@@ -231,7 +252,7 @@ def _from_environment(item: Field[Any], environ: Mapping[str, str], values: dict
             try:
                 values[item.name] = _convert(item, text, variable)
             except SettingsError:
-                if not item.metadata["junk_is_default"]:
+                if not item.junk_is_default:
                     raise
         return
 
@@ -251,7 +272,7 @@ def _boolean(text: str, name: str) -> bool:
     raise SettingsError(f"{name} must be true or false, not '{text}'")
 
 
-def _convert(item: Field[Any], text: str, name: str) -> Any:
+def _convert(item: Setting, text: str, name: str) -> Any:
     if item.name in _CHOICES and text not in _CHOICES[item.name]:
         raise SettingsError(f"{name} must be one of {', '.join(_CHOICES[item.name])}, not '{text}'")
     if not isinstance(item.default, int):
@@ -288,12 +309,12 @@ def _read_token(path: str) -> str:
 def help_text() -> str:
     """The options part of `sandbox-agent server --help`."""
     lines = []
-    for item in fields(Settings):
-        flags = ", ".join(flags_of(item))
+    for item in SETTINGS:
+        flags = ", ".join(item.flags)
         if not isinstance(item.default, bool):
             flags += " N" if isinstance(item.default, int) else " TEXT"
         default = item.default
-        shown = f" [{default}]" if default not in (None, False, (), 0, MISSING) else ""
+        shown = f" [{default}]" if default not in (None, False, (), 0) else ""
         again = " (repeatable)" if isinstance(default, tuple) else ""
-        lines.append(f"  {flags}\n      {item.metadata['help']}{again}{shown}\n      {variables_of(item)[0]}")
+        lines.append(f"  {flags}\n      {item.help}{again}{shown}\n      {item.variables[0]}")
     return "\n".join(lines)

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True)
-class Confinement:
+
+class Confinement(msgspec.Struct, frozen=True):
     user: str | None = None
     memory_bytes: int = 0
     processes: int = 0

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
+
+import msgspec
 
 from sandbox_agent.bridge.spill import Spill
 
@@ -36,8 +37,7 @@ class Gap(NamedTuple):
     newest: int
 
 
-@dataclass(frozen=True)
-class Retention:
+class Retention(msgspec.Struct, frozen=True):
     ring_events: int = 8192
     ring_bytes: int = 64 * 1024 * 1024
 

@@ -12,7 +12,6 @@ import codecs
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -32,10 +31,13 @@ _RAW_SHOWN_BYTES = 4096
 _EXIT_FOLLOWS_S = 0.5
 
 
-@dataclass(frozen=True)
-class InstanceLimits:
-    first_line_s: float = 120.0
-    silence_s: float = 1800.0
+# Silence allowed before an agent's first line ever, and after it.
+FIRST_LINE_S, SILENCE_S = 120.0, 1800.0
+
+
+class InstanceLimits(msgspec.Struct, frozen=True):
+    first_line_s: float = FIRST_LINE_S
+    silence_s: float = SILENCE_S
     max_line_bytes: int = 64 * 1024 * 1024
     adapter_messages: bool = True
 

@@ -11,8 +11,9 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+import msgspec
 
 from sandbox_agent.bridge import process_marks
 from sandbox_agent.bridge.confinement import Confinement
@@ -50,8 +51,7 @@ class Launcher(Protocol):
     ) -> LaunchSpec: ...
 
 
-@dataclass(frozen=True)
-class BridgeSettings:
+class BridgeSettings(msgspec.Struct, frozen=True):
     limits: InstanceLimits
     retention: Retention
     spill_directory: str | None
@@ -59,11 +59,10 @@ class BridgeSettings:
     max_instances: int
     idle_timeout_s: float = 0.0
     """After so long without messages, calls and readers an instance is closed; 0 for never."""
-    confinement: Confinement = field(default_factory=Confinement)
+    confinement: Confinement = msgspec.field(default_factory=Confinement)
 
 
-@dataclass(frozen=True)
-class Bootstrap:
+class Bootstrap(msgspec.Struct, frozen=True):
     """What a first POST says about the process it wants."""
 
     agent: str

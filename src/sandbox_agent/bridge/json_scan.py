@@ -9,9 +9,10 @@ run it in a thread when the text is long.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import NamedTuple
 
-_TOKEN = re.compile(
+_TOKEN = (
     rb"[ \t\n\r]*+(?:"
     rb'(?P<string>"[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+")'
     rb"|(?P<scalar>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+|true|false|null)"
@@ -20,6 +21,12 @@ _TOKEN = re.compile(
 _BLANK = re.compile(rb"[ \t\n\r]*+")
 _STRING, _SCALAR = 1, 2
 _OBJECT, _ARRAY = ord("{"), ord("[")
+
+
+@cache
+def _token_pattern() -> re.Pattern[bytes]:
+    """Compiled at first use, which for most servers is never."""
+    return re.compile(_TOKEN)
 
 
 class NotJson(ValueError):
@@ -42,7 +49,7 @@ def scan(text: bytes) -> Scan:
     raw_id, has_method = b"", False
     # What may come next: a value, a value or the end of an array, a key, a key or the end of an object.
     want_value, want_key, may_close = True, False, False
-    match_token = _TOKEN.match
+    match_token = _token_pattern().match
     while True:
         token = match_token(text, position)
         if token is None:

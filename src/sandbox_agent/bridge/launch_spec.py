@@ -6,11 +6,10 @@ runs it. `env` is the whole environment of the child, not an addition to the ser
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchSpec:
+class LaunchSpec(msgspec.Struct, frozen=True):
     argv: tuple[str, ...]
     env: dict[str, str]
     cwd: str

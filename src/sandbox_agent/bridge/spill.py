@@ -13,7 +13,8 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+
+import msgspec
 
 from sandbox_agent.bridge.lines import split_lines
 
@@ -22,15 +23,14 @@ _SEGMENTS_PER_LIMIT = 8
 _INDEX_STEP_BYTES = 64 * 1024
 
 
-@dataclass
-class _Segment:
+class _Segment(msgspec.Struct):
     path: str
     fd: int
     first: int
     count: int = 0
     size: int = 0
-    index_numbers: list[int] = field(default_factory=list)
-    index_offsets: list[int] = field(default_factory=list)
+    index_numbers: list[int] = msgspec.field(default_factory=list)
+    index_offsets: list[int] = msgspec.field(default_factory=list)
 
     def drop(self) -> None:
         os.close(self.fd)

@@ -6,7 +6,6 @@ entry does not understand, and then hands over.
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import click
@@ -18,13 +17,13 @@ _TOKEN_FIELDS = ("token", "no_token")  # every command has these two anyway
 
 def _options() -> list[click.Parameter]:
     options: list[click.Parameter] = []
-    for item in fields(settings.Settings):
+    for item in settings.SETTINGS:
         if item.name not in _TOKEN_FIELDS:
             kind: dict[str, Any] = {"is_flag": True} if isinstance(item.default, bool) else {}
             options.append(
                 click.Option(
-                    [item.name, *settings.flags_of(item)],
-                    help=item.metadata["help"],
+                    [item.name, *item.flags],
+                    help=item.help,
                     multiple=isinstance(item.default, tuple),
                     **kind,
                 )

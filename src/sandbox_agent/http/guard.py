@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from _operator import _compare_digest  # hmac's own, without loading OpenSSL for it
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from sandbox_agent.errors import ForbiddenOrigin, MisdirectedRequest, TokenInvalid
 from sandbox_agent.http.exchange import HeaderList, Response
@@ -25,8 +26,7 @@ def is_loopback(host: str) -> bool:
     return host in ("localhost", "::1", "[::1]") or host.startswith("127.")
 
 
-@dataclass(frozen=True)
-class Passed:
+class Passed(msgspec.Struct, frozen=True):
     """The request may go on; the response gets these headers too."""
 
     headers: HeaderList

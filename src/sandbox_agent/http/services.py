@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.confinement import Confinement
 from sandbox_agent.bridge.event_log import Retention
-from sandbox_agent.bridge.instance import InstanceLimits
+from sandbox_agent.bridge.instance import FIRST_LINE_S, SILENCE_S, InstanceLimits
 from sandbox_agent.bridge.instances import BridgeSettings, Instances
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.spill_directory import SpillDirectory
@@ -50,8 +50,8 @@ class Services:
         settings = self.settings
         silence_s = settings.acp_request_timeout_ms / 1000
         limits = InstanceLimits(
-            first_line_s=silence_s or InstanceLimits.first_line_s,
-            silence_s=silence_s or InstanceLimits.silence_s,
+            first_line_s=silence_s or FIRST_LINE_S,
+            silence_s=silence_s or SILENCE_S,
             max_line_bytes=settings.acp_max_line_bytes,
             adapter_messages=not settings.no_adapter_messages,
         )
