@@ -51,6 +51,7 @@ def test_the_token_may_be_in_a_file(place: Place, server: ServerProcess) -> None
     file.write_text(TOKEN + "\n")
     url = f"http://127.0.0.1:{server.port}"
     place.run("api", "health", "-e", url, "--token-file", str(file)).good()
+    place.run("api", "health", "-e", url, environment={"SANDBOX_AGENT_TOKEN_FILE": str(file)}).good()
     missing = place.run("api", "health", "-e", url, "--token-file", "no-such-file")
     assert missing.code == 2
     assert "no-such-file" in missing.err

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from tests.cli.place import Place
+from tests.support.acp import AGENT
 
 from .conftest import Api
 
@@ -85,6 +86,10 @@ def test_status_shows_no_key_and_agrees_with_the_server_and_the_doctor(api: Api)
     own = api.place.run("credentials", "status", "-d", str(api.server.home)).good()
     assert {one["agent"]: one["credentialsAvailable"] for one in own.json["agents"]} == server_view
     assert [name for name, available in server_view.items() if available] == ["mock"]
+    home = {"HOME": str(api.server.home), "XDG_DATA_HOME": str(api.server.data_home)}
+    said = api.place.run("doctor", environment=home).good().json
+    without_key = {one["subject"] for one in said if "no key" in one["fact"]}
+    assert without_key == {f"agent {AGENT}", "agent pi"}, "those that are installed there"
 
 
 def test_status_names_the_source_and_not_the_key(keys: Place) -> None:

@@ -92,6 +92,7 @@ def test_the_token_is_in_a_private_file_and_nowhere_else(daemon: Daemon) -> None
     assert SECRET not in daemon("status").good().out + daemon("logs").good().out
     # The commands of this machine find it by themselves; others are refused.
     daemon.place.run("api", "health", *daemon.api).good()
+    assert daemon.place.run("run", "mock", "echo hi", *daemon.api).good().out == "hi\n"
     assert daemon.place.run("api", "health", "-n", *daemon.api).code == 1
     daemon("stop").good()
     assert not daemon.file("token").exists()

@@ -16,6 +16,15 @@ TOKEN_VARIABLE = "SANDBOX_AGENT_TOKEN"  # noqa: S105 - the name of a variable
 _NAMES = frozenset({"token", "no_token"})
 
 
+token_file_option = click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False),
+    envvar="SANDBOX_AGENT_TOKEN_FILE",
+    show_envvar=True,
+    help="File that holds the token.",
+)
+
+
 @dataclass
 class TokenChoice:
     """What the command line says about the token."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from sandbox_agent.cli.agent_names import offer_agents
 from sandbox_agent.cli.api.connection import Connection, with_connection
 from sandbox_agent.cli.api.installing import install
 from sandbox_agent.cli.output import OutputForm, Row, output_option, print_json, show
@@ -42,7 +43,7 @@ def list_agents(connection: Connection, config: bool, no_cache: bool, output: Ou
 
 
 @click.command("show")
-@click.argument("agent")
+@click.argument("agent", shell_complete=offer_agents)
 @click.option("--no-cache", is_flag=True, help="Look up the version anew.")
 @with_connection
 def show_agent(connection: Connection, agent: str, no_cache: bool) -> None:
@@ -53,7 +54,7 @@ def show_agent(connection: Connection, agent: str, no_cache: bool) -> None:
 
 
 @click.command("install")
-@click.argument("agent")
+@click.argument("agent", shell_complete=offer_agents)
 @click.option("-r", "--reinstall", is_flag=True, help="Install again, also if it is there.")
 @click.option("--agent-version", help="Version of the agent itself.")
 @click.option("--agent-process-version", help="Version of its ACP adapter.")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import click
 
-from sandbox_agent.cli.token_options import choice_of, given_token
+from sandbox_agent.cli.token_options import choice_of, given_token, token_file_option
 from sandbox_agent.sdk.http_api import HttpApi
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -52,20 +52,26 @@ def with_connection(command: Callable[..., Any]) -> Callable[..., Any]:
         show_envvar=True,
         help="Address of the server.",
     )
-    @click.option("--token-file", type=click.Path(dir_okay=False), help="File that holds the token.")
+    @token_file_option
     @click.pass_context
     @wraps(command)
     def connected(
         ctx: click.Context, /, *args: Any, endpoint: str, token_file: str | None, **values: Any
     ) -> Any:
-        if urlsplit(endpoint).scheme not in ("http", "https"):
-            raise click.UsageError(f"--endpoint must be an http or https address, not '{endpoint}'")
-        token = given_token(ctx, token_file)
-        if token is None and not choice_of(ctx).no_token:
-            token = _token_of_local_daemon(endpoint)
+        token = token_for(ctx, endpoint, token_file)
         return command(Connection(endpoint, token), *args, **values)
 
     return connected
+
+
+def token_for(ctx: click.Context, endpoint: str, token_file: str | None) -> str | None:
+    """The token for a server: the one that was given, or that of our own daemon if it listens there."""
+    if urlsplit(endpoint).scheme not in ("http", "https"):
+        raise click.UsageError(f"--endpoint must be an http or https address, not '{endpoint}'")
+    token = given_token(ctx, token_file)
+    if token is None and not choice_of(ctx).no_token:
+        return _token_of_local_daemon(endpoint)
+    return token
 
 
 def _token_of_local_daemon(endpoint: str) -> str | None:

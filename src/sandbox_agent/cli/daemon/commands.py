@@ -10,7 +10,7 @@ import click
 
 from sandbox_agent.cli.lazy_group import LazyGroup
 from sandbox_agent.cli.output import OutputForm, output_option, print_json, wants_table
-from sandbox_agent.cli.token_options import choice_of, given_token
+from sandbox_agent.cli.token_options import choice_of, given_token, token_file_option
 
 # The exit codes that init systems expect of `status`.
 RUNNING, DEAD_WITH_PID_FILE, NOT_RUNNING, UNKNOWN = 0, 1, 3, 4
@@ -33,7 +33,7 @@ def daemon() -> None:
 @daemon.command(context_settings={"ignore_unknown_options": True})
 @_address
 @click.option("--upgrade", is_flag=True, help="Replace a daemon of another version.")
-@click.option("--token-file", type=click.Path(dir_okay=False), help="File that holds the token.")
+@token_file_option
 @click.argument("server_options", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
 def start(

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import click
 
-from sandbox_agent.cli.token_options import given_token
+from sandbox_agent.cli.agent_names import offer_agents
+from sandbox_agent.cli.token_options import token_file_option
 
 EXIT_CODES = {"end_turn": 0, "refusal": 3, "max_tokens": 4, "max_turn_requests": 5, "cancelled": 130}
 FAILED = 1
 
 
 @click.command()
-@click.argument("agent")
+@click.argument("agent", shell_complete=offer_agents)
 @click.argument("prompt", required=False)
 @click.option(
     "--approve",
@@ -39,6 +40,7 @@ FAILED = 1
 )
 @click.option("-q", "--quiet", is_flag=True, help="Only the agent's words, no tools and notices.")
 @click.option("-e", "--endpoint", help="Use this server instead of starting one.")
+@token_file_option
 @click.pass_context
 def run(
     ctx: click.Context,
@@ -53,6 +55,7 @@ def run(
     attach: tuple[Path, ...],
     quiet: bool,
     endpoint: str | None,
+    token_file: str | None,
 ) -> int:
     """Ask AGENT one thing and show what it does about it. PROMPT is read from stdin if it is - or missing.
 
@@ -62,6 +65,7 @@ def run(
     Exit codes: 0 the agent finished, 1 something failed, 2 wrong usage, 3 the agent refused, 4 it ran out of
     tokens, 5 it ran out of turns, 130 cancelled.
     """
+    from sandbox_agent.cli.api.connection import token_for
     from sandbox_agent.cli.run.asking import Person
     from sandbox_agent.cli.run.conversation import Errand, hold
     from sandbox_agent.cli.run.screen import JsonLines, Screen
@@ -77,7 +81,7 @@ def run(
         mode=mode,
         thought_level=thought_level,
         endpoint=endpoint,
-        token=given_token(ctx) if endpoint else None,
+        token=token_for(ctx, endpoint, token_file) if endpoint else None,
     )
     screen = JsonLines() if as_json else Screen(quiet=quiet)
     stop_reason = asyncio.run(hold(errand, person, screen))
