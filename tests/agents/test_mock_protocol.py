@@ -311,7 +311,7 @@ def test_start_up_imports_only_a_little_of_the_standard_library() -> None:
     ]
     code = f"import sandbox_agent.agents.mock.entry, sys; print([m for m in {heavy} if m in sys.modules])"
     source = str(Path(sandbox_agent.__file__).parent.parent)
-    result = subprocess.run(  # noqa: S603 - our own interpreter and our own words
+    result = subprocess.run(
         [sys.executable, "-S", "-c", code],
         env={"PYTHONPATH": source},
         capture_output=True,
