@@ -1,0 +1,24 @@
+"""One server for generated input: its home and file root are a temporary directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.conformance.conftest import end_of
+from tests.support.server_process import ServerProcess
+
+
+@pytest.fixture(scope="package")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    directory = tmp_path_factory.mktemp("fuzz")
+    (directory / "home").mkdir()
+    arguments = ["--fs-root", str(directory / "home"), "--replay-max-events", "100000"]
+    process = ServerProcess(directory, arguments=arguments)
+    try:
+        yield process.ready()
+        assert "Traceback" not in process.log(), process.log()[-4000:]
+    finally:
+        problems = end_of(process)
+    assert not problems, problems
