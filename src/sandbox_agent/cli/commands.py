@@ -38,6 +38,8 @@ def root() -> None:
 
 def run(words: Sequence[str]) -> int:
     """Run one command; returns the exit code."""
+    # httpx would load its own command line, and rich with it, into every command that talks to a server.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     try:
         code = root.main(args=list(words), prog_name="sandbox-agent", standalone_mode=False)
         sys.stdout.flush()
