@@ -86,6 +86,7 @@ wire = st.lists(requests(), min_size=1, max_size=3).map(b"".join)
 def seen_by_h11(data: bytes) -> list[str]:
     """The ids of the requests that h11 finds, up to the first thing it does not understand."""
     found: list[str] = []
+    data = data.lstrip(b"\r\n")
     while data:
         connection = h11.Connection(h11.SERVER)
         connection.receive_data(data)
@@ -98,9 +99,8 @@ def seen_by_h11(data: bytes) -> list[str]:
         except h11.RemoteProtocolError:
             return found
         rest, _ = connection.trailing_data
-        if not rest or len(rest) == len(data):
-            return found
-        data = rest
+        # RFC 9112, 2.2: empty lines before a request are to be ignored; h11 does not.
+        data = rest.lstrip(b"\r\n")
     return found
 
 
