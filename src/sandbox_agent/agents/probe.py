@@ -10,7 +10,7 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sandbox_agent.agents.handshake import Conversation, HandshakeFailed, conversation
@@ -75,7 +75,7 @@ class Prober:
 async def _open_session(launch: LaunchSpec) -> Report:
     """A session in an empty directory, closed again if the agent can do that."""
     with tempfile.TemporaryDirectory(prefix="sandbox-agent-probe-") as directory:
-        async with conversation(replace(launch, cwd=directory)) as talk:
+        async with conversation(LaunchSpec(launch.argv, launch.env, directory)) as talk:
             about = await talk.initialize(_LIMIT_S)
             session = await talk.request("session/new", {"cwd": directory, "mcpServers": []}, _LIMIT_S)
             await _forget_session(talk, about, session)
