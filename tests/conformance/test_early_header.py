@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 
-from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.acp import AGENT, message
 from tests.support.problems import assert_problem
 from tests.support.raw_http import Connection
 from tests.support.server_process import ServerProcess
@@ -16,13 +16,6 @@ SETTINGS = {
 }
 
 
-def open_post(acp: Acp, server_id: str, body: bytes, headers: dict[str, str] | None = None) -> Connection:
-    connection = acp.client.connect()
-    fields = {**JSON_HEADERS, **(headers or {})}
-    connection.send(acp.client.build("POST", acp.path(server_id), headers=fields, body=body))
-    return connection
-
-
 def read_chunks(connection: Connection) -> list[bytes]:
     return list(iter(connection.read_chunk, b""))
 
@@ -30,7 +23,7 @@ def read_chunks(connection: Connection) -> list[bytes]:
 def test_a_long_wait_sends_the_header_early_and_then_blanks(module_server: ServerProcess) -> None:
     acp = module_server.acp
     server_id = acp.start()
-    with open_post(acp, server_id, message("test/answer_after", {"ms": 1000}, "slow")) as connection:
+    with acp.open_post(server_id, message("test/answer_after", {"ms": 1000}, "slow")) as connection:
         began = time.monotonic()
         status, headers, _ = connection.read_head()
         assert 0.2 < time.monotonic() - began < 0.9
@@ -57,7 +50,7 @@ def test_after_an_early_header_the_death_of_the_agent_is_a_json_rpc_error(
 ) -> None:
     acp = module_server.acp
     server_id = acp.start()
-    with open_post(acp, server_id, b'{"id":"dying","method":"test/silent"}') as connection:
+    with acp.open_post(server_id, b'{"id":"dying","method":"test/silent"}') as connection:
         assert connection.read_head()[0] == 200
         acp.notify(server_id, "test/exit", {"code": 6, "stderr": "sorry"})
         error = json.loads(b"".join(read_chunks(connection)))
@@ -75,7 +68,7 @@ def test_after_an_early_header_silence_is_a_json_rpc_error_with_the_id_as_it_was
     settings = {**SETTINGS, "SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS": "800"}
     acp = start_server(settings=settings).acp
     server_id = acp.start()
-    with open_post(acp, server_id, b'{"id":1.50,"method":"test/silent"}') as connection:
+    with acp.open_post(server_id, b'{"id":1.50,"method":"test/silent"}') as connection:
         connection.read_head()
         body = b"".join(read_chunks(connection)).lstrip(b" ")
     assert body.startswith(b'{"jsonrpc":"2.0","id":1.50,"error":{"code":-32603,"message":"timeout","data":{')
@@ -84,7 +77,7 @@ def test_after_an_early_header_silence_is_a_json_rpc_error_with_the_id_as_it_was
 def test_after_an_early_header_delete_is_a_json_rpc_error(module_server: ServerProcess) -> None:
     acp = module_server.acp
     server_id = acp.start()
-    with open_post(acp, server_id, b'{"id":1,"method":"test/silent"}') as connection:
+    with acp.open_post(server_id, b'{"id":1,"method":"test/silent"}') as connection:
         connection.read_head()
         assert acp.delete(server_id).status == 204
         error = json.loads(b"".join(read_chunks(connection)))
@@ -95,7 +88,7 @@ def test_a_joined_call_gets_its_early_header_too(module_server: ServerProcess) -
     acp = module_server.acp
     server_id = acp.start()
     body = message("test/answer_after", {"ms": 900}, "j")
-    with open_post(acp, server_id, body) as first, open_post(acp, server_id, body) as second:
+    with acp.open_post(server_id, body) as first, acp.open_post(server_id, body) as second:
         assert [connection.read_head()[0] for connection in (first, second)] == [200, 200]
         bodies = [b"".join(read_chunks(connection)).lstrip() for connection in (first, second)]
     assert bodies[0] == bodies[1]

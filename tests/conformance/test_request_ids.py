@@ -52,14 +52,14 @@ def test_an_identical_body_joins_the_call_that_is_waiting(acp: Acp, server_id: s
     record = tmp_path / "stdin"
     acp.call(server_id, "test/record", {"path": str(record)})
     body = message("test/hold", {"prompt": "x"}, 5)
-    calls = [acp.in_background(acp.post, server_id, body) for _ in range(5)]
-    acp.wait_until_pending(server_id, 1)
-    late = acp.in_background(acp.post, server_id, body)
-    # A different id behind them proves that nothing more of the joined calls is on its way.
+    calls = [acp.open_post(server_id, body) for _ in range(6)]
+    # The answer to a later request proves that the server has read all of them.
     acp.call(server_id, "test/echo")
     assert_problem(acp.post(server_id, body + b" "), 409, "conflict")
     acp.notify(server_id, "test/release")
-    answers = [call.result(8) for call in [*calls, late]]
+    answers = [call.read_answer() for call in calls]
+    for call in calls:
+        call.close()
     assert {answer.status for answer in answers} == {200}
     assert len({answer.body for answer in answers}) == 1
     assert record.read_bytes().split(b"\n").count(body) == 1
@@ -91,23 +91,19 @@ def test_a_retry_after_a_broken_connection_gets_the_answer_and_prompts_once(
     record = tmp_path / "stdin"
     acp.call(server_id, "test/record", {"path": str(record)})
     body = message("test/hold", {"prompt": "do it"}, 9)
-    with acp.client.connect() as connection:
-        headers = {"content-type": "application/json"}
-        connection.send(acp.client.build("POST", acp.path(server_id), headers=headers, body=body))
+    with acp.open_post(server_id, body):
         acp.wait_until_pending(server_id, 1)
-    retry = acp.in_background(acp.post, server_id, body)
-    acp.call(server_id, "test/echo")
-    acp.notify(server_id, "test/release")
-    assert retry.result(8).json()["result"] == {"released": True}
+    with acp.open_post(server_id, body) as retry:
+        acp.call(server_id, "test/echo")
+        acp.notify(server_id, "test/release")
+        assert retry.read_answer().json()["result"] == {"released": True}
     assert record.read_bytes().split(b"\n").count(body) == 1
 
 
 def test_a_client_that_goes_away_cancels_nothing(acp: Acp, server_id: str) -> None:
     body = message("test/answer_after", {"ms": 200}, "gone")
     with acp.stream(server_id) as stream:
-        with acp.client.connect() as connection:
-            headers = {"content-type": "application/json"}
-            connection.send(acp.client.build("POST", acp.path(server_id), headers=headers, body=body))
+        with acp.open_post(server_id, body):
             acp.wait_until_pending(server_id, 1)
         stream.until(lambda event: b'"id":"gone"' in event.data and b'"late"' in event.data)
 

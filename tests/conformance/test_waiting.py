@@ -122,10 +122,10 @@ def test_an_id_sent_asynchronously_is_in_flight_until_it_is_answered(acp: Acp, s
     prefer = {"prefer": "respond-async"}
     assert acp.send(server_id, "test/hold", {"v": 1}, request_id="a", headers=prefer).status == 202
     assert_problem(acp.send(server_id, "test/hold", {"v": 2}, request_id="a"), 409, "conflict")
-    joined = acp.in_background(acp.send, server_id, "test/hold", {"v": 1}, request_id="a")
-    acp.call(server_id, "test/echo")
-    acp.notify(server_id, "test/release")
-    assert joined.result(5).status == 200
+    with acp.open_post(server_id, message("test/hold", {"v": 1}, "a")) as joined:
+        acp.call(server_id, "test/echo")
+        acp.notify(server_id, "test/release")
+        assert joined.read_answer().status == 200
 
 
 def test_an_agent_that_does_not_take_the_bytes_is_a_504_and_delays_nobody(impatient: Acp) -> None:

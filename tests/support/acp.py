@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from tests.support.event_stream import EventStream
 from tests.support.processes import wait_until
-from tests.support.raw_http import DEFAULT_TIMEOUT, Answer, Client
+from tests.support.raw_http import DEFAULT_TIMEOUT, Answer, Client, Connection
 
 T = TypeVar("T")
 AGENT = os.environ.get("SANDBOX_AGENT_CONFORMANCE_AGENT", "amp")
@@ -68,6 +68,13 @@ class Acp:
         return self.client.request(
             "POST", self.path(server_id, agent), headers=fields, body=data, timeout=timeout
         )
+
+    def open_post(self, server_id: str, body: bytes, headers: dict[str, str] | None = None) -> Connection:
+        """Send a POST and leave its answer to be read later."""
+        connection = self.client.connect()
+        fields = {**JSON_HEADERS, **(headers or {})}
+        connection.send(self.client.build("POST", self.path(server_id), headers=fields, body=body))
+        return connection
 
     def send(
         self, server_id: str, method: str, params: Any = None, *, request_id: Any = None, **options: Any
