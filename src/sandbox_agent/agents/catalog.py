@@ -21,10 +21,11 @@ __all__ = ["BUILTIN_IDS", "AgentSpec", "Catalog", "CatalogError"]
 BUILTIN_IDS = (
     *("claude", "codex", "opencode", "amp", "pi", "cursor", "mock"),
     *("gemini", "qwen", "copilot", "goose", "kimi-code", "mistral-vibe", "grok", "hermes", "fast-agent"),
+    *("claude-native", "codex-native", "opencode-native", "amp-native"),
 )
 """The ids of `agents.toml` in its order, known without parsing it; a test keeps the two equal."""
 
-_REPLACED_BY_COMMAND = ("args", "install", "on_path", "native", "native_file", "registry", "node")
+_REPLACED_BY_COMMAND = ("args", "install", "on_path", "native", "native_file", "registry", "node", "adapter")
 
 
 class Catalog:

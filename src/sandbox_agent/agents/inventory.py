@@ -86,7 +86,7 @@ class Inventory:
         if program.build is not None:
             version = program.build.version
         else:
-            version = await self._asked_version(program.argv, no_cache)
+            version = await self._asked_version((program.path,), no_cache)
         return ({"version": version} if version else {}) | {"path": program.path}
 
     async def _asked_version(self, argv: Sequence[str], no_cache: bool) -> str | None:

@@ -107,7 +107,7 @@ class Launcher:
         environment.update(self._inherited)
         environment["SANDBOX_AGENT_BIN"] = self._server_executable
         environment |= {k: v for k, v in spec.env.items() if "{root}" not in v}
-        if spec.builtin:
+        if spec.builtin or spec.adapter:
             _make_importable(environment)
         environment.update(extra or {})
         return environment

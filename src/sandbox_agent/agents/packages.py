@@ -20,6 +20,7 @@ from sandbox_agent.agents.folder_size import watched
 from sandbox_agent.agents.layout import Layout, npm_platform
 from sandbox_agent.agents.node import Node, fitting_node
 from sandbox_agent.agents.progress import Progress, ProgressListener
+from sandbox_agent.agents.resolve import adapter_command
 from sandbox_agent.agents.spec import AgentSpec, InstallStep
 
 _NODE_FOR_UNKNOWN = 22
@@ -111,7 +112,7 @@ class _Fetcher:
         native_file = Path(self._fill("{root}/" + self.spec.native_file)) if self.spec.native_file else None
         return Fetched(
             root=self.root,
-            argv=tuple(self._fill(part) for part in self.spec.command),
+            argv=self._argv(native_file),
             source="fallback",
             version=versions[0],
             default_env={k: self._fill(v) for k, v in self.spec.default_env.items()},
@@ -120,6 +121,13 @@ class _Fetcher:
             native_file=native_file if native_file and native_file.exists() else None,
             native_version=native_version,
         )
+
+    def _argv(self, native_file: Path | None) -> tuple[str, ...]:
+        if self.spec.adapter is None:
+            return tuple(self._fill(part) for part in self.spec.command)
+        if native_file is None:
+            raise CommandFailed(f"the packages of {self.spec.id} came without its program")
+        return adapter_command(self.spec.adapter, str(native_file))
 
     async def distribution(self, found: Archive | Package) -> Fetched:
         if isinstance(found, Archive):

@@ -7,6 +7,7 @@ the agents file, the program on PATH. Looking costs a few `stat` calls and start
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +23,14 @@ class Program:
 
     argv: tuple[str, ...]
     origin: str
-    """`launcher`, `local` (the user's command), `path` or `builtin`."""
+    """`launcher`, `local` (the user's command), `path`, `adapter` (ours) or `builtin`."""
     build: Build | None = None
+    native: str | None = None
+    """The vendor's program behind an adapter of ours."""
 
     @property
     def path(self) -> str:
-        return self.argv[0]
+        return self.native or self.argv[0]
 
 
 def find_program(spec: AgentSpec, layout: Layout, environ: Mapping[str, str]) -> Program | None:
@@ -42,6 +45,8 @@ def find_program(spec: AgentSpec, layout: Layout, environ: Mapping[str, str]) ->
     if spec.is_local:
         found = _which(spec.command[0], search_path, spec.cwd)
         return Program((found, *spec.command[1:]), "local") if found else None
+    if spec.adapter and (native := _native(spec.native or spec.adapter, layout, search_path)):
+        return Program(adapter_command(spec.adapter, native), "adapter", native=native)
     if spec.on_path and (found := _find_on_path(spec.on_path[0], search_path)):
         if spec.native is None or _native_is_there(spec.native, layout, search_path):
             return Program((found, *spec.on_path[1:]), "path")
@@ -65,4 +70,15 @@ def _which(command: str, search_path: str, cwd: str | None) -> str | None:
 
 
 def _native_is_there(name: str, layout: Layout, search_path: str) -> bool:
-    return os.access(layout.bin / name, os.X_OK) or _find_on_path(name, search_path) is not None
+    return _native(name, layout, search_path) is not None
+
+
+def _native(name: str, layout: Layout, search_path: str) -> str | None:
+    ours = layout.bin / name
+    return str(ours) if os.access(ours, os.X_OK) else _find_on_path(name, search_path)
+
+
+def adapter_command(adapter: str, native: str) -> tuple[str, ...]:
+    """How our own adapter is started; -P: the agent's directory must not shadow our modules."""
+    module = "sandbox_agent.agents.adapters"
+    return (sys.executable, "-P", "-m", module, adapter, "--program", native)

@@ -81,6 +81,8 @@ class AgentSpec:
     quirks: tuple[str, ...] = ()
     builtin: bool = False
     """Part of this program: nothing to install."""
+    adapter: str | None = None
+    """Our own ACP adapter of that name runs the `native` program."""
 
     @property
     def is_local(self) -> bool:
@@ -142,7 +144,7 @@ class _Table:
 
 _AGENT_KEYS = frozenset(
     "id name command args env default_env cwd on_path native native_file node install registry credentials "
-    "capabilities options size_mb verify_env quirks builtin".split()
+    "capabilities options size_mb verify_env quirks builtin adapter".split()
 )
 _STEP_KEYS = frozenset("npm pypi into python check native".split())
 
@@ -158,7 +160,7 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
     if unknown := [flag for flag in capabilities if flag not in CAPABILITIES]:
         raise CatalogError(f"{where}: unknown capability `{unknown[0]}`; known are {', '.join(CAPABILITIES)}")
     command = table.string("command")
-    if not (command or raw.get("on_path") or raw.get("registry") or raw.get("builtin")):
+    if not (command or raw.get("on_path") or raw.get("registry") or raw.get("builtin") or raw.get("adapter")):
         raise CatalogError(f"{where} says neither `command` nor `registry`: how would it start?")
     return AgentSpec(
         id=agent_id,
@@ -180,6 +182,7 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
         verify_env=table.mapping("verify_env"),
         quirks=table.strings("quirks"),
         builtin=table.boolean("builtin"),
+        adapter=table.string("adapter"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The `sandbox-agent` command: the quick way to `server` and `mock-agent`, click for everything else."""
+"""The `sandbox-agent` command: the quick way to `server`, `mock-agent` and `adapter`, click for the rest."""
 
 from __future__ import annotations
 
@@ -30,6 +30,10 @@ def _run(words: list[str]) -> int:
         from sandbox_agent.agents.mock.entry import main as mock
 
         return mock()
+    if command == "adapter":
+        from sandbox_agent.cli import adapter
+
+        return adapter.run(after)
     from sandbox_agent.cli.commands import run
 
     return run(words)

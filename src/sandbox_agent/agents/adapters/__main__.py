@@ -1,0 +1,7 @@
+"""`python -m sandbox_agent.agents.adapters NAME [--program FILE]`."""
+
+import sys
+
+from sandbox_agent.agents.adapters.entry import main
+
+sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,216 @@
+"""Amp: a process per turn that continues its thread; the prompt goes in by stdin.
+
+Flags are read from `amp --help`; a run that is refused before it says anything is tried again with simpler
+ones. Amp asks nobody: a tool that needs approval fails unless the mode is `bypass`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sandbox_agent.agents.adapters import amp_events, faults
+from sandbox_agent.agents.adapters.amp_flags import Flags, read_help
+from sandbox_agent.agents.adapters.native_agent import (
+    McpServers,
+    NativeAgent,
+    Session,
+    remote_server,
+    stdio_server,
+)
+from sandbox_agent.agents.adapters.native_process import Message, NativeProcess
+from sandbox_agent.agents.adapters.options import Setting, Settings, Value
+from sandbox_agent.agents.adapters.prompt import Picture, Text, as_text
+from sandbox_agent.agents.adapters.schemas import amp as native
+from sandbox_agent.agents.adapters.turn import Turn
+from sandbox_agent.agents.adapters.updates import Unparsed
+from sandbox_agent.agents.command import CommandFailed, run_command
+
+_COMMAND_LIMIT_S = 120.0
+_THREAD = re.compile(r"T-[0-9a-f-]{36}")
+_MODES = [
+    Value("default", "Default", "Tools that need approval fail: Amp asks nobody here"),
+    Value("bypass", "Bypass", "Every tool runs"),
+]
+
+
+class Amp(NativeAgent):
+    name = "amp"
+    title = "Amp"
+    takes_pictures = False
+    lists_sessions = False
+
+    def __init__(self, program: str) -> None:
+        super().__init__(program)
+        self._flags: Flags | None = None
+        self._processes: dict[str, NativeProcess] = {}
+
+    async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
+        flags = await self._usable_flags()
+        printed = await self._run(["threads", "new"], cwd)
+        thread = _THREAD.search(printed)
+        if thread is None:
+            raise faults.turn_failed("amp", f"amp made no thread: {printed[-500:]}")
+        return self._session(thread[0], cwd, mcp_servers, flags)
+
+    async def continue_session(
+        self, session_id: str, cwd: str, mcp_servers: McpServers, *, replay: bool
+    ) -> Session:
+        if not _THREAD.fullmatch(session_id):
+            raise faults.unknown_session(session_id)
+        session = self._session(session_id, cwd, mcp_servers, await self._usable_flags())
+        if replay:
+            await self._replay(session)
+        return session
+
+    async def run_turn(self, session: Session, turn: Turn, parts: list[Text | Picture]) -> None:
+        flags = await self._usable_flags()
+        prompt = as_text(parts, self.title).encode()
+        mode = session.settings.current("agent_mode") if flags.modes else None
+        servers = dict(_mcp_server(server) for server in session.mcp_servers)
+        runs = flags.runs(
+            bypass=session.settings.current("mode") == "bypass",
+            mode=None if mode == "default" else mode,
+            mcp_config=json.dumps(servers) if servers else None,
+        )
+        for run in runs:
+            if await self._try(session, turn, run, prompt, last=run == runs[-1]):
+                return
+
+    async def stop_turn(self, session: Session) -> None:
+        if process := self._processes.get(session.id):
+            await process.stop(polite_s=0)
+
+    async def end_turn(self, session: Session) -> None:
+        if process := self._processes.pop(session.id, None):
+            await process.stop()
+
+    async def stop(self) -> None:
+        await asyncio.gather(*(process.stop(polite_s=1) for process in list(self._processes.values())))
+
+    def _session(self, thread: str, cwd: str, mcp_servers: McpServers, flags: Flags) -> Session:
+        modes = _MODES if flags.allows_all else _MODES[:1]
+        settings = [Setting("mode", "Mode", "default", modes, "mode")]
+        if flags.modes:
+            values = [Value("default", "Default"), *(Value(name, name.capitalize()) for name in flags.modes)]
+            settings.append(Setting("agent_mode", "Agent mode", "default", values, "model"))
+        return Session(thread, cwd, Settings(settings), mcp_servers)
+
+    async def _try(self, session: Session, turn: Turn, run: list[str], prompt: bytes, *, last: bool) -> bool:
+        """One run; False if it was refused before it said anything and simpler flags are left."""
+        said: list[Message] = []
+
+        def take(message: Message) -> None:
+            said.append(message)
+            self._take(turn, message)
+
+        process = await NativeProcess.start(
+            "amp",
+            [*self._command(), "threads", "continue", session.id, *run],
+            cwd=session.cwd,
+            env=os.environ,
+            on_message=take,
+            on_garbage=lambda line: turn.emit([Unparsed("stdout", line[:4096], "amp wrote no JSON")]),
+        )
+        self._processes[session.id] = process
+        process.write(prompt)
+        process.close_input()
+        if turn.is_cancelled:
+            await process.stop(polite_s=0)
+        await asyncio.shield(process.ended)
+        refused = not said and "unknown option" in process.stderr
+        if refused and not last and not turn.is_cancelled:
+            return False
+        turn.fail(process.fault())  # of no effect when the result has ended the turn
+        return True
+
+    def _take(self, turn: Turn, message: Message) -> None:
+        turn.emit(amp_events.convert(message))
+        if message.get("type") != "result":
+            return
+        try:
+            result = amp_events.read_result(message)
+        except msgspec.ValidationError as error:
+            turn.fail(faults.turn_failed("amp", f"the end of the turn cannot be read: {error}", message))
+            return
+        if isinstance(result, native.ErrorResultMessage):
+            if result.subtype == "error_max_turns":
+                turn.end("max_turn_requests")
+            else:
+                turn.fail(faults.turn_failed("amp", result.error))
+        else:
+            turn.end("end_turn")
+
+    async def _replay(self, session: Session) -> None:
+        printed = await self._run(["threads", "export", session.id], session.cwd, whole=True)
+        try:
+            messages = json.loads(printed)["messages"]
+        except (ValueError, KeyError, TypeError):
+            raise faults.turn_failed("amp", f"amp exported no thread: {printed[-500:]}") from None
+        for message in messages:
+            await self.desk.send(session.id, amp_events.exported(message))
+
+    async def _usable_flags(self) -> Flags:
+        if self._flags is None:
+            self._flags = read_help(await self._run(["--help"], os.getcwd(), whole=True))
+        if not self._flags.streams_json:
+            raise faults.turn_failed(
+                "amp",
+                "this amp has no `--execute --stream-json`, which the adapter needs; "
+                "install the version of the catalogue",
+                sorted(self._flags.known),
+            )
+        return self._flags
+
+    async def _run(self, words: list[str], cwd: str, *, whole: bool = False) -> str:
+        """What a command of amp prints; raises a `RequestError` if it fails."""
+        argv = [*self._command(), *words]
+        if whole:
+            return await self._whole_output(argv, cwd)
+        try:
+            return await run_command(argv, cwd=Path(cwd), env=os.environ, limit_s=_COMMAND_LIMIT_S)
+        except CommandFailed as error:
+            raise faults.turn_failed("amp", f"amp {' '.join(words)} failed: {error.tail[-1000:]}") from error
+
+    async def _whole_output(self, argv: list[str], cwd: str) -> str:
+        lines: list[str] = []
+        process = await NativeProcess.start(
+            "amp",
+            argv,
+            cwd=cwd,
+            env=os.environ,
+            on_message=lambda message: lines.append(json.dumps(message)),
+            on_garbage=lines.append,
+        )
+        process.close_input()
+        try:
+            code = await asyncio.wait_for(asyncio.shield(process.ended), _COMMAND_LIMIT_S)
+        except TimeoutError:
+            raise faults.program_silent("amp", " ".join(argv[-2:]), _COMMAND_LIMIT_S) from None
+        finally:
+            await process.stop(polite_s=0)
+        if code != 0:
+            raise process.fault()
+        return "\n".join(lines)
+
+    def _command(self) -> list[str]:
+        """The npm package is a script for node; the file alone may not be executable."""
+        if self.program.endswith((".js", ".mjs")):
+            return [shutil.which("node") or "node", "--no-warnings", self.program]
+        return [self.program]
+
+
+def _mcp_server(server: Any) -> tuple[str, Message]:
+    if stdio := stdio_server(server):
+        env = {variable.name: variable.value for variable in stdio.env}
+        return stdio.name, {"command": stdio.command, "args": list(stdio.args), "env": env}
+    if remote := remote_server(server):
+        return remote.name, {"url": remote.url, "headers": {h.name: h.value for h in remote.headers}}
+    raise faults.invalid("an MCP server of this kind cannot be passed on to amp")

@@ -1,0 +1,115 @@
+"""What a converter makes of native events, and short ways to write the usual ACP updates.
+
+`Unparsed` stands for an event the converter does not understand: the client gets it as it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from acp import helpers
+from acp.schema import (
+    AgentMessageChunk,
+    AgentPlanUpdate,
+    AgentThoughtChunk,
+    AvailableCommandsUpdate,
+    ConfigOptionUpdate,
+    ContentToolCallContent,
+    CurrentModeUpdate,
+    FileEditToolCallContent,
+    PlanEntry,
+    SessionInfoUpdate,
+    TerminalToolCallContent,
+    ToolCallProgress,
+    ToolCallStart,
+    UsageUpdate,
+    UserMessageChunk,
+)
+
+Update = (
+    UserMessageChunk
+    | AgentMessageChunk
+    | AgentThoughtChunk
+    | ToolCallStart
+    | ToolCallProgress
+    | AgentPlanUpdate
+    | AvailableCommandsUpdate
+    | CurrentModeUpdate
+    | ConfigOptionUpdate
+    | SessionInfoUpdate
+    | UsageUpdate
+)
+Content = ContentToolCallContent | FileEditToolCallContent | TerminalToolCallContent
+Kind = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
+Status = Literal["pending", "in_progress", "completed", "failed"]
+
+
+@dataclass(frozen=True)
+class Unparsed:
+    """A native event without a meaning in ACP."""
+
+    location: str
+    raw: Any
+    error: str = "no ACP update for this event"
+
+
+def said(text: str, message_id: str | None = None) -> AgentMessageChunk:
+    return AgentMessageChunk(
+        session_update="agent_message_chunk", content=helpers.text_block(text), message_id=message_id
+    )
+
+
+def thought(text: str, message_id: str | None = None) -> AgentThoughtChunk:
+    return AgentThoughtChunk(
+        session_update="agent_thought_chunk", content=helpers.text_block(text), message_id=message_id
+    )
+
+
+def asked(text: str) -> UserMessageChunk:
+    return UserMessageChunk(session_update="user_message_chunk", content=helpers.text_block(text))
+
+
+def text_content(text: str) -> ContentToolCallContent:
+    return ContentToolCallContent(type="content", content=helpers.text_block(text))
+
+
+def diff_content(path: str, new_text: str, old_text: str | None = None) -> FileEditToolCallContent:
+    return FileEditToolCallContent(type="diff", path=path, new_text=new_text, old_text=old_text)
+
+
+def meta(**values: Any) -> dict[str, Any]:
+    """`_meta` of an update, under the product's own key."""
+    return {"sandboxagent.dev": values}
+
+
+def plan(steps: Sequence[tuple[str, str]]) -> AgentPlanUpdate:
+    """From pairs of text and status, in whatever words the agent uses."""
+    entries = [PlanEntry(content=text, priority="medium", status=_plan_status(word)) for text, word in steps]
+    return AgentPlanUpdate(session_update="plan", entries=entries)
+
+
+def title(text: str) -> SessionInfoUpdate:
+    return SessionInfoUpdate(session_update="session_info_update", title=text)
+
+
+def note(**values: Any) -> SessionInfoUpdate:
+    """News that ACP has no update for, in `_meta` of one that says nothing else."""
+    return SessionInfoUpdate(session_update="session_info_update", field_meta=meta(**values))
+
+
+def mode(mode_id: str) -> CurrentModeUpdate:
+    return CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode_id)
+
+
+def usage(used: int, size: int) -> UsageUpdate:
+    return UsageUpdate(session_update="usage_update", used=used, size=size)
+
+
+def _plan_status(word: str) -> Literal["pending", "in_progress", "completed"]:
+    if word in ("in_progress", "inProgress", "active"):
+        return "in_progress"
+    return "completed" if word in ("completed", "done", "cancelled") else "pending"
