@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -32,6 +33,11 @@ def processes(*words: str) -> list[int]:
                 if all(word.encode() in command for word in words):
                     found.append(int(entry))
     return found
+
+
+def a_nap() -> str:
+    """Seconds to sleep that no other process of the machine sleeps."""
+    return f"{600 + secrets.randbelow(1000)}.{secrets.randbelow(10**9):09d}"
 
 
 async def until(condition: Callable[[], object], what: str) -> None:
@@ -86,10 +92,11 @@ async def test_machine_without_node_looks_for_it_on_pypi(tmp_path: Path) -> None
 
 
 async def test_npm_killed_in_mid_install_leaves_nothing_and_the_next_one_works(tmp_path: Path) -> None:
-    slow = npm_package(tmp_path, scripts={"postinstall": "sh -c 'test -e released || sleep 600'"})
+    nap = a_nap()
+    slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {nap}"})
     house = InstallHouse(tmp_path, npm_agent(slow))
     install = asyncio.create_task(house.installer().install("tiny"))
-    await until(lambda: processes("sleep", "600"), "the install script")
+    await until(lambda: processes("sleep", nap), "the install script")
     (npm,) = processes("npm", "install", str(slow))
     os.kill(npm, signal.SIGKILL)
     with pytest.raises(InstallFailed) as caught:
@@ -100,31 +107,33 @@ async def test_npm_killed_in_mid_install_leaves_nothing_and_the_next_one_works(t
 
 
 async def test_server_killed_in_mid_install_leaves_no_half_agent(tmp_path: Path) -> None:
-    slow = npm_package(tmp_path, scripts={"postinstall": "sleep 599"})
+    nap = a_nap()
+    slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {nap}"})
     house = InstallHouse(tmp_path, npm_agent(slow))
     server = await house.install_in_another_process()
-    await until(lambda: processes("sleep", "599"), "the install script")
+    await until(lambda: processes("sleep", nap), "the install script")
     server.kill()
     await asyncio.wait_for(server.communicate(), 10)
     assert house.builds() and not house.layout.launcher("tiny").exists()
     await until(lambda: not processes("npm", "install", str(slow)), "the end of npm")
-    for pid in processes("sleep", "599"):
+    for pid in processes("sleep", nap):
         os.kill(pid, signal.SIGKILL)
     npm_package(tmp_path)
     assert await house.starts() and len(house.builds()) == 1
 
 
 async def test_stopping_the_installer_stops_npm(tmp_path: Path) -> None:
-    slow = npm_package(tmp_path, scripts={"postinstall": "sleep 598"})
+    nap = a_nap()
+    slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {nap}"})
     house = InstallHouse(tmp_path, npm_agent(slow))
     installer = house.installer()
     install = asyncio.create_task(installer.install("tiny"))
-    await until(lambda: processes("sleep", "598"), "the install script")
+    await until(lambda: processes("sleep", nap), "the install script")
     await installer.aclose()
     await asyncio.gather(install, return_exceptions=True)
     assert install.cancelled() and house.is_untouched()
     await until(lambda: not processes("npm", "install", str(slow)), "the end of npm")
-    for pid in processes("sleep", "598"):
+    for pid in processes("sleep", nap):
         os.kill(pid, signal.SIGKILL)
 
 
