@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 SECTIONS = {
-    "Start": ["index", "quickstart", "concepts", "cli", "migration"],
+    "Start": ["index", "quickstart", "concepts", "cli", "examples", "migration"],
     "Use": [
         *("sdk", "sessions", "permissions-and-questions", "universal-events", "persistence", "observability"),
-        *("http-api", "files", "mcp", "skills", "inspector"),
+        *("chat-ui", "many-clients", "http-api", "files", "mcp", "skills", "custom-tools", "inspector"),
     ],
     "Agents": ["agents", "custom-agents", "mock-agent", "credentials"],
     "Run": ["daemon", "deploy", "security", "troubleshooting"],
-    "Inside": ["architecture", "promises", "performance", "conformance"],
+    "Inside": ["architecture", "promises", "performance", "conformance", "soak", "mutations"],
 }
 
 
+COMPANIONS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
@@ -37,7 +38,26 @@ def sections() -> dict[str, list[str]]:
 def on_config(config: Any) -> Any:
     """Build the navigation from the pages there are."""
     config["nav"] = [{title: [f"{page}.md" for page in order]} for title, order in sections().items()]
+    config["nav"].append({"Project": [f"project/{name}" for name in COMPANIONS]})
     return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Take the files of the repository's root that pages link to into the site."""
+    from mkdocs.structure.files import File
+
+    for name in COMPANIONS:
+        files.append(File.generated(config, f"project/{name}", abs_src_path=str(ROOT / name)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Links between pages and those files, as they lie in the site."""
+    if page.file.src_uri.startswith("project/"):
+        return markdown.replace("](docs/", "](../")
+    for name in COMPANIONS:
+        markdown = markdown.replace(f"](../{name}", f"](project/{name}")
+    return markdown
 
 
 def index_for_language_models() -> str:
