@@ -109,7 +109,7 @@ def _imported_by(words: list[str]) -> set[str]:
         "import sys; from sandbox_agent.cli.entry import main\n"
         "try: main(sys.argv[1:])\n"
         "except SystemExit: pass\n"
-        "print('\\n'.join(sys.modules), file=sys.stderr)"
+        "print('\\n'.join(name for name, module in sys.modules.items() if module), file=sys.stderr)"
     )
     program = [sys.executable, "-c", script, *words]
     finished = subprocess.run(program, capture_output=True, text=True, timeout=60)

@@ -43,5 +43,5 @@ def test_commands_and_options_are_offered(place: Place) -> None:
     assert {"daemon", "doctor"} == _offered(place, "sandbox-agent d")
     assert {"list", "post", "stream", "close"} == _offered(place, "sandbox-agent api acp ")
     assert {"--fs-root", "--fs-timeout-ms"} == _offered(place, "sandbox-agent server --fs-")
-    assert {"codex", "copilot"} == _offered(place, "sandbox-agent run co")
+    assert {"gemini"} == _offered(place, "sandbox-agent run gem")
     assert {"reads", "all", "none"} == _offered(place, "sandbox-agent run --approve ")
