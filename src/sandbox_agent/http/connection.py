@@ -39,6 +39,7 @@ _ACP_PREFIX = b"/v1/acp/"
 _LINGER_S = 30.0
 _BODY_WINDOW_BYTES = 64 * 1024
 _WRITE_HIGH_WATER = 256 * 1024
+_LONG_BODY_BYTES = 64 * 1024
 # Stands in for the head of something that could not be understood.
 _NO_HEAD = RequestHead("GET", b"/", [], http_10=False, keep_alive=False)
 
@@ -57,6 +58,8 @@ class Connection(asyncio.Protocol):
         self._head_complete = False
         self._head_bytes = 0
         self._messages = 0
+        self._plain_left = 0
+        """Bytes of a body that are taken as they come, without the parser."""
         self._waiting: deque[Exchange] = deque()
         self._active: Exchange | None = None
         self._reading_paused = False
@@ -84,6 +87,7 @@ class Connection(asyncio.Protocol):
         for exchange in (self._active, *self._waiting):
             if exchange is not None:
                 exchange.disconnected()
+        self._active = None
         self._waiting.clear()
         # The parser holds bound methods of ours; without this every connection is a cycle for the collector.
         self._parser = None  # type: ignore[assignment]
@@ -112,6 +116,9 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self._lingering or self.closed:
             return
+        if self._plain_left:
+            self._take_plain(data)
+            return
         at_boundary = self._in_message is False and self._active is None
         if at_boundary and (known := self._server.known_heads.find(data)) is not None:
             self._take_known(*known)
@@ -124,18 +131,50 @@ class Connection(asyncio.Protocol):
         if self._broken is not None:
             self._refuse_connection(self._broken)
             return
-        if at_boundary and not self._in_message and self._messages == before + 1 and self._waiting:
+        if at_boundary and len(self._waiting) == 1 and self._messages - before <= 1:
             self._server.known_heads.remember(data, self._waiting[0].head)
+        self._skip_parser_for_body()
         self.advance()
         self._update_reading()
 
     def _take_known(self, head: RequestHead, body: bytes) -> None:
-        """A whole request whose head has been parsed before."""
+        """A request whose head has been parsed before, and as much of its body as is there."""
         exchange = Exchange(self, self._server, head)
         exchange.feed(body)
-        exchange.complete = True
+        self._plain_left = (head.content_length or 0) - len(body)
+        if self._plain_left:
+            self._in_message = self._head_complete = True
+            self._parsing = exchange
+            self._window_bytes, self._since = 0, self._server.now()
+        else:
+            exchange.complete = True
         self._active = exchange
         self._begin(exchange)
+
+    def _skip_parser_for_body(self) -> None:
+        """A long body of known length needs no parser, which would copy it once more."""
+        exchange = self._parsing
+        if exchange is None or not self._waiting or self._waiting[-1] is not exchange:
+            return
+        length = exchange.head.content_length
+        if length is None or length - exchange.body_size < _LONG_BODY_BYTES:
+            return
+        self._plain_left = length - exchange.body_size
+        self._parser = httptools.HttpRequestParser(self)
+
+    def _take_plain(self, data: bytes) -> None:
+        """A piece of a body whose length is known."""
+        part = data if len(data) <= self._plain_left else data[: self._plain_left]
+        self._plain_left -= len(part)
+        self._window_bytes += len(part)
+        self.on_body(part)
+        if self._plain_left == 0:
+            self.on_message_complete()
+            if len(part) < len(data):
+                self.data_received(data[len(part) :])
+                return
+            self.advance()
+        self._update_reading()
 
     def _feed(self, data: bytes) -> None:
         try:

@@ -80,17 +80,21 @@ class KnownHeads:
         self._heads: dict[bytes, RequestHead] = {}
 
     def find(self, data: bytes) -> tuple[RequestHead, bytes] | None:
-        """Head and body, if the data is exactly one request with a head that is known."""
+        """Head and what is there of the body, if the data begins with a known head and holds no more."""
         end = data.find(b"\r\n\r\n") + 4
         head = self._heads.get(data[:end])
-        if head is None or len(data) - end != head.content_length:
+        if head is None or len(data) - end > (head.content_length or 0):
             return None
         return head, data[end:]
 
     def remember(self, data: bytes, head: RequestHead) -> None:
-        """`data` was parsed as exactly one request with this head."""
+        """`data` was parsed as the beginning of one request, with this head and nothing after its body."""
         end = data.find(b"\r\n\r\n") + 4
-        if not 4 < end <= _MAX_HEAD_BYTES or not head.is_plain or len(data) - end != head.content_length:
+        if (
+            not 4 < end <= _MAX_HEAD_BYTES
+            or not head.is_plain
+            or len(data) - end > (head.content_length or 0)
+        ):
             return
         if len(self._heads) >= _MAX_HEADS:
             self._heads.clear()
