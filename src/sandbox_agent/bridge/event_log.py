@@ -201,10 +201,14 @@ def _cut(lines: Sequence[bytes], start: int) -> Sequence[bytes]:
     return batch
 
 
+def _nobody() -> None:
+    """Whom a reader wakes that has left."""
+
+
 class Reader:
     """A position in the log. `take` until it returns None; then `wake` is called when there is more."""
 
-    __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_log", "position", "wake")
+    __slots__ = ("_awaited", "_detached", "_fetched", "_fetching", "_gap", "_log", "position", "wake")
 
     def __init__(
         self, log: EventLog, position: int, wake: Callable[[], None], *, starts_with_gap: bool
@@ -213,6 +217,7 @@ class Reader:
         self._gap = starts_with_gap
         self._fetched: Events | None = None
         self._fetching = False
+        self._detached = False
         self._awaited = False
         """Whether somebody waits for what is being fetched; a fetch ahead of time wakes nobody."""
         self.position = position
@@ -263,7 +268,7 @@ class Reader:
 
         def fetched(lines: list[bytes] | None) -> None:
             self._fetching = False
-            if lines:
+            if lines and not self._detached:
                 self._fetched = Events(number, lines)
             if self._awaited:
                 self._awaited = False
@@ -272,5 +277,9 @@ class Reader:
         background(lambda: spill.read(number, _DISK_BATCH_BYTES), fetched)
 
     def detach(self) -> None:
+        """No more is wanted: what was fetched, and whoever was to be woken, is let go at once."""
         self._log._readers.discard(self)
         self._log._waiting.discard(self)
+        self._detached = True
+        self._fetched = None
+        self.wake = _nobody

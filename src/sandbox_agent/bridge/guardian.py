@@ -41,6 +41,9 @@ class Guardian:
                 env={name: value for name, value in os.environ.items() if name != "SANDBOX_AGENT_TOKEN"},
                 start_new_session=True,
             )
+        except OSError:
+            os.close(self._pipe)
+            raise
         finally:
             os.close(read_end)
         self.pid = self._process.pid

@@ -179,12 +179,12 @@ class Instances:
             _say("instance.started", instance, pid=process.pid)
 
     def _spawn(self, spec: LaunchSpec, instance: Instance) -> AgentProcess:
-        if self.before_first_spawn is not None:
-            self.before_first_spawn()
-            self.before_first_spawn = None
         self._spawned += 1
         mark = process_marks.instance_mark(self.server_mark, self._spawned)
         try:
+            if self.before_first_spawn is not None:
+                self.before_first_spawn()
+                self.before_first_spawn = None
             max_line = self._settings.limits.max_line_bytes
             confinement = self._settings.confinement
             process = AgentProcess(spec, mark, max_line, instance, self._sweeper, confinement)

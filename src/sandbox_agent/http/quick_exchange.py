@@ -294,6 +294,7 @@ class Exchange:
         self._receiving = None
         if self._stream is not None:
             self._stream.disconnected()
+            self._stream = None
         if self._arrived is not None:
             self._arrived.set()
         if self._writable is not None:
