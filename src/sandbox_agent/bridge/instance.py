@@ -239,7 +239,7 @@ class Instance:
             found = [decode(line) for line in lines]
         except (NotJson, msgspec.DecodeError, RecursionError):
             return False
-        if b"\r\n" in block:
+        if b"\r" in block:
             lines = [line.removesuffix(b"\r") for line in lines]
         self.log.publish(lines, len(block) - len(lines))
         for index, raw in enumerate(found):

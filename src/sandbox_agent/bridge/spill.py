@@ -21,6 +21,8 @@ from sandbox_agent.bridge.lines import split_lines
 _SEGMENTS_PER_LIMIT = 8
 # One remembered offset per so many bytes: finding an event reads at most this much too much.
 _INDEX_STEP_BYTES = 64 * 1024
+# The kernel takes 1024 buffers at a time, two for each line.
+_LINES_PER_WRITE = 512
 
 
 class _Segment(msgspec.Struct):
@@ -82,7 +84,7 @@ class Spill:
         segment = None
         try:
             segment = self._segment_for(first)
-            _write_all(segment.fd, b"\n".join(lines) + b"\n", segment.size)
+            _write_lines(segment.fd, lines, segment.size)
         except OSError:
             if segment is not None:
                 # Nothing of a half-written batch may remain; the file shrinks, which needs no space.
@@ -157,6 +159,20 @@ def _read_lines(segment: _Segment, offset: int, skip: int, max_bytes: int) -> li
         if len(data) < max_bytes:
             raise OSError("the spill file is shorter than it was written")
         max_bytes *= 2
+
+
+def _write_lines(fd: int, lines: Sequence[bytes], offset: int) -> None:
+    """Each line and its newline, without putting them together in memory first."""
+    for start in range(0, len(lines), _LINES_PER_WRITE):
+        buffers: list[bytes] = []
+        for line in lines[start : start + _LINES_PER_WRITE]:
+            buffers += (line, b"\n")
+        size = sum(map(len, buffers))
+        written = os.pwritev(fd, buffers, offset)
+        if written < size:
+            # A long write may stop half-way; what is left goes the slow way.
+            _write_all(fd, b"".join(buffers)[written:], offset + written)
+        offset += size
 
 
 def _write_all(fd: int, data: bytes, offset: int) -> None:
