@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -31,7 +30,6 @@ from sandbox_agent.agents.adapters.prompt import Picture, Text, as_text
 from sandbox_agent.agents.adapters.schemas import amp as native
 from sandbox_agent.agents.adapters.turn import Turn
 from sandbox_agent.agents.adapters.updates import Unparsed
-from sandbox_agent.agents.command import CommandFailed, run_command
 
 _COMMAND_LIMIT_S = 120.0
 _THREAD = re.compile(r"T-[0-9a-f-]{36}")
@@ -39,6 +37,9 @@ _MODES = [
     Value("default", "Default", "Tools that need approval fail: Amp asks nobody here"),
     Value("bypass", "Bypass", "Every tool runs"),
 ]
+_TOO_DIFFERENT = (
+    "this amp has no `--execute --stream-json`, which the adapter needs; install the version of the catalogue"
+)
 
 
 class Amp(NativeAgent):
@@ -149,7 +150,7 @@ class Amp(NativeAgent):
             turn.end("end_turn")
 
     async def _replay(self, session: Session) -> None:
-        printed = await self._run(["threads", "export", session.id], session.cwd, whole=True)
+        printed = await self._run(["threads", "export", session.id], session.cwd)
         try:
             messages = json.loads(printed)["messages"]
         except (ValueError, KeyError, TypeError):
@@ -159,31 +160,18 @@ class Amp(NativeAgent):
 
     async def _usable_flags(self) -> Flags:
         if self._flags is None:
-            self._flags = read_help(await self._run(["--help"], os.getcwd(), whole=True))
-        if not self._flags.streams_json:
-            raise faults.turn_failed(
-                "amp",
-                "this amp has no `--execute --stream-json`, which the adapter needs; "
-                "install the version of the catalogue",
-                sorted(self._flags.known),
-            )
+            flags = read_help(await self._run(["--help"], os.getcwd()))
+            if not flags.streams_json:
+                raise faults.turn_failed("amp", _TOO_DIFFERENT, sorted(flags.known))
+            self._flags = flags
         return self._flags
 
-    async def _run(self, words: list[str], cwd: str, *, whole: bool = False) -> str:
+    async def _run(self, words: list[str], cwd: str) -> str:
         """What a command of amp prints; raises a `RequestError` if it fails."""
-        argv = [*self._command(), *words]
-        if whole:
-            return await self._whole_output(argv, cwd)
-        try:
-            return await run_command(argv, cwd=Path(cwd), env=os.environ, limit_s=_COMMAND_LIMIT_S)
-        except CommandFailed as error:
-            raise faults.turn_failed("amp", f"amp {' '.join(words)} failed: {error.tail[-1000:]}") from error
-
-    async def _whole_output(self, argv: list[str], cwd: str) -> str:
         lines: list[str] = []
         process = await NativeProcess.start(
             "amp",
-            argv,
+            [*self._command(), *words],
             cwd=cwd,
             env=os.environ,
             on_message=lambda message: lines.append(json.dumps(message)),
@@ -193,7 +181,7 @@ class Amp(NativeAgent):
         try:
             code = await asyncio.wait_for(asyncio.shield(process.ended), _COMMAND_LIMIT_S)
         except TimeoutError:
-            raise faults.program_silent("amp", " ".join(argv[-2:]), _COMMAND_LIMIT_S) from None
+            raise faults.program_silent("amp", " ".join(words), _COMMAND_LIMIT_S) from None
         finally:
             await process.stop(polite_s=0)
         if code != 0:

@@ -15,6 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 from sandbox_agent.agents.adapters import faults
+from sandbox_agent.agents.adapters.codex_program import real_program
 from sandbox_agent.agents.adapters.native_process import Message, NativeProcess
 
 _ANSWER_LIMIT_S = 120.0
@@ -57,11 +58,12 @@ class CodexServer:
             return self._process
 
     async def _start(self) -> NativeProcess:
+        program, environment = real_program(self._program, os.environ)
         process = await NativeProcess.start(
             "codex",
-            [self._program, "app-server", *_config_arguments(os.environ.get("CODEX_CONFIG", ""))],
+            [program, "app-server", *_config_arguments(os.environ.get("CODEX_CONFIG", ""))],
             cwd=os.getcwd(),
-            env=os.environ,
+            env=environment,
             on_message=lambda message: self._take(process, message),
             on_garbage=self._garbage,
         )

@@ -1,0 +1,126 @@
+"""The adapters alone around the vendors' programs: what the matrix does not look at."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.sdk.universal import EVENT_CLASSES, UniversalMapper
+from tests.adapters.adapter_process import AdapterProcess, Json
+from tests.adapters.recipes import NATIVE_RECIPES
+from tests.real_agents import survivors
+from tests.real_agents.driver import allow, choose, reject
+from tests.real_agents.fake_model import FakeModel
+
+pytestmark = pytest.mark.timeout(300)
+_FORMS = {"elicitation": {"form": {}}}
+
+
+def adapter_of(name: str, program: Path, model: FakeModel, tmp_path: Path) -> AdapterProcess:
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    recipe = NATIVE_RECIPES[f"{name}-native"]
+    env = {key: value.replace("{base}", model.base) for key, value in recipe.env.items()}
+    env |= {"HOME": str(home), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+    return AdapterProcess(name, program, work, env)
+
+
+def answered_red(params: Json) -> Json:
+    return {"status": "answered", "answers": [["Red"]]}
+
+
+async def test_one_session_of_codex_shows_the_universal_event_types(
+    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+) -> None:
+    codex = await asyncio.to_thread(program, "codex")
+    async with adapter_of("codex", codex, model, tmp_path) as adapter:
+        # Without forms questions come by the extension of spec 4.
+        session = await adapter.begin()
+        adapter.policies = {
+            "session/request_permission": allow,
+            "_sandboxagent/session/request_question": answered_red,
+        }
+        await adapter.prompt(session, "[[think hm]] [[shell touch {home}/x && echo ran]] [[say Hello]]")
+        await adapter.call(
+            "session/set_config_option", sessionId=session, configId="collaboration_mode", value="plan"
+        )
+        answer = await adapter.prompt(session, "[[ask Which colour?]]")
+        assert answer["result"]["stopReason"] == "end_turn"
+        failed = await adapter.prompt(session, "[[error 400]]")
+        assert failed["error"]["data"]["reason"] == "native_error"
+    (question,) = adapter.params("_sandboxagent/session/request_question")
+    assert question["prompt"] == "Which colour?"
+    assert question["options"] == [["Red", "Red"], ["Blue", "Blue"]]
+    mapper = UniversalMapper("s", agent="codex")
+    seen = {event.type for sender, message in adapter.log for event in mapper.feed(message, sender)}
+    # The end of a session is the client's knowledge; test_faults.py sends what nobody understands.
+    assert set(EVENT_CLASSES) - seen <= {"session.ended", "agent.unparsed"}
+
+
+async def test_a_question_of_claude_that_is_rejected_is_denied(
+    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+) -> None:
+    claude = await asyncio.to_thread(program, "claude")
+    async with adapter_of("claude", claude, model, tmp_path) as adapter:
+        session = await adapter.begin()
+        adapter.policies = {"_sandboxagent/session/request_question": lambda _: {"status": "rejected"}}
+        answer = await adapter.prompt(session, "[[ask Which colour?]]")
+    assert answer["result"]["stopReason"] == "end_turn"
+    assert "did not answer" in json.dumps(adapter.params("session/update"))
+
+
+async def test_claudes_plan_is_approved_or_kept(
+    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+) -> None:
+    """ExitPlanMode is offered in plan mode only, and asks with the kind `switch_mode`."""
+    claude = await asyncio.to_thread(program, "claude")
+    plan = '[[tool ExitPlanMode {"plan": "paint it red"}]]'
+    async with adapter_of("claude", claude, model, tmp_path) as adapter:
+        session = await adapter.begin(_FORMS)
+        adapter.policies = {"session/request_permission": reject}
+        await adapter.call("session/set_mode", sessionId=session, modeId="plan")
+        await adapter.prompt(session, plan)
+        assert not adapter.modes()
+        adapter.policies = {"session/request_permission": lambda params: choose(params, "allow_once")}
+        await adapter.prompt(session, plan)
+    asked = adapter.params("session/request_permission")
+    assert [request["toolCall"]["kind"] for request in asked] == ["switch_mode", "switch_mode"]
+    kinds = [option["kind"] for option in asked[0]["options"]]
+    assert kinds == ["allow_once", "allow_always", "reject_once"]
+    assert adapter.modes() == ["default"]
+
+
+async def test_a_permission_left_open_ends_with_the_cancelled_turn(
+    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+) -> None:
+    codex = await asyncio.to_thread(program, "codex")
+    async with adapter_of("codex", codex, model, tmp_path) as adapter:
+        session = await adapter.begin()
+        adapter.policies = {"session/request_permission": lambda _: None}
+        prompt = asyncio.create_task(adapter.prompt(session, "[[shell touch /nowhere/x]]"))
+        await adapter.wait_for(lambda message: message.get("method") == "session/request_permission")
+        adapter.notify("session/cancel", sessionId=session)
+        assert (await prompt)["result"]["stopReason"] == "cancelled"
+
+
+async def test_amp_is_cancelled_in_the_middle_of_a_tool_and_nothing_stays(
+    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+) -> None:
+    amp = await asyncio.to_thread(program, "amp-native")
+    endless = tmp_path / "endless"
+    async with adapter_of("amp", amp, model, tmp_path) as adapter:
+        session = await adapter.begin()
+        await adapter.call("session/set_mode", sessionId=session, modeId="bypass")
+        await asyncio.to_thread(endless.touch)
+        prompt = asyncio.create_task(adapter.prompt(session, f"[[shell tail -f {endless}]]"))
+        async with asyncio.timeout(60):
+            while not survivors.running("tail", "-f", str(endless)):
+                await asyncio.sleep(0.05)
+        adapter.notify("session/cancel", sessionId=session)
+        assert (await prompt)["result"]["stopReason"] == "cancelled"
+        assert not survivors.running("tail", "-f", str(endless))
