@@ -118,6 +118,13 @@ class LogMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.clients)
     @rule(which=st.integers(0, 3))
+    def rest(self, which: int) -> None:
+        reader = self.clients[which % len(self.clients)].reader
+        assert reader is not None
+        reader.rest()
+
+    @precondition(lambda self: self.clients)
+    @rule(which=st.integers(0, 3))
     def reconnect(self, which: int) -> None:
         client = self.clients[which % len(self.clients)]
         client.cut()

@@ -20,8 +20,6 @@ Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
 
 # How much one read hands out at most: large enough to amortise a system call, small enough to stay fair.
 BATCH_BYTES = 256 * 1024
-# A read from disk is a trip to a worker thread, so it brings more, and the next one is under way meanwhile.
-_DISK_BATCH_BYTES = 512 * 1024
 _BATCH_EVENTS = 2048
 # More than this waiting for the disk, and the agent is made to wait too.
 CONGESTION_BYTES = 64 * 1024 * 1024
@@ -208,7 +206,7 @@ def _nobody() -> None:
 class Reader:
     """A position in the log. `take` until it returns None; then `wake` is called when there is more."""
 
-    __slots__ = ("_awaited", "_detached", "_fetched", "_fetching", "_gap", "_log", "position", "wake")
+    __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_idle", "_log", "position", "wake")
 
     def __init__(
         self, log: EventLog, position: int, wake: Callable[[], None], *, starts_with_gap: bool
@@ -217,7 +215,8 @@ class Reader:
         self._gap = starts_with_gap
         self._fetched: Events | None = None
         self._fetching = False
-        self._detached = False
+        self._idle = False
+        """Nobody will take anything soon: what comes from disk is not kept."""
         self._awaited = False
         """Whether somebody waits for what is being fetched; a fetch ahead of time wakes nobody."""
         self.position = position
@@ -229,6 +228,7 @@ class Reader:
 
     def take(self) -> Events | Gap | None:
         log = self._log
+        self._idle = False
         if log.closed:
             return None
         if self._fetched is not None:
@@ -268,18 +268,22 @@ class Reader:
 
         def fetched(lines: list[bytes] | None) -> None:
             self._fetching = False
-            if lines and not self._detached:
+            if lines and not self._idle:
                 self._fetched = Events(number, lines)
             if self._awaited:
                 self._awaited = False
                 self.wake()
 
-        background(lambda: spill.read(number, _DISK_BATCH_BYTES), fetched)
+        background(lambda: spill.read(number, BATCH_BYTES), fetched)
+
+    def rest(self) -> None:
+        """Nothing can be taken for now: what was fetched ahead is let go, so that waiting costs no memory."""
+        self._idle = True
+        self._fetched = None
 
     def detach(self) -> None:
         """No more is wanted: what was fetched, and whoever was to be woken, is let go at once."""
         self._log._readers.discard(self)
         self._log._waiting.discard(self)
-        self._detached = True
-        self._fetched = None
+        self.rest()
         self.wake = _nobody

@@ -52,6 +52,8 @@ class QuickStream:
             if written > _FAIR_BYTES:
                 self._loop.call_soon(self.pump)
                 break
+        if not self._over and not self._exchange.can_write:
+            self._reader.rest()
         if written:
             self._last_write = self._loop.time()
 
