@@ -120,12 +120,14 @@ def _note(log: Followed, event: Event) -> None:
 
 
 def nothing_survives(world: World) -> None:
+    for server_id, people in list(world.children.items()):
+        if not all(is_alive(one) for one in people):
+            row = world.acp.entry(server_id)
+            ended = row is None or row["status"] != "running"
+            assert ended, f"a child of the living {server_id} was killed"
+            world.agent_ended(server_id)
     wait_until_dead(world.doomed, 15)
     world.doomed.clear()
-    for server_id, people in world.children.items():
-        row = world.acp.entry(server_id)
-        if row is not None and row["status"] == "running":
-            assert all(is_alive(one) for one in people), f"a child of the living {server_id} was killed"
     wait_until(lambda: not zombies_of(world.server.pid), 10, "no zombies")
 
 
