@@ -27,6 +27,8 @@ def adapter_of(name: str, program: Path, model: FakeModel, tmp_path: Path) -> Ad
     recipe = NATIVE_RECIPES[f"{name}-native"]
     env = {key: value.replace("{base}", model.base) for key, value in recipe.env.items()}
     env |= {"HOME": str(home), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
+    # Otherwise Claude tells the model of some tools only when it searches for them.
+    env |= {"ENABLE_TOOL_SEARCH": "false"}
     return AdapterProcess(name, program, work, env)
 
 
@@ -95,6 +97,21 @@ async def test_claudes_plan_is_approved_or_kept(
     assert adapter.modes() == ["default"]
 
 
+async def test_a_key_from_the_environment_is_enough_for_codex_and_is_not_stored(
+    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+) -> None:
+    codex = await asyncio.to_thread(program, "codex")
+    adapter = adapter_of("codex", codex, model, tmp_path)
+    config = {"openai_base_url": f"{model.base}/v1", "check_for_update_on_startup": False}
+    adapter._env |= {"CODEX_CONFIG": json.dumps(config), "OPENAI_API_KEY": "dummy"}
+    async with adapter:
+        session = await adapter.begin()
+        answer = await adapter.prompt(session, "[[say Hello]]")
+    assert answer["result"]["stopReason"] == "end_turn"
+    stored = sorted((tmp_path / "home").rglob("auth.json"))
+    assert stored == []
+
+
 async def test_a_permission_left_open_ends_with_the_cancelled_turn(
     program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
@@ -118,9 +135,13 @@ async def test_amp_is_cancelled_in_the_middle_of_a_tool_and_nothing_stays(
         await adapter.call("session/set_mode", sessionId=session, modeId="bypass")
         await asyncio.to_thread(endless.touch)
         prompt = asyncio.create_task(adapter.prompt(session, f"[[shell tail -f {endless}]]"))
-        async with asyncio.timeout(60):
-            while not survivors.running("tail", "-f", str(endless)):
-                await asyncio.sleep(0.05)
+        await _running("tail", "-f", str(endless))
         adapter.notify("session/cancel", sessionId=session)
         assert (await prompt)["result"]["stopReason"] == "cancelled"
         assert not survivors.running("tail", "-f", str(endless))
+
+
+async def _running(*words: str) -> None:
+    async with asyncio.timeout(60):
+        while not survivors.running(*words):  # noqa: ASYNC110 - another program's child: nothing to wait on
+            await asyncio.sleep(0.05)

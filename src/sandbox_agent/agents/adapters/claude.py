@@ -91,7 +91,7 @@ class Claude(NativeAgent):
             "claude",
             self._arguments(session),
             cwd=session.cwd,
-            env=os.environ,
+            env=_environment(),
             on_message=lambda message: self._take(session, turn, process, message),
             on_garbage=lambda line: turn.emit([_garbage(line)]),
         )
@@ -148,7 +148,14 @@ class Claude(NativeAgent):
 
     def _take(self, session: Session, turn: Turn, process: NativeProcess, message: Message) -> None:
         kind = message.get("type")
+        mode = message.get("permissionMode") if message.get("subtype") == "status" else None
+        if mode is not None and mode == session.settings.current("mode"):
+            return  # said when it was chosen
         turn.emit(self._converters[session.id].line(message))
+        if mode is not None:
+            # Claude has changed it by itself, as EnterPlanMode does.
+            session.settings["mode"].current = str(mode)
+            turn.emit([session.settings.update()])
         if kind == "system" and message.get("subtype") == "init":
             self._begun.add(session.id)
         elif kind == "control_request":
@@ -240,6 +247,14 @@ def _end(turn: Turn, result: Result) -> None:
         turn.fail(faults.turn_failed("claude", result.result, {"terminalReason": result.terminal_reason}))
     else:
         turn.end(_STOP_REASONS.get(result.stop_reason or "", "end_turn"))
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with CLAUDE_API_KEY under the name Claude reads."""
+    environment = dict(os.environ)
+    if "CLAUDE_API_KEY" in environment:
+        environment.setdefault("ANTHROPIC_API_KEY", environment["CLAUDE_API_KEY"])
+    return environment
 
 
 def _control(request: Message) -> Message:

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
-from sandbox_agent.agents.adapters import faults
+from sandbox_agent.agents.adapters import codex_login, faults
 from sandbox_agent.agents.adapters.codex_program import real_program
 from sandbox_agent.agents.adapters.native_process import Message, NativeProcess
 
@@ -59,9 +59,11 @@ class CodexServer:
 
     async def _start(self) -> NativeProcess:
         program, environment = real_program(self._program, os.environ)
+        key = codex_login.key_of(os.environ)
+        config = [*_config_arguments(os.environ.get("CODEX_CONFIG", "")), *codex_login.arguments(key)]
         process = await NativeProcess.start(
             "codex",
-            [program, "app-server", *_config_arguments(os.environ.get("CODEX_CONFIG", ""))],
+            [program, "app-server", *config],
             cwd=os.getcwd(),
             env=environment,
             on_message=lambda message: self._take(process, message),
@@ -73,10 +75,11 @@ class CodexServer:
         params = {"clientInfo": info, "capabilities": {"experimentalApi": True}}
         try:
             await self._request(process, "initialize", params)
+            process.send({"method": "initialized"})
+            await codex_login.log_in(lambda method, values: self._request(process, method, values), key)
         except BaseException:
             await process.stop(polite_s=0)
             raise
-        process.send({"method": "initialized"})
         return process
 
     async def _request(self, process: NativeProcess, method: str, params: Mapping[str, Any]) -> Any:
