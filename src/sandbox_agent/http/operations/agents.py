@@ -5,30 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from sandbox_agent import errors
+from sandbox_agent.agents.spec import CAPABILITIES
 from sandbox_agent.http.operations.operation import Answer, Content, Operation, Parameter
 
 _TEXT = {"type": "string"}
 _FLAG = {"type": "boolean"}
-CAPABILITIES = (
-    "planMode",
-    "permissions",
-    "questions",
-    "toolCalls",
-    "toolResults",
-    "textMessages",
-    "images",
-    "fileAttachments",
-    "sessionLifecycle",
-    "errorEvents",
-    "reasoning",
-    "status",
-    "commandExecution",
-    "fileChanges",
-    "mcpTools",
-    "streamingDeltas",
-    "itemStarted",
-    "sharedProcess",
-)
 
 
 def _object(required: list[str], **properties: Any) -> dict[str, Any]:

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .columns import JSON_FIELDS, check_fields, field_value, session_row
+from .database_store import DatabaseStore
 from .errors import StoreClosedError, StoreDependencyError, StoreUnavailableError
-from .paging import check_limit, read_event_cursor, read_session_cursor
-from .payload import to_text
-from .protocol import DEFAULT_LIMIT
-from .records import EventRecord, Order, Page, SessionRecord
 
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
@@ -29,7 +25,7 @@ T = TypeVar("T")
 _SCHEMA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 
-class PostgresStore:
+class PostgresStore(DatabaseStore):
     """Keeps sessions and events in a Postgres database.
 
     `dsn` is a connection string; `pool`, given instead, is a `psycopg_pool.AsyncConnectionPool` that
@@ -50,69 +46,6 @@ class PostgresStore:
         self._running: set[asyncio.Task[Any]] = set()
         self._closed = False
 
-    async def __aenter__(self) -> PostgresStore:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def get_session(self, session_id: str) -> SessionRecord | None:
-        return await self._run(lambda db: db.get_session(session_id))
-
-    async def list_sessions(
-        self,
-        *,
-        cursor: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        order: Order = "asc",
-        archived: bool | None = None,
-    ) -> Page[SessionRecord]:
-        check_limit(limit)
-        place = read_session_cursor(cursor) if cursor is not None else None
-        return await self._run(lambda db: db.list_sessions(place, limit, order, archived))
-
-    async def update_session(self, record: SessionRecord) -> None:
-        row = session_row(record)
-        await self._run(lambda db: db.upsert_session(row))
-
-    async def patch_session(self, session_id: str, **changes: Any) -> SessionRecord | None:
-        check_fields(changes)
-        values = {JSON_FIELDS.get(key, key): field_value(key, value) for key, value in changes.items()}
-        return await self._run(lambda db: db.patch_session(session_id, values))
-
-    async def delete_session(self, session_id: str) -> bool:
-        return await self._run(lambda db: db.delete_session(session_id))
-
-    async def insert_event(self, event: EventRecord) -> EventRecord:
-        return (await self.insert_events([event]))[0]
-
-    async def insert_events(self, events: Sequence[EventRecord]) -> list[EventRecord]:
-        # Encoded here, so that the payload is what it was when the caller handed it over.
-        encoded = [(event, to_text(event.payload)) for event in events]
-        return await self._run(lambda db: db.insert_events(encoded))
-
-    async def list_events(
-        self,
-        session_id: str,
-        *,
-        after_index: int = 0,
-        offset: int = 0,
-        limit: int = DEFAULT_LIMIT,
-        cursor: str | None = None,
-        order: Order = "asc",
-    ) -> Page[EventRecord]:
-        check_limit(limit)
-        place = read_event_cursor(cursor) if cursor is not None else None
-        return await self._run(
-            lambda db: db.list_events(session_id, after_index, offset, limit, place, order)
-        )
-
-    async def count_events(self, session_id: str) -> int:
-        return await self._run(lambda db: db.count_events(session_id))
-
-    async def max_event_index(self, session_id: str) -> int:
-        return await self._run(lambda db: db.max_event_index(session_id))
-
     async def close(self) -> None:
         self._closed = True
         if self._running:
@@ -121,10 +54,10 @@ class PostgresStore:
             connection, self._connection = self._connection, None
             await connection.close()
 
-    async def _run(self, work: Callable[[PostgresDatabase], Awaitable[T]]) -> T:
+    async def _run(self, job: Callable[[PostgresDatabase], Any]) -> Any:
         if self._closed:
             raise StoreClosedError("the store is closed")
-        return await self._to_the_end(self._attempt(work))
+        return await self._to_the_end(self._attempt(job))
 
     async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
         # A query that is cancelled half-way would leave the connection in doubt.

@@ -10,16 +10,12 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .columns import JSON_FIELDS, check_fields, field_value, session_row
+from .database_store import DatabaseStore
 from .errors import StoreClosedError
-from .paging import check_limit, read_event_cursor, read_session_cursor
-from .payload import to_text
-from .protocol import DEFAULT_LIMIT
-from .records import EventRecord, Order, Page, SessionRecord
 
 if TYPE_CHECKING:
     from .sqlite_database import SqliteDatabase
@@ -30,7 +26,7 @@ BUSY_TIMEOUT_S = 30.0
 """How long a write waits for the writers of other processes before it gives up."""
 
 
-class SqliteStore:
+class SqliteStore(DatabaseStore):
     """Keeps sessions and events in a file; missing parent directories are made."""
 
     def __init__(self, path: str | os.PathLike[str], *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
@@ -41,69 +37,6 @@ class SqliteStore:
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sandbox-agent-sqlite")
 
-    async def __aenter__(self) -> SqliteStore:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def get_session(self, session_id: str) -> SessionRecord | None:
-        return await self._run(lambda db: db.get_session(session_id))
-
-    async def list_sessions(
-        self,
-        *,
-        cursor: str | None = None,
-        limit: int = DEFAULT_LIMIT,
-        order: Order = "asc",
-        archived: bool | None = None,
-    ) -> Page[SessionRecord]:
-        check_limit(limit)
-        place = read_session_cursor(cursor) if cursor is not None else None
-        return await self._run(lambda db: db.list_sessions(place, limit, order, archived))
-
-    async def update_session(self, record: SessionRecord) -> None:
-        row = session_row(record)
-        await self._run(lambda db: db.upsert_session(row))
-
-    async def patch_session(self, session_id: str, **changes: Any) -> SessionRecord | None:
-        check_fields(changes)
-        values = {JSON_FIELDS.get(key, key): field_value(key, value) for key, value in changes.items()}
-        return await self._run(lambda db: db.patch_session(session_id, values))
-
-    async def delete_session(self, session_id: str) -> bool:
-        return await self._run(lambda db: db.delete_session(session_id))
-
-    async def insert_event(self, event: EventRecord) -> EventRecord:
-        return (await self.insert_events([event]))[0]
-
-    async def insert_events(self, events: Sequence[EventRecord]) -> list[EventRecord]:
-        # Encoded here, so that the payload is what it was when the caller handed it over.
-        encoded = [(event, to_text(event.payload)) for event in events]
-        return await self._run(lambda db: db.insert_events(encoded))
-
-    async def list_events(
-        self,
-        session_id: str,
-        *,
-        after_index: int = 0,
-        offset: int = 0,
-        limit: int = DEFAULT_LIMIT,
-        cursor: str | None = None,
-        order: Order = "asc",
-    ) -> Page[EventRecord]:
-        check_limit(limit)
-        place = read_event_cursor(cursor) if cursor is not None else None
-        return await self._run(
-            lambda db: db.list_events(session_id, after_index, offset, limit, place, order)
-        )
-
-    async def count_events(self, session_id: str) -> int:
-        return await self._run(lambda db: db.count_events(session_id))
-
-    async def max_event_index(self, session_id: str) -> int:
-        return await self._run(lambda db: db.max_event_index(session_id))
-
     async def close(self) -> None:
         with self._lock:
             if self._closed:
@@ -113,12 +46,12 @@ class SqliteStore:
         self._thread.shutdown(wait=False)
         await asyncio.shield(asyncio.wrap_future(closing))
 
-    async def _run(self, work: Callable[[SqliteDatabase], T]) -> T:
+    async def _run(self, job: Callable[[SqliteDatabase], Any]) -> Any:
         with self._lock:
             if self._closed:
                 raise StoreClosedError(f"the store {self.path} is closed")
-            job = self._thread.submit(self._on_thread, work)
-        return await asyncio.wrap_future(job)
+            running = self._thread.submit(self._on_thread, job)
+        return await asyncio.wrap_future(running)
 
     def _on_thread(self, work: Callable[[SqliteDatabase], T]) -> T:
         # sqlite3 is loaded at first use: programs with another store never pay for it.

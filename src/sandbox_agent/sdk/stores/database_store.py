@@ -1,0 +1,101 @@
+"""What the stores over a database share: arguments checked and turned into rows, one job per call.
+
+A store over a database only says how a job reaches its database (`_run`) and how it is closed. The job is a
+function of the database object; whether that answers at once or has to be awaited is the store's business.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from .columns import JSON_FIELDS, check_fields, field_value, session_row
+from .paging import check_limit, read_event_cursor, read_session_cursor
+from .payload import to_text
+from .protocol import DEFAULT_LIMIT
+from .records import EventRecord, Order, Page, SessionRecord
+
+Self = TypeVar("Self", bound="DatabaseStore")
+
+
+class DatabaseStore(ABC):
+    async def __aenter__(self: Self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    @abstractmethod
+    async def _run(self, job: Callable[[Any], Any]) -> Any:
+        """Run a job on the database and return what it says."""
+
+    @abstractmethod
+    async def close(self) -> None: ...
+
+    async def get_session(self, session_id: str) -> SessionRecord | None:
+        found: SessionRecord | None = await self._run(lambda db: db.get_session(session_id))
+        return found
+
+    async def list_sessions(
+        self,
+        *,
+        cursor: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        order: Order = "asc",
+        archived: bool | None = None,
+    ) -> Page[SessionRecord]:
+        check_limit(limit)
+        place = read_session_cursor(cursor) if cursor is not None else None
+        page: Page[SessionRecord] = await self._run(
+            lambda db: db.list_sessions(place, limit, order, archived)
+        )
+        return page
+
+    async def update_session(self, record: SessionRecord) -> None:
+        row = session_row(record)
+        await self._run(lambda db: db.upsert_session(row))
+
+    async def patch_session(self, session_id: str, **changes: Any) -> SessionRecord | None:
+        check_fields(changes)
+        values = {JSON_FIELDS.get(key, key): field_value(key, value) for key, value in changes.items()}
+        patched: SessionRecord | None = await self._run(lambda db: db.patch_session(session_id, values))
+        return patched
+
+    async def delete_session(self, session_id: str) -> bool:
+        deleted: bool = await self._run(lambda db: db.delete_session(session_id))
+        return deleted
+
+    async def insert_event(self, event: EventRecord) -> EventRecord:
+        return (await self.insert_events([event]))[0]
+
+    async def insert_events(self, events: Sequence[EventRecord]) -> list[EventRecord]:
+        # Encoded here, so that the payload is what it was when the caller handed it over.
+        encoded = [(event, to_text(event.payload)) for event in events]
+        inserted: list[EventRecord] = await self._run(lambda db: db.insert_events(encoded))
+        return inserted
+
+    async def list_events(
+        self,
+        session_id: str,
+        *,
+        after_index: int = 0,
+        offset: int = 0,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+        order: Order = "asc",
+    ) -> Page[EventRecord]:
+        check_limit(limit)
+        place = read_event_cursor(cursor) if cursor is not None else None
+        page: Page[EventRecord] = await self._run(
+            lambda db: db.list_events(session_id, after_index, offset, limit, place, order)
+        )
+        return page
+
+    async def count_events(self, session_id: str) -> int:
+        count: int = await self._run(lambda db: db.count_events(session_id))
+        return count
+
+    async def max_event_index(self, session_id: str) -> int:
+        index: int = await self._run(lambda db: db.max_event_index(session_id))
+        return index
