@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.test_auth import started
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess, place_launcher
 
@@ -17,61 +18,34 @@ KEY = "sk-key-that-nobody-may-see-4712"
 
 
 def test_token_and_keys_are_nowhere_but_where_they_belong(start_server) -> None:
-    server: ServerProcess = start_server(
-        token=None,
-        arguments=["--log-level", "debug"],
-        settings={"SANDBOX_AGENT_TOKEN": TOKEN, "ANTHROPIC_API_KEY": KEY, "SANDBOX_AGENT_LOG_HTTP": "1"},
-        wait=False,
+    server = started(
+        start_server,
+        ["--log-level", "debug"],
+        {"SANDBOX_AGENT_TOKEN": TOKEN, "ANTHROPIC_API_KEY": KEY, "SANDBOX_AGENT_LOG_HTTP": "1"},
     )
-    # `--no-token` of the fixture would win; the variable is what is tried here.
-    server.stop()
-    server.arguments.remove("--no-token")
-    server = _restarted(server)
-    try:
-        _exercise(server)
-        acp = server.acp
-        seen = b"".join(
-            server.client.get(path).body
-            for path in (
-                "/v1/acp",
-                "/v1/agents?config=true",
-                "/v1/agents/claude",
-                "/openapi.json",
-                "/docs",
-                "/",
-            )
+    server.client.token = TOKEN
+    server.ready()
+    _exercise(server)
+    acp = server.acp
+    seen = b"".join(
+        server.client.get(path).body
+        for path in (
+            "/v1/acp",
+            "/v1/agents?config=true",
+            "/v1/agents/claude",
+            "/openapi.json",
+            "/docs",
+            "/",
         )
-        assert TOKEN.encode() not in seen and KEY.encode() not in seen
-        for pid in server.marked_processes():
-            line = Path(f"/proc/{pid}/cmdline").read_bytes()
-            assert TOKEN.encode() not in line and KEY.encode() not in line, line
-            if pid != server.pid:
-                assert TOKEN.encode() not in Path(f"/proc/{pid}/environ").read_bytes(), line
-        assert TOKEN not in json.dumps(acp.call("x", "test/info"))
-    finally:
-        server.stop()
+    )
+    assert TOKEN.encode() not in seen and KEY.encode() not in seen
+    for pid in server.marked_processes():
+        line = Path(f"/proc/{pid}/cmdline").read_bytes()
+        assert TOKEN.encode() not in line and KEY.encode() not in line, line
+        if pid != server.pid:
+            assert TOKEN.encode() not in Path(f"/proc/{pid}/environ").read_bytes(), line
+    assert TOKEN not in json.dumps(acp.call("x", "test/info"))
     assert TOKEN not in server.log() and KEY not in server.log()
-
-
-def _restarted(server: ServerProcess) -> ServerProcess:
-    import subprocess
-
-    from tests.support.acp import Acp
-    from tests.support.raw_http import Client
-    from tests.support.server_process import server_command
-
-    server.client = Client("127.0.0.1", server.port, TOKEN)
-    server.acp = Acp(server.client)
-    with server.log_path.open("ab") as log:
-        server.process = subprocess.Popen(
-            [*server_command(), *server.arguments],
-            stdout=log,
-            stderr=log,
-            env=server.environment,
-            cwd=server.home,
-        )
-    server.pid = server.process.pid
-    return server.ready()
 
 
 def _exercise(server: ServerProcess) -> None:
