@@ -15,7 +15,7 @@ SECTIONS = {
         *("sdk", "sessions", "permissions-and-questions", "universal-events", "persistence", "observability"),
         *("chat-ui", "many-clients", "http-api", "files", "mcp", "skills", "custom-tools", "inspector"),
     ],
-    "Agents": ["agents", "custom-agents", "mock-agent", "credentials"],
+    "Agents": ["agents", "native-adapters", "custom-agents", "mock-agent", "credentials"],
     "Run": ["daemon", "deploy", "security", "troubleshooting"],
     "Inside": ["architecture", "promises", "performance", "conformance", "soak", "mutations"],
 }

@@ -37,7 +37,7 @@ entry.main(sys.argv[1:])
 _TURNS = (
     "[[think pondering]] [[say Hello from the model]]",
     "[[shell touch {home}/touched && printf 'hello-%s' from-the-tool]] [[say done]]",
-    "[[write {home}/work/new.txt fresh]] [[say written]]",
+    "[[write {home}/project/new.txt fresh]] [[say written]]",
     "[[ask Which colour?]]",
     "[[plan]]",
 )
@@ -46,7 +46,7 @@ _DROPPED = re.compile(r"thread/settings/updated|\"plugin\.added\"|opencode serve
 
 async def record(name: str, program: Path, base: str, home: Path) -> list[str]:
     recipe = NATIVE_RECIPES[f"{name}-native"]
-    work, output = home / "work", home / "record"
+    work, output = home / "project", home / "record"
     work.mkdir()
     env = {key: value.replace("{base}", base) for key, value in recipe.env.items()} | {"HOME": str(home)}
     env |= {"OPENCODE_DISABLE_AUTOUPDATE": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
@@ -59,8 +59,8 @@ async def record(name: str, program: Path, base: str, home: Path) -> list[str]:
             await adapter.call("session/set_mode", sessionId=session, modeId=recipe.mode_for_tools)
         for turn in _TURNS:
             await adapter.prompt(session, turn.replace("{home}", str(home)))
-    text = output.read_text().replace(str(home), "/home/user")
-    return re.sub(r"/tmp/[\w./-]+", "/home/user/file", text).splitlines()  # noqa: S108 - a pattern
+    text = output.read_text().replace(str(home), "/srv/user")
+    return re.sub(r"/tmp/[\w./-]+", "/srv/user/file", text).splitlines()  # noqa: S108 - a pattern
 
 
 def _red(params: dict[str, Any]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def test_a_tool_call_begins_once_and_ends_with_its_output(name: str) -> None:
 def test_a_written_file_is_a_diff(name: str) -> None:
     contents = [content for u in as_json(name) for content in u.get("content") or [] if "toolCallId" in u]
     diffs = [content for content in contents if content["type"] == "diff"]
-    assert diffs and diffs[0]["path"] == "/home/user/work/new.txt" and diffs[0]["newText"] == "fresh"
+    assert diffs and diffs[0]["path"] == "/srv/user/project/new.txt" and diffs[0]["newText"] == "fresh"
 
 
 def test_opencodes_todos_are_a_plan() -> None:

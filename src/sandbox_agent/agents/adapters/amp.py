@@ -54,8 +54,8 @@ class Amp(NativeAgent):
         self._processes: dict[str, NativeProcess] = {}
 
     async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
-        flags = await self._usable_flags()
-        printed = await self._run(["threads", "new"], cwd)
+        # Together: each costs a start of Node.
+        flags, printed = await asyncio.gather(self._usable_flags(), self._run(["threads", "new"], cwd))
         thread = _THREAD.search(printed)
         if thread is None:
             raise faults.turn_failed("amp", f"amp made no thread: {printed[-500:]}")
