@@ -50,6 +50,8 @@ class StreamSlots:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._taken = 0
+        self.ended = 0
+        """Streams that have ended since somebody last set this back."""
 
     def attach(self, log: EventLog, last_event_id: int | None, wake: Callable[[], None]) -> Reader:
         if self._taken >= self._limit:
@@ -59,6 +61,7 @@ class StreamSlots:
 
     def detach(self, reader: Reader) -> None:
         self._taken -= 1
+        self.ended += 1
         reader.detach()
 
 

@@ -14,6 +14,7 @@ import signal
 
 from sandbox_agent.bridge.guardian import Guardian
 from sandbox_agent.bridge.reaper import adopt_orphans
+from sandbox_agent.http import freed_memory
 from sandbox_agent.http.app import App, create_app
 from sandbox_agent.http.connection import Connection
 from sandbox_agent.http.guard import is_loopback
@@ -28,6 +29,8 @@ _TICK_S = 1.0
 # The published SDK sends SIGKILL after five seconds; what is not stopped by then is left to the guardian.
 _STOP_LIMIT_S = 3.5
 _LAST_WRITES_S = 0.3
+# After so many ended streams it is worth the time to give their memory back.
+_MANY_STREAMS = 32
 
 
 class HttpServer:
@@ -63,6 +66,9 @@ class HttpServer:
         now = self.now()
         for connection in list(self.connections):
             connection.check_time(now)
+        if self.services.streams.ended >= _MANY_STREAMS:
+            self.services.streams.ended = 0
+            self._loop.run_in_executor(None, freed_memory.give_back)
         self._ticker = self._loop.call_later(_TICK_S, self._tick)
 
     async def stop(self) -> None:
