@@ -8,7 +8,6 @@ that runs a job in a worker and then calls back on the loop; until it is written
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -60,7 +59,7 @@ class EventLog:
         self._head = 0
         self._ring_first = first
         self._ring_bytes = 0
-        self._overflow: deque[Events] = deque()
+        self._overflow: list[Events] = []
         self._overflow_bytes = 0
         self._writing = False
         self._waiting: set[Reader] = set()
@@ -140,7 +139,7 @@ class EventLog:
             self._writing = False
             for batch in batches:
                 if self._overflow and self._overflow[0] is batch:
-                    self._overflow.popleft()
+                    del self._overflow[0]
                     self._overflow_bytes -= sum(map(len, batch.lines))
             if self.on_congestion and not self.congested:
                 self.on_congestion(False)

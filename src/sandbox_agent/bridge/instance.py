@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import codecs
 import time
-from collections import deque
 from collections.abc import Callable
 from typing import Literal
 
@@ -67,7 +66,7 @@ class Instance:
         """Notifications and answers that stdin has not taken yet; they wait like calls, without an id."""
         self._backlog: list[Outgoing] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._held: deque[Piece] = deque()
+        self._held: list[Piece] = []
         self._holding = False
         self._exit_stderr = ""
         log.on_congestion = self._on_congestion
@@ -280,7 +279,7 @@ class Instance:
     def _hold_for_scan(self, line: bytes, rest: bytes) -> None:
         """A long line that only the slow scanner understands: scan it in a thread, keep the order."""
         if rest:
-            self._held.appendleft(rest)
+            self._held.insert(0, rest)
         process = self.process
         self._holding = True
         if process:
@@ -295,7 +294,7 @@ class Instance:
                 self._publish_invalid(str(error), line)
             self._holding = False
             while self._held:
-                if not self._take(self._held.popleft()):
+                if not self._take(self._held.pop(0)):
                     return
             if process and not self.log.congested:
                 process.resume_reading()

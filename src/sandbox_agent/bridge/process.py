@@ -11,7 +11,6 @@ import asyncio
 import fcntl
 import os
 import signal
-from collections import deque
 from collections.abc import Callable, Sequence
 from typing import IO, Protocol
 
@@ -100,7 +99,7 @@ class AgentProcess:
         self._sweeper = sweeper
         self._framer = LineFramer(max_line_bytes)
         self._read_bytes = _READ_BYTES
-        self._queue: deque[Outgoing] = deque()
+        self._queue: list[Outgoing] = []
         self._rest: list[memoryview] = []
         """What stdin has not taken yet of the message at the head of the queue."""
         self.queued_bytes = 0
@@ -108,7 +107,8 @@ class AgentProcess:
         self._paused = False
         self._muted = False
         self._mute_timer: asyncio.TimerHandle | None = None
-        self._exited = asyncio.Event()
+        self._exit_told = False
+        self._exit_waiters: list[asyncio.Future[None]] = []
         self.exit: Exit | None = None
         self.on_reaped: Callable[[int], None] = lambda _: None
         env = {**spec.env, **confinement.environment(), process_marks.ENV_MARK: str(mark)}
@@ -202,7 +202,7 @@ class AgentProcess:
                 self._rest = _rest_after(message, message.size - size + written)
                 return
             self._rest = []
-            self._queue.popleft()
+            del self._queue[0]
             self.queued_bytes -= message.size
             message.done()
         if self._stdin >= 0:
@@ -332,8 +332,11 @@ class AgentProcess:
         while self._stderr_fd >= 0 and self._read_last_stderr():
             pass
         self._close_stderr()
-        if self.exit is not None and not self._exited.is_set():
-            self._exited.set()
+        if self.exit is not None and not self._exit_told:
+            self._exit_told = True
+            for waiter in self._exit_waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
             self._owner.on_exit(self.exit)
 
     def _read_last_stderr(self) -> bool:
@@ -376,12 +379,11 @@ class AgentProcess:
         await self._exits_within(_KILL_LIMIT_S)
 
     async def _exits_within(self, seconds: float) -> bool:
-        if not self._exited.is_set():
-            try:
-                await asyncio.wait_for(self._exited.wait(), seconds)
-            except TimeoutError:
-                return False
-        return True
+        if not self._exit_told:
+            waiter = self._loop.create_future()
+            self._exit_waiters.append(waiter)
+            await asyncio.wait([waiter], timeout=seconds)
+        return self._exit_told
 
 
 def _rest_after(message: Outgoing, written: int) -> list[memoryview]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import threading
 from bisect import bisect_right
-from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -45,7 +44,7 @@ class Spill:
         self._directory = directory
         self._name = name
         self._max = max_bytes
-        self._segments: deque[_Segment] = deque()
+        self._segments: list[_Segment] = []
         self._made = 0
         self._size = 0
         self._closed = False
@@ -134,7 +133,7 @@ class Spill:
                 return []
 
     def _drop_oldest(self) -> None:
-        segment = self._segments.popleft()
+        segment = self._segments.pop(0)
         self._size -= segment.size
         segment.drop()
 
