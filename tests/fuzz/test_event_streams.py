@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from sandbox_agent.http import sse
 from sandbox_agent.sdk.sse import FrameDecoder
 from tests.fuzz.effort import FUZZ
 
+pytestmark = pytest.mark.timeout(600)  # thousands of examples in full
 lines = st.lists(
     st.one_of(
         st.dictionaries(st.text(max_size=5), st.text(max_size=40), max_size=3).map(

@@ -55,6 +55,11 @@ class RequestHead:
         self.fault: SandboxAgentError | None = None
         if len(self.header_map) < len(headers) and sum(name == b"host" for name, _ in headers) > 1:
             self.fault = InvalidRequest("more than one Host header")
+        codings = [value for name, value in headers if name == b"transfer-encoding"]
+        if codings and [coding.strip().lower() for coding in codings] != [b"chunked"]:
+            # Where such a body ends is a matter of taste; who stands in front may have another.
+            self.fault = InvalidRequest("the only transfer coding is chunked")
+            self.keep_alive = False
         self.passed: Passed | None = None
         """What the guard said; kept because it depends on nothing but the head."""
         self.server_id: str | None = None
