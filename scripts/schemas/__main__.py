@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from extract import EXTRACTORS, fetch_packages
+from extract import EXTRACTORS, PACKAGES, fetch_packages
 from normalise import DoesNotFit, normalise
 from wanted import WANTED
 
@@ -29,9 +29,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--extract", type=Path, metavar="DIR")
     parser.add_argument("--check", type=Path, metavar="DIR")
+    parser.add_argument("--newest", action="store_true", help="not the pinned versions of the packages")
     options = parser.parse_args()
     folder = options.extract or options.check
-    faults = _extract(folder.absolute(), write=options.check is None) if folder else []
+    faults = _extract(folder.absolute(), options.check is None, options.newest) if folder else []
     for fault in faults:
         print(fault, file=sys.stderr)
     if options.check is None:
@@ -40,9 +41,10 @@ def main() -> int:
     return 1 if faults else 0
 
 
-def _extract(folder: Path, *, write: bool) -> list[str]:
+def _extract(folder: Path, write: bool, newest: bool) -> list[str]:
     if not (folder / "node_modules").exists():
-        fetch_packages(folder)
+        packages = [package.rpartition("@")[0] for package in PACKAGES] if newest else PACKAGES
+        fetch_packages(folder, packages)
     faults = []
     for agent, extractor in EXTRACTORS.items():
         try:

@@ -31,7 +31,7 @@ _CLAUDE_TYPES = ("SDKMessage", "SDKControlPermissionRequest", "SDKControlInitial
 _START_LIMIT_S = 60.0
 
 
-def fetch_packages(folder: Path, packages: tuple[str, ...] = PACKAGES) -> None:
+def fetch_packages(folder: Path, packages: Sequence[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}')
     _run([shutil.which("npm") or "npm", "install", "--no-audit", "--no-fund", *packages], cwd=folder)

@@ -67,7 +67,8 @@ class Claude(NativeAgent):
         self._converters: dict[str, ClaudeConverter] = {}
         self._begun: set[str] = set()
         """Sessions that Claude knows: they are resumed, others are made."""
-        self._answering: set[asyncio.Task[None]] = set()
+        self._answering: dict[str, asyncio.Task[None]] = {}
+        """Control requests that wait for the user, by their id."""
 
     async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
         return self._session(str(uuid.uuid4()), cwd, mcp_servers)
@@ -159,9 +160,13 @@ class Claude(NativeAgent):
         if kind == "system" and message.get("subtype") == "init":
             self._begun.add(session.id)
         elif kind == "control_request":
-            task = asyncio.create_task(self._answer(session, process, message))
-            self._answering.add(task)
-            task.add_done_callback(self._answering.discard)
+            number = str(message.get("request_id"))
+            task = self._answering[number] = asyncio.create_task(self._answer(session, process, message))
+            task.add_done_callback(lambda _: self._answering.pop(number, None))
+        elif kind == "control_cancel_request":
+            # Claude no longer wants to know, as after an interrupt.
+            if asking := self._answering.get(str(message.get("request_id"))):
+                asking.cancel()
         elif kind == "control_response":
             self._learn(session, turn, message)
         elif kind == "result":
