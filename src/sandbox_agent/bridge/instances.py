@@ -39,6 +39,7 @@ from sandbox_agent.errors import (
 DELETE_ANSWER_S = 1.2
 START_LIMIT_S = 600.0
 _REMEMBERED_CLOSED_IDS = 100_000
+_GUARD_AGAIN_S = 0.5
 
 logger = logging.getLogger("sandbox_agent.bridge")
 
@@ -73,7 +74,7 @@ class Bootstrap(msgspec.Struct, frozen=True):
 class Instances:
     def __init__(self, settings: BridgeSettings, launcher: Launcher) -> None:
         self.server_mark = process_marks.new_server_mark()
-        self.before_first_spawn: Callable[[], None] | None = None
+        self.on_first_agent: Callable[[], None] | None = None
         """Set by the server command: becomes the reaper of orphans as soon as there can be any."""
         self._settings = settings
         self._launcher = launcher
@@ -177,14 +178,12 @@ class Instances:
                 return
             instance.attach(process)
             _say("instance.started", instance, pid=process.pid)
+            self._stand_guard()
 
     def _spawn(self, spec: LaunchSpec, instance: Instance) -> AgentProcess:
         self._spawned += 1
         mark = process_marks.instance_mark(self.server_mark, self._spawned)
         try:
-            if self.before_first_spawn is not None:
-                self.before_first_spawn()
-                self.before_first_spawn = None
             max_line = self._settings.limits.max_line_bytes
             confinement = self._settings.confinement
             process = AgentProcess(spec, mark, max_line, instance, self._sweeper, confinement)
@@ -193,6 +192,17 @@ class Instances:
         self._agent_pids.add(process.pid)
         process.on_reaped = self._agent_pids.discard
         return process
+
+    def _stand_guard(self) -> None:
+        """With the first agent, and again until it succeeds: what ends the agents if the server is killed."""
+        if self.on_first_agent is None:
+            return
+        try:
+            self.on_first_agent()
+            self.on_first_agent = None
+        except OSError as error:
+            logger.warning("guardian.unavailable", extra={"fields": {"error": str(error)}})
+            asyncio.get_running_loop().call_later(_GUARD_AGAIN_S, self._stand_guard)
 
     def is_agent(self, pid: int) -> bool:
         """Whether a child is an agent of ours, which is waited for already."""

@@ -96,11 +96,11 @@ async def serve(settings: Settings) -> None:
     stop = _stop_signal(loop)
     guardian: list[Guardian] = []
 
-    def before_first_agent() -> None:
+    def on_first_agent() -> None:
         guardian.append(Guardian(app.services.instances.server_mark))
         adopt_orphans(app.services.instances)
 
-    app.services.instances.before_first_spawn = before_first_agent
+    app.services.instances.on_first_agent = on_first_agent
     _announce(settings, port)
     await loop.run_in_executor(None, app.services.claim_spill_directory)
     await stop.wait()
