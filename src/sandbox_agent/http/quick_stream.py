@@ -52,8 +52,6 @@ class QuickStream:
             if written > _FAIR_BYTES:
                 self._loop.call_soon(self.pump)
                 break
-        if not self._over and not self._exchange.can_write:
-            self._reader.rest()
         if written:
             self._last_write = self._loop.time()
 
@@ -63,6 +61,8 @@ class QuickStream:
             self._last_write = self._loop.time()
             if self._exchange.can_write:
                 self._exchange.write_chunk(sse.HEARTBEAT)
+            else:
+                self._reader.rest()
             quiet_s = 0.0
         self._heartbeat = self._loop.call_later(self._services.heartbeat_s - quiet_s, self._beat)
 
