@@ -91,7 +91,8 @@ def write_page(seen: list[dict[str, Any]]) -> None:
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     parts = [
-        f"Seen on {date.today().isoformat()}, Linux x86_64, two cores that were busy with other work: times are upper bounds.",
+        f"Seen on {date.today().isoformat()}, Linux x86_64, two cores that were busy with other work: "
+        "times are upper bounds.",
         _turns(seen),
         _costs(seen),
         _quirks(),
