@@ -33,8 +33,9 @@ class Refused(Exception):
 class Backend:
     """A plain ASGI application; any ASGI server runs it."""
 
+    client: AsyncSandboxAgent
+
     def __init__(self) -> None:
-        self.client: AsyncSandboxAgent | None = None
         self.chats: dict[str, tuple[str, AsyncSession]] = {}
         self.turns: set[asyncio.Task[Any]] = set()
 
@@ -92,7 +93,8 @@ class Backend:
 
 async def read(receive: Any) -> bytes:
     body = b""
-    while message := await receive():
+    while True:
+        message = await receive()
         body += message.get("body", b"")
         if not message.get("more_body"):
             return body
