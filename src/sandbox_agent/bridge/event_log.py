@@ -19,6 +19,8 @@ Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
 
 # How much one read hands out at most: large enough to amortise a system call, small enough to stay fair.
 BATCH_BYTES = 256 * 1024
+# A read from disk is a trip to a worker thread and back, which costs more than the reading: it brings more.
+_DISK_BATCH_BYTES = 1024 * 1024
 _BATCH_EVENTS = 2048
 # More than this waiting for the disk, and the agent is made to wait too.
 CONGESTION_BYTES = 64 * 1024 * 1024
@@ -273,7 +275,7 @@ class Reader:
                 self._awaited = False
                 self.wake()
 
-        background(lambda: spill.read(number, BATCH_BYTES), fetched)
+        background(lambda: spill.read(number, _DISK_BATCH_BYTES), fetched)
 
     def rest(self) -> None:
         """Nothing can be taken for now: what was fetched ahead is let go, so that waiting costs no memory."""
