@@ -23,7 +23,7 @@ BATCH_BYTES = 256 * 1024
 _DISK_BATCH_BYTES = 1024 * 1024
 _BATCH_EVENTS = 2048
 # More than this waiting for the disk, and the agent is made to wait too.
-CONGESTION_BYTES = 64 * 1024 * 1024
+CONGESTION_BYTES = 16 * 1024 * 1024
 
 
 class Events(NamedTuple):
