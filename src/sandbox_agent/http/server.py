@@ -8,6 +8,7 @@ once.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -29,6 +30,7 @@ _TICK_S = 1.0
 # The published SDK sends SIGKILL after five seconds; what is not stopped by then is left to the guardian.
 _STOP_LIMIT_S = 3.5
 _LAST_WRITES_S = 0.3
+_COLLECTOR_THRESHOLDS = (10_000, 20, 20)
 # After so many ended streams it is worth the time to give their memory back.
 _MANY_STREAMS = 32
 
@@ -102,6 +104,7 @@ async def serve(settings: Settings) -> None:
 
     app.services.instances.on_first_agent = on_first_agent
     _announce(settings, port)
+    _calm_collector()
     await loop.run_in_executor(None, app.services.claim_spill_directory)
     await stop.wait()
     logger.info("server.stopping")
@@ -113,6 +116,12 @@ async def serve(settings: Settings) -> None:
         for process in guardian:
             process.dismiss()
         logger.info("server.stopped")
+
+
+def _calm_collector() -> None:
+    """What was loaded at start stays, and messages make no cycles: the search for garbage can be rare."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECTOR_THRESHOLDS)
 
 
 def _stop_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
