@@ -115,12 +115,16 @@ def test_nothing_found_means_not_available_for_all_but_the_mock(tmp_path: Path) 
     assert available == {"mock"}
 
 
+BOTH = {"opencode", "opencode-native", "pi", "goose", "hermes", "fast-agent"}
+"""Agents that take a key of either of the two large providers."""
+
+
 @pytest.mark.parametrize(
     ("variable", "agents"),
     [
-        ("ANTHROPIC_API_KEY", {"claude", "opencode", "pi", "goose", "hermes", "fast-agent"}),
-        ("OPENAI_API_KEY", {"codex", "opencode", "pi", "goose", "hermes", "fast-agent", "qwen"}),
-        ("AMP_API_KEY", {"amp"}),
+        ("ANTHROPIC_API_KEY", {"claude", "claude-native", *BOTH}),
+        ("OPENAI_API_KEY", {"codex", "codex-native", "qwen", *BOTH}),
+        ("AMP_API_KEY", {"amp", "amp-native"}),
         ("CURSOR_API_KEY", {"cursor"}),
         ("XAI_API_KEY", {"grok", "pi"}),
     ],
