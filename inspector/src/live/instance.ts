@@ -155,10 +155,15 @@ export class Instance {
     await this.postAndLog({ jsonrpc: "2.0", method, params });
   }
 
+  /** Resolves when everything seen so far can be read back from the history. */
+  stored(): Promise<void> {
+    return this.writer.flush();
+  }
+
   close(): void {
     this.stream?.close();
     for (const stop of this.unlisten) stop();
-    this.writer.flush();
+    void this.writer.flush();
   }
 
   private received(eventId: number, text: string): void {
@@ -200,7 +205,7 @@ export class Instance {
     }
     const row = toStored(message, this.log);
     this.writer.add(row);
-    this.writer.flush();
+    void this.writer.flush();
     this.around.tabs.tell({ type: "sent", message: row });
   }
 

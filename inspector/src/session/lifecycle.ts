@@ -100,6 +100,8 @@ export async function openSession(workbench: Workbench, session: SessionRecord):
 /** Start a fresh process for a session whose instance ended, and give the agent its session back. */
 export async function resumeSession(workbench: Workbench, session: SessionRecord): Promise<void> {
   const listed = (await workbench.servers.refresh()).find((one) => one.serverId === session.serverId);
+  // What the ended instance saw last may still be on its way into the history.
+  await workbench.openInstance(`session:${session.id}`)?.stored();
   const instance = new Instance(workbench, session.serverId, undefined, true);
   for (const log of session.logs) instance.addHistory(await workbench.history.messages(log));
   // An exited instance that is still listed keeps its events; they are in the history already.
