@@ -43,9 +43,16 @@ def _unlisted_skips() -> list[str]:
 def _left_running() -> list[str]:
     """Descendants of this process that did not go within a few seconds."""
     deadline = time.monotonic() + 5
-    while (left := _descendants(os.getpid())) and time.monotonic() < deadline:
+    while (left := _unexpected_descendants()) and time.monotonic() < deadline:
         time.sleep(0.05)
     return [f"left running after the tests: {pid} {_command(pid)}" for pid in left]
+
+
+def _unexpected_descendants() -> list[int]:
+    # Python's own helper for multiprocessing stays until this process ends.
+    return [
+        pid for pid in _descendants(os.getpid()) if "multiprocessing.resource_tracker" not in _command(pid)
+    ]
 
 
 def _descendants(parent: int) -> list[int]:
