@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FORBIDDEN = {
     "an address of a package registry": re.compile(
-        rb'"resolved": *"http|index-url[ =]|https?://[^ ]*/simple/'
+        rb'"resolved": *"http|index[-]url[ =]|https?://[^ ]*/simple[/]'
     ),
     "a path of this machine": re.compile(re.escape(str(ROOT.parent).encode()) + rb"/"),
 }
