@@ -168,10 +168,6 @@ class Instance:
         code, signal = (self.exit.code, self.exit.signal) if self.exit else (None, None)
         return AgentProcessExited(self.agent, exit_code=code, signal=signal, stderr=self._exit_stderr)
 
-    @property
-    def stderr_tail(self) -> str:
-        return self.process.stderr_tail if self.process else self._exit_stderr
-
     def on_exit(self, exit: Exit) -> None:
         process = self.process
         if process is None:

@@ -135,7 +135,7 @@ class Connection(asyncio.Protocol):
             self._server.known_heads.remember(data, self._waiting[0].head)
         self._skip_parser_for_body()
         self.advance()
-        self._update_reading()
+        self.update_reading()
 
     def _take_known(self, head: RequestHead, body: bytes) -> None:
         """A request whose head has been parsed before, and as much of its body as is there."""
@@ -174,7 +174,7 @@ class Connection(asyncio.Protocol):
                 self.data_received(data[len(part) :])
                 return
             self.advance()
-        self._update_reading()
+        self.update_reading()
 
     def _feed(self, data: bytes) -> None:
         try:
@@ -301,7 +301,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
         elif self._waiting:
             asyncio.get_running_loop().call_soon(self.advance)
-        self._update_reading()
+        self.update_reading()
 
     # ---- writing and flow --------------------------------------------------------------------------------
 
@@ -318,9 +318,7 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def update_reading(self) -> None:
-        self._update_reading()
-
-    def _update_reading(self) -> None:
+        """Read on, or let the client wait, as the room for what it sends demands."""
         if self.closed or self._transport.is_closing():
             return
         full = not self._lingering and (
@@ -345,7 +343,7 @@ class Connection(asyncio.Protocol):
     def _linger(self) -> None:
         self._lingering = True
         self._since = self._server.now()
-        self._update_reading()
+        self.update_reading()
         if self._transport.can_write_eof():
             self._transport.write_eof()
 
