@@ -43,6 +43,15 @@ def test_a_chunked_body_over_the_limit_is_413(start_server) -> None:
         assert_problem(connection.read_answer(), 413, "payload_too_large")
 
 
+def test_a_chunked_body_that_is_over_the_limit_with_its_first_bytes_is_413(start_server) -> None:
+    server = start_server(settings=BODY_LIMIT)
+    headers = {**JSON_HEADERS, "transfer-encoding": "chunked"}
+    with server.client.connect() as connection:
+        head = server.client.build("POST", server.acp.path("never-ending"), headers=headers)
+        connection.send(head + b"%x\r\n%s\r\n" % (150_000, b"x" * 150_000))
+        assert_problem(connection.read_answer(), 413, "payload_too_large")
+
+
 def test_413_reaches_a_client_that_is_still_writing(start_server) -> None:
     server = start_server(settings=BODY_LIMIT)
     server_id = server.acp.start()

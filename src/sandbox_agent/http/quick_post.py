@@ -21,7 +21,7 @@ def begin(exchange: Exchange, services: Services, server_id: str) -> None:
     length = exchange.head.content_length
     if length is not None and length > limit:
         raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
-    if exchange.complete:
+    if exchange.complete or exchange.body_size > limit:
         _handle(exchange, services, server_id, limit)
         return
 
