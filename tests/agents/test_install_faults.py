@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox_agent.agents.command import run_command
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install_house import InstallHouse
 from tests.agents.tiny_agent import npm_agent, npm_package
@@ -106,9 +107,13 @@ async def test_npm_killed_in_mid_install_leaves_nothing_and_the_next_one_works(t
     assert await house.starts()
 
 
-async def test_server_killed_in_mid_install_leaves_no_half_agent(tmp_path: Path) -> None:
+# As npm starts it, and in a session of its own with an empty environment, where no signal to npm reaches it.
+@pytest.mark.parametrize("script", ["sleep {nap}", "setsid env -i sleep {nap} & wait"])
+async def test_server_killed_in_mid_install_leaves_no_half_agent_and_no_process(
+    tmp_path: Path, script: str
+) -> None:
     nap = a_nap()
-    slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {nap}"})
+    slow = npm_package(tmp_path, scripts={"postinstall": script.format(nap=nap)})
     house = InstallHouse(tmp_path, npm_agent(slow))
     server = await house.install_in_another_process()
     await until(lambda: processes("sleep", nap), "the install script")
@@ -116,15 +121,30 @@ async def test_server_killed_in_mid_install_leaves_no_half_agent(tmp_path: Path)
     await asyncio.wait_for(server.communicate(), 10)
     assert house.builds() and not house.layout.launcher("tiny").exists()
     await until(lambda: not processes("npm", "install", str(slow)), "the end of npm")
-    for pid in processes("sleep", nap):
-        os.kill(pid, signal.SIGKILL)
+    await until(lambda: not processes("sleep", nap), "the end of the install script")
     npm_package(tmp_path)
     assert await house.starts() and len(house.builds()) == 1
 
 
-async def test_stopping_the_installer_stops_npm(tmp_path: Path) -> None:
+async def test_server_killed_at_the_first_start_leaves_no_agent(tmp_path: Path) -> None:
+    """The agent neither answers nor minds that its input has ended."""
+    witness = a_nap()
+    package = npm_package(
+        tmp_path, at_start=f"setInterval(() => {{}}, 1e6); process.title = 'agent {witness}';"
+    )
+    house = InstallHouse(tmp_path, npm_agent(package))
+    server = await house.install_in_another_process()
+    await until(lambda: processes("agent", witness), "the first start")
+    server.kill()
+    await asyncio.wait_for(server.communicate(), 10)
+    await until(lambda: not processes("agent", witness), "the end of the agent")
+    assert not house.layout.launcher("tiny").exists()
+
+
+@pytest.mark.parametrize("script", ["sleep {nap}", "setsid env -i sleep {nap} & wait"])
+async def test_stopping_the_installer_stops_npm_and_its_scripts(tmp_path: Path, script: str) -> None:
     nap = a_nap()
-    slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {nap}"})
+    slow = npm_package(tmp_path, scripts={"postinstall": script.format(nap=nap)})
     house = InstallHouse(tmp_path, npm_agent(slow))
     installer = house.installer()
     install = asyncio.create_task(installer.install("tiny"))
@@ -132,9 +152,14 @@ async def test_stopping_the_installer_stops_npm(tmp_path: Path) -> None:
     await installer.aclose()
     await asyncio.gather(install, return_exceptions=True)
     assert install.cancelled() and house.is_untouched()
-    await until(lambda: not processes("npm", "install", str(slow)), "the end of npm")
-    for pid in processes("sleep", nap):
-        os.kill(pid, signal.SIGKILL)
+    assert not processes("npm", "install", str(slow)) and not processes("sleep", nap)
+
+
+async def test_helper_that_an_installer_leaves_running_neither_delays_nor_survives_it(tmp_path: Path) -> None:
+    nap = a_nap()
+    command = ["sh", "-c", f"setsid sleep {nap} & echo done"]
+    assert await run_command(command, cwd=tmp_path, env=dict(os.environ), limit_s=600) == "done"
+    assert not processes("sleep", nap)
 
 
 @pytest.fixture

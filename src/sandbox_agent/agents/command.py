@@ -1,7 +1,7 @@
 """Run an installer's command to its end: bounded in time, quiet, with the tail of what it said.
 
-The command runs in a session of its own and is killed with all its children when it takes too long, when
-the caller is cancelled, and (on Linux) when this process dies: nothing half-done goes on in the dark.
+The command is killed with everything it has started when it takes too long, when the caller is cancelled and
+when this process dies, and what it leaves running at its end is killed too: nothing goes on in the dark.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
+from sandbox_agent.agents.guarded_tree import GuardedTree
+
 TAIL_BYTES = 8192
+_QUIET_S = 0.5
 
 
 class CommandFailed(Exception):
@@ -29,7 +30,25 @@ class CommandFailed(Exception):
 async def run_command(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], limit_s: float) -> str:
     """The tail of the command's output; raises `CommandFailed` for any end but exit code 0."""
     try:
-        process = await asyncio.create_subprocess_exec(
+        tree = GuardedTree()
+    except OSError as error:
+        raise CommandFailed(f"no process can be started: {error.strerror or error}") from error
+    process: asyncio.subprocess.Process | None = None
+    try:
+        process = await _start(argv, cwd, {**env, **tree.environment})
+        tree.adopt(process.pid)
+        return await _finish(process, argv[0], limit_s)
+    finally:
+        await tree.end()
+        if process is not None:
+            # Shielded, so that a second cancellation cannot leave a zombie.
+            await asyncio.shield(process.wait())
+        tree.bury()
+
+
+async def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
+    try:
+        return await asyncio.create_subprocess_exec(
             *argv,
             cwd=cwd,
             env=env,
@@ -37,46 +56,41 @@ async def run_command(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str],
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
-            preexec_fn=_die_with_parent(),
         )
     except OSError as error:
         raise CommandFailed(f"{argv[0]} cannot be started: {error.strerror or error}") from error
+
+
+async def _finish(process: asyncio.subprocess.Process, program: str, limit_s: float) -> str:
     output = bytearray()
     try:
         async with asyncio.timeout(limit_s):
-            stdout = cast(asyncio.StreamReader, process.stdout)
-            while chunk := await stdout.read(65536):
-                output += chunk
-                del output[:-TAIL_BYTES]
-            code = await process.wait()
+            code = await _read_to_the_end(process, output)
     except TimeoutError:
-        raise CommandFailed(f"{_tail(output)}\n{argv[0]} was stopped after {limit_s:.0f} s".strip()) from None
-    finally:
-        await _end(process)
+        raise CommandFailed(f"{_tail(output)}\n{program} was stopped after {limit_s:.0f} s".strip()) from None
     if code != 0:
         ending = f"exit code {code}" if code > 0 else f"killed by {signal.Signals(-code).name}"
-        raise CommandFailed(f"{_tail(output)}\n{os.path.basename(argv[0])}: {ending}".strip())
+        raise CommandFailed(f"{_tail(output)}\n{os.path.basename(program)}: {ending}".strip())
     return _tail(output)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    # The group is swept after a good end as well: installers may leave helpers behind.
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    # Shielded, so that a second cancellation cannot leave a zombie.
-    await asyncio.shield(process.wait())
+async def _read_to_the_end(process: asyncio.subprocess.Process, output: bytearray) -> int:
+    """The exit code; the tail of what was said is in `output`."""
+    stdout = cast(asyncio.StreamReader, process.stdout)
+    while True:
+        try:
+            async with asyncio.timeout(_QUIET_S):
+                chunk = await stdout.read(65536)
+        except TimeoutError:
+            # A helper that goes on in the background may hold the output open for ever.
+            if process.returncode is not None:
+                return process.returncode
+            continue
+        if not chunk:
+            return await process.wait()
+        output += chunk
+        del output[:-TAIL_BYTES]
 
 
 def _tail(output: bytearray) -> str:
     return output.decode("utf-8", "replace").strip()
-
-
-def _die_with_parent() -> Callable[[], None] | None:
-    if sys.platform != "linux":
-        return None
-    # Imported here, before the fork: only installs need it.
-    import ctypes
-
-    libc = ctypes.CDLL(None)
-    set_parent_death_signal = 1
-    return lambda: libc.prctl(set_parent_death_signal, signal.SIGKILL)

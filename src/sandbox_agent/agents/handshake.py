@@ -1,20 +1,19 @@
 """Talk a few ACP messages with an agent over its pipes: to see that an install works, to read its options.
 
 This is not the bridge: it serves no client, keeps no log and refuses every request of the agent. The agent
-and all its children are gone when the block ends.
+and all its children are gone when the block ends, or this process.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
 import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, cast
 
+from sandbox_agent.agents.guarded_tree import GuardedTree
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 
 _LINE_LIMIT = 64 * 1024 * 1024
@@ -106,14 +105,15 @@ class Conversation:
             self._stderr += chunk
             del self._stderr[:-_STDERR_TAIL]
 
-    async def close(self) -> None:
-        """Close stdin, give the agent a second, then end its whole tree."""
-        tree = _descendants(self._process.pid)
+    async def say_goodbye(self) -> None:
+        """Close stdin and give the agent a second to end by itself."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), 1)
-        _kill_all(self._process.pid, tree | _descendants(self._process.pid))
+
+    async def end(self) -> None:
+        """Collect the agent, whose tree has been killed."""
         await asyncio.shield(self._process.wait())
         self._draining.cancel()
         with suppress(asyncio.CancelledError):
@@ -124,10 +124,27 @@ class Conversation:
 async def conversation(launch: LaunchSpec) -> AsyncIterator[Conversation]:
     """Start the agent for the block; raises `HandshakeFailed` if it cannot be started."""
     try:
+        tree = GuardedTree()
+    except OSError as error:
+        raise HandshakeFailed(f"no process can be started: {error.strerror or error}") from error
+    talk: Conversation | None = None
+    try:
+        talk = Conversation(await _start(launch, tree))
+        yield talk
+        await talk.say_goodbye()
+    finally:
+        await tree.end()
+        if talk is not None:
+            await talk.end()
+        tree.bury()
+
+
+async def _start(launch: LaunchSpec, tree: GuardedTree) -> asyncio.subprocess.Process:
+    try:
         process = await asyncio.create_subprocess_exec(
             *launch.argv,
             cwd=launch.cwd,
-            env=launch.env,
+            env={**launch.env, **tree.environment},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
@@ -136,32 +153,5 @@ async def conversation(launch: LaunchSpec) -> AsyncIterator[Conversation]:
         )
     except OSError as error:
         raise HandshakeFailed(f"{launch.argv[0]} cannot be started: {error.strerror or error}") from error
-    talk = Conversation(process)
-    try:
-        yield talk
-    finally:
-        await talk.close()
-
-
-def _kill_all(leader: int, tree: set[int]) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
-    for pid in tree:
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def _descendants(root: int) -> set[int]:
-    """The children of a process and theirs; tools of an agent may sit in a session of their own."""
-    children: dict[int, list[int]] = {}
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError, ValueError, IndexError):
-            parent = int(entry.read_text("utf-8", "replace").rpartition(")")[2].split()[1])
-            children.setdefault(parent, []).append(int(entry.parent.name))
-    found: set[int] = set()
-    waiting = [root]
-    while waiting:
-        fresh = [pid for pid in children.get(waiting.pop(), []) if pid not in found]
-        found.update(fresh)
-        waiting.extend(fresh)
-    return found
+    tree.adopt(process.pid)
+    return process
