@@ -1,7 +1,7 @@
 """`sandbox-agent install-agent`: put agents on this machine, with progress on the terminal.
 
-The answer goes to stdout as JSON, in the form of `POST /v1/agents/{agent}/install`; progress and faults go to
-stderr. The exit code is 1 if any agent could not be installed.
+The answer goes to stdout as JSON, in the form of `POST /v1/agents/{agent}/install`; progress, faults and the
+summary of --all go to stderr. One agent that fails does not stop the others; the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -43,9 +43,13 @@ def install_agent(
     agents_file: Path | None,
 ) -> None:
     """Install AGENT, or all of them with --all (or the word `all`)."""
+    if every and agent not in (None, "all"):
+        raise click.UsageError("name an agent or use --all, not both")
     every = every or agent == "all"
     if not every and agent is None:
         raise click.UsageError("name an agent, or use --all")
+    if every and (agent_version or agent_process_version):
+        raise click.UsageError("versions are chosen for one agent, not for all")
     named = os.environ.get("SANDBOX_AGENT_AGENTS_FILE")
     try:
         catalog = Catalog.load(agents_file or (Path(named) if named else None))
@@ -90,7 +94,16 @@ async def _install_all(catalog: Catalog, options: dict[str, Any]) -> bool:
     click.echo(json.dumps({"agents": answers}, indent=2))
     for agent, failure in failures.items():
         _complain(agent, failure)
+    click.echo(_summary(answers), err=True)
     return bool(failures)
+
+
+def _summary(answers: list[dict[str, Any]]) -> str:
+    failed = [answer["id"] for answer in answers if "error" in answer]
+    there = sum(answer.get("already_installed", False) for answer in answers)
+    fresh = len(answers) - len(failed) - there
+    parts = [f"{fresh} installed", f"{there} already there", f"{len(failed)} failed"]
+    return f"{len(answers)} agents: {', '.join(parts)}" + (f" ({', '.join(failed)})" if failed else "")
 
 
 def _is_installable(catalog: Catalog, agent: str) -> bool:
@@ -107,9 +120,12 @@ async def _install(
             agent, **options, progress=lambda progress: display.show(agent, progress)
         )
     except SandboxAgentError as error:
+        display.finish(agent, "failed", done=False)
         return error
     finally:
         await installer.aclose()
+    if result.already_installed:
+        display.finish(agent, "already installed", done=True)
     return result.document()
 
 
@@ -129,6 +145,10 @@ class _Display(AbstractContextManager["_Display"]):
             self._last[agent] = progress.step
             click.echo(f"{agent}: {progress.message}", err=True)
 
+    def finish(self, agent: str, how: str, *, done: bool) -> None:
+        """The last word on an agent, if its progress has not said it."""
+        click.echo(f"{agent}: {how}", err=True)
+
     def __exit__(self, *_: object) -> None:
         return None
 
@@ -144,7 +164,7 @@ class _Bars(_Display):
         from rich.progress import Progress as RichProgress
 
         columns = (
-            TextColumn("{task.fields[agent]:>12}"),
+            TextColumn("{task.fields[agent]:>15}"),
             BarColumn(),
             TaskProgressColumn(),
             TextColumn("{task.fields[size]}"),
@@ -161,14 +181,20 @@ class _Bars(_Display):
         self._bars.stop()
 
     def show(self, agent: str, progress: Progress) -> None:
-        if agent not in self._tasks:
-            self._tasks[agent] = self._bars.add_task(progress.message, total=100, agent=agent, size="")
         self._bars.update(
-            self._tasks[agent],
+            self._task(agent),
             description=progress.message,
             size=f"{progress.bytes // 1_000_000} MB" if progress.bytes else "",
             completed=progress.percent,
         )
+
+    def finish(self, agent: str, how: str, *, done: bool) -> None:
+        self._bars.update(self._task(agent), description=how, completed=100 if done else None)
+
+    def _task(self, agent: str) -> TaskID:
+        if agent not in self._tasks:
+            self._tasks[agent] = self._bars.add_task("", total=100, agent=agent, size="")
+        return self._tasks[agent]
 
 
 def _display() -> _Display:
