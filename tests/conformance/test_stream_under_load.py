@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import threading
-
 import pytest
 
 from tests.support.acp import Acp
 from tests.support.event_stream import SMALL_BUFFER
 from tests.support.processes import resident_bytes, wait_until
+from tests.support.reconnecting import reconnect_against_a_flood
 
-FULL = os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1"
-RECONNECTS = 7500 if FULL else 750
+RECONNECTS = 7500
+FAR_BEHIND = 1500
 
 
 def test_a_paused_reader_loses_none_of_twenty_thousand_notifications(acp: Acp, server_id: str) -> None:
@@ -49,34 +47,18 @@ def test_a_stuck_reader_costs_no_memory_and_slows_nobody(start_server) -> None:
 
 @pytest.mark.timeout(240)
 def test_reconnects_against_a_live_flood_lose_nothing_and_repeat_nothing(acp: Acp, server_id: str) -> None:
-    """Three readers cut and come back with their last number, again and again, while the agent floods."""
-    acp.call(
-        server_id,
-        "test/flood",
-        {"count": 10**9, "size": 40, "batch": 10, "pause_ms": 2, "background": True},
-    )
-    faults: list[str] = []
-    counts = [0, 0, 0]
+    """Three readers cut and come back with their last number, 7,500 times, close behind the flood."""
+    outcome = reconnect_against_a_flood(acp, server_id, RECONNECTS, lead=300)
+    assert not outcome.faults, outcome.faults[:20]
+    assert outcome.reconnects == RECONNECTS
 
-    def reader(which: int) -> None:
-        position = 0
-        for number in range(RECONNECTS // 3):
-            with acp.stream(server_id, last_event_id=position) as stream:
-                for event in stream.take(1 + (number * 7 + which) % 23):
-                    if event.number != position + 1:
-                        faults.append(f"reader {which}: {event.kind} {event.number} after {position}")
-                        return
-                    position = event.number
-            counts[which] += 1
 
-    threads = [threading.Thread(target=reader, args=(which,)) for which in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(220)
-    acp.call(server_id, "test/stop_flood", timeout=20)
-    assert not faults, faults
-    assert counts == [RECONNECTS // 3] * 3
+@pytest.mark.timeout(240)
+def test_readers_that_a_flood_leaves_behind_reconnect_and_lose_nothing(acp: Acp, server_id: str) -> None:
+    """The same against a flood that waits for nobody, so that replays come from ever farther back."""
+    outcome = reconnect_against_a_flood(acp, server_id, FAR_BEHIND, lead=None)
+    assert not outcome.faults, outcome.faults[:20]
+    assert outcome.reconnects == FAR_BEHIND
 
 
 def test_a_late_reader_joins_a_flood_without_gap_or_repeat(acp: Acp, server_id: str) -> None:
