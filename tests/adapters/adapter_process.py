@@ -73,6 +73,10 @@ class AdapterProcess:
     def notify(self, method: str, **params: Any) -> None:
         self._send({"method": method, "params": params})
 
+    def respond(self, request: Json, result: Json) -> None:
+        """Answer a request of the agent that no policy has answered."""
+        self._send({"id": request["id"], "result": result})
+
     def params(self, method: str) -> list[Json]:
         """Of every message of that method so far."""
         return [message["params"] for message in self.messages if message.get("method") == method]
@@ -115,4 +119,4 @@ class AdapterProcess:
         if policy is None:
             self._send({"id": message["id"], "error": {"code": -32601, "message": "not served here"}})
         elif (result := policy(message["params"])) is not None:
-            self._send({"id": message["id"], "result": result})
+            self.respond(message, result)

@@ -1,7 +1,7 @@
 """Claude Code: a process per turn in host mode, continued with `--resume`.
 
-Permissions, AskUserQuestion and ExitPlanMode come as control requests on stdout and are answered on stdin:
-`allow` with the (updated) input, or `deny`. Nothing runs between turns.
+Permissions, AskUserQuestion and ExitPlanMode come on stdout and are answered on stdin (claude_requests.py).
+Nothing runs between turns.
 """
 
 from __future__ import annotations
@@ -13,16 +13,11 @@ import uuid
 from typing import Any
 
 import msgspec
-from acp import RequestError
-from acp.schema import PermissionOption, SessionInfo, ToolCallUpdate
+from acp.schema import SessionInfo
 
-from sandbox_agent.agents.adapters import claude_transcripts, faults, stream_json, updates
-from sandbox_agent.agents.adapters.claude_events import (
-    ClaudeConverter,
-    Result,
-    read_permission,
-    read_result,
-)
+from sandbox_agent.agents.adapters import claude_transcripts, faults
+from sandbox_agent.agents.adapters.claude_events import ClaudeConverter, Result, read_result
+from sandbox_agent.agents.adapters.claude_requests import ClaudeRequests
 from sandbox_agent.agents.adapters.native_agent import (
     McpServers,
     NativeAgent,
@@ -33,7 +28,6 @@ from sandbox_agent.agents.adapters.native_agent import (
 from sandbox_agent.agents.adapters.native_process import Message, NativeProcess
 from sandbox_agent.agents.adapters.options import Setting, Settings, Value
 from sandbox_agent.agents.adapters.prompt import Picture, Text
-from sandbox_agent.agents.adapters.questions import Choice, Question
 from sandbox_agent.agents.adapters.schemas import claude as native
 from sandbox_agent.agents.adapters.turn import StopReason, Turn
 from sandbox_agent.agents.adapters.updates import Unparsed
@@ -46,14 +40,6 @@ _MODES = [
 ]
 _BYPASS = Value("bypassPermissions", "Bypass permissions", "Never asks")
 _MODELS = [Value(name, name.capitalize()) for name in ("default", "sonnet", "opus", "haiku")]
-_ALLOW = PermissionOption(option_id="allow", name="Allow once", kind="allow_once")
-_ALWAYS = PermissionOption(option_id="always", name="Always allow", kind="allow_always")
-_REJECT = PermissionOption(option_id="reject", name="Reject", kind="reject_once")
-_PLAN_OPTIONS = [
-    PermissionOption(option_id="default", name="Yes, and ask before edits", kind="allow_once"),
-    PermissionOption(option_id="acceptEdits", name="Yes, and accept edits", kind="allow_always"),
-    PermissionOption(option_id="reject", name="No, keep planning", kind="reject_once"),
-]
 _STOP_REASONS: dict[str, StopReason] = {"max_tokens": "max_tokens", "refusal": "refusal"}
 
 
@@ -67,8 +53,7 @@ class Claude(NativeAgent):
         self._converters: dict[str, ClaudeConverter] = {}
         self._begun: set[str] = set()
         """Sessions that Claude knows: they are resumed, others are made."""
-        self._answering: dict[str, asyncio.Task[None]] = {}
-        """Control requests that wait for the user, by their id."""
+        self._requests: dict[str, ClaudeRequests] = {}
 
     async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
         return self._session(str(uuid.uuid4()), cwd, mcp_servers)
@@ -93,10 +78,11 @@ class Claude(NativeAgent):
             self._arguments(session),
             cwd=session.cwd,
             env=_environment(),
-            on_message=lambda message: self._take(session, turn, process, message),
+            on_message=lambda message: self._take(session, turn, message),
             on_garbage=lambda line: turn.emit([_garbage(line)]),
         )
         self._processes[session.id] = process
+        self._requests[session.id] = ClaudeRequests(self.desk, session, process.send)
         process.ended.add_done_callback(lambda _: turn.fail(process.fault()))
         process.send(_control({"subtype": "initialize"}))
         content = [_block(part) for part in parts]
@@ -110,6 +96,8 @@ class Claude(NativeAgent):
             process.send(_control({"subtype": "interrupt"}))
 
     async def end_turn(self, session: Session) -> None:
+        if requests := self._requests.pop(session.id, None):
+            requests.close()
         if process := self._processes.pop(session.id, None):
             await process.stop()
 
@@ -147,7 +135,7 @@ class Claude(NativeAgent):
 
     # -- what Claude says
 
-    def _take(self, session: Session, turn: Turn, process: NativeProcess, message: Message) -> None:
+    def _take(self, session: Session, turn: Turn, message: Message) -> None:
         kind = message.get("type")
         mode = message.get("permissionMode") if message.get("subtype") == "status" else None
         if mode is not None and mode == session.settings.current("mode"):
@@ -157,16 +145,10 @@ class Claude(NativeAgent):
             # Claude has changed it by itself, as EnterPlanMode does.
             session.settings["mode"].current = str(mode)
             turn.emit([session.settings.update()])
+        if requests := self._requests.get(session.id):
+            requests.heard(message)
         if kind == "system" and message.get("subtype") == "init":
             self._begun.add(session.id)
-        elif kind == "control_request":
-            number = str(message.get("request_id"))
-            task = self._answering[number] = asyncio.create_task(self._answer(session, process, message))
-            task.add_done_callback(lambda _: self._answering.pop(number, None))
-        elif kind == "control_cancel_request":
-            # Claude no longer wants to know, as after an interrupt.
-            if asking := self._answering.get(str(message.get("request_id"))):
-                asking.cancel()
         elif kind == "control_response":
             self._learn(session, turn, message)
         elif kind == "result":
@@ -191,56 +173,6 @@ class Claude(NativeAgent):
             setting.values = values
             turn.emit([session.settings.update()])
 
-    async def _answer(self, session: Session, process: NativeProcess, message: Message) -> None:
-        request = message.get("request") or {}
-        number = message.get("request_id")
-        response: dict[str, Any] = {"subtype": "success", "request_id": number}
-        try:
-            if request.get("subtype") != "can_use_tool":
-                raise faults.invalid(f"{request.get('subtype')} is not served")
-            response["response"] = await self._may_use(session, read_permission(request))
-        except (RequestError, msgspec.ValidationError) as error:
-            await self.desk.unparsed(session.id, Unparsed("control_request", message, str(error)))
-            response |= {"subtype": "error", "error": str(error)}
-        process.send({"type": "control_response", "response": response})
-
-    async def _may_use(self, session: Session, request: native.SDKControlPermissionRequest) -> Message:
-        if request.tool_name == "AskUserQuestion":
-            return await self._questions(session, request)
-        if request.tool_name == "ExitPlanMode":
-            return await self._plan(session, request)
-        options = [_ALLOW, _ALWAYS, _REJECT] if request.permission_suggestions else [_ALLOW, _REJECT]
-        chosen = await self.desk.permission(session.id, _call(request), options)
-        if chosen == "allow":
-            return {"behavior": "allow", "updatedInput": request.input}
-        if chosen == "always":
-            granted = request.permission_suggestions
-            return {"behavior": "allow", "updatedInput": request.input, "updatedPermissions": granted}
-        return _deny("The user refused permission to run this tool.", interrupt=chosen is None)
-
-    async def _plan(self, session: Session, request: native.SDKControlPermissionRequest) -> Message:
-        call = _call(request)
-        if isinstance(plan := request.input.get("plan"), str):
-            call.content = [updates.text_content(plan)]
-        chosen = await self.desk.permission(session.id, call, _PLAN_OPTIONS)
-        if chosen not in ("default", "acceptEdits"):
-            return _deny("The user did not approve the plan.", interrupt=chosen is None)
-        session.settings["mode"].choose(chosen)
-        await self.desk.send(session.id, [updates.mode(chosen), session.settings.update()])
-        new_mode = [{"type": "setMode", "mode": chosen, "destination": "session"}]
-        return {"behavior": "allow", "updatedInput": request.input, "updatedPermissions": new_mode}
-
-    async def _questions(self, session: Session, request: native.SDKControlPermissionRequest) -> Message:
-        asked = [question for question in request.input.get("questions") or [] if isinstance(question, dict)]
-        answers = await self.desk.questions(
-            session.id, [_question(question) for question in asked], request.tool_use_id
-        )
-        if answers is None:
-            return _deny("The user did not answer the questions.")
-        texts = [str(question.get("question")) for question in asked]
-        chosen = {text: ", ".join(labels) for text, labels in zip(texts, answers, strict=True)}
-        return {"behavior": "allow", "updatedInput": request.input | {"answers": chosen}}
-
 
 def _end(turn: Turn, result: Result) -> None:
     if isinstance(result, native.SDKResultError):
@@ -264,30 +196,6 @@ def _environment() -> dict[str, str]:
 
 def _control(request: Message) -> Message:
     return {"type": "control_request", "request_id": str(uuid.uuid4()), "request": request}
-
-
-def _deny(message: str, *, interrupt: bool = False) -> Message:
-    return {"behavior": "deny", "message": message, "interrupt": interrupt}
-
-
-def _call(request: native.SDKControlPermissionRequest) -> ToolCallUpdate:
-    return ToolCallUpdate(
-        tool_call_id=request.tool_use_id,
-        title=stream_json.title_of(request.tool_name, request.input),
-        kind=stream_json.kind_of(request.tool_name),
-        raw_input=request.input,
-        content=stream_json.content_of(request.tool_name, request.input) or None,
-    )
-
-
-def _question(question: Message) -> Question:
-    options = [option for option in question.get("options") or [] if isinstance(option, dict)]
-    return Question(
-        text=str(question.get("question")),
-        header=str(question.get("header") or ""),
-        choices=tuple(Choice(str(o.get("label")), str(o.get("description") or "")) for o in options),
-        multiple=bool(question.get("multiSelect")),
-    )
 
 
 def _block(part: Text | Picture) -> Message:

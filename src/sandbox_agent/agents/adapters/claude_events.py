@@ -135,6 +135,26 @@ def read_result(raw: Mapping[str, Any]) -> Result:
     return msgspec.convert(raw, native.SDKResultError)
 
 
+def tool_uses(raw: Mapping[str, Any]) -> list[native.BetaToolUseBlock]:
+    """The calls of a whole message of the model; none if it cannot be read."""
+    return _blocks(raw, "tool_use", native.BetaToolUseBlock)
+
+
+def tool_results(raw: Mapping[str, Any]) -> list[native.ToolResultBlockParam]:
+    """The results that a line of Claude carries; none if it cannot be read."""
+    return _blocks(raw, "tool_result", native.ToolResultBlockParam)
+
+
+def _blocks(raw: Mapping[str, Any], kind: str, type_: type[_Type]) -> list[_Type]:
+    message = raw.get("message")
+    content = message.get("content") if isinstance(message, dict) else None
+    blocks = content if isinstance(content, list) else []
+    try:
+        return [_read(b, type_) for b in blocks if isinstance(b, dict) and b.get("type") == kind]
+    except msgspec.ValidationError:
+        return []  # the converter hands the line on as it came
+
+
 def read_permission(raw: Mapping[str, Any]) -> native.SDKControlPermissionRequest:
     return msgspec.convert(raw, native.SDKControlPermissionRequest)
 
