@@ -68,6 +68,18 @@ def test_config_below_the_root_works(bound: tuple[Path, httpx.Client]) -> None:
     assert (root / "project/.sandbox-agent/config/mcp.json").exists()
 
 
+def test_the_top_and_the_home_directory_are_400_also_when_they_lie_outside(
+    bound: tuple[Path, httpx.Client],
+) -> None:
+    root, api = bound
+    home = root.parent / "server" / "home"
+    assert home.is_dir()
+    for path in ("/", "//", "/.", "/tmp/..", str(home), f"{home}/"):  # noqa: S108 - refused
+        answer = api.delete("/v1/fs/entry", params={"path": path, "recursive": "true"})
+        problem(answer, 400, "invalid_request")
+        problem(api.post("/v1/fs/move", json={"from": path, "to": "here"}), 400, "invalid_request")
+
+
 def test_the_root_itself_is_protected(bound: tuple[Path, httpx.Client]) -> None:
     root, api = bound
     for path in (str(root), ".", f"{root}/."):

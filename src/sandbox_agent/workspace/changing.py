@@ -42,6 +42,7 @@ def delete(workspace: Workspace, path: str, *, recursive: bool, pulse: Pulse) ->
     """Remove a file, a link, an empty directory, or with `recursive` a tree. Returns the absolute path."""
     _refuse_blank(path, "path")
     absolute = workspace.absolute(path)
+    workspace.refuse_protected_name(absolute)
     with workspace.place(absolute, follow=False) as place, telling(absolute):
         found = place.lstat()
         if not modes.S_ISDIR(found.st_mode):
@@ -65,6 +66,7 @@ def move(workspace: Workspace, source: str, to: str, *, overwrite: bool, pulse: 
     _refuse_blank(source, "from")
     _refuse_blank(to, "to")
     from_path, to_path = workspace.absolute(source), workspace.absolute(to)
+    workspace.refuse_protected_name(from_path)
     with workspace.place(from_path, follow=False) as old:
         with telling(from_path):
             moved = old.lstat()

@@ -60,6 +60,11 @@ class Workspace:
         with telling(absolute):
             return self.root.walk(self.root.relative(absolute), follow=follow, make_parents=make_parents)
 
+    def refuse_protected_name(self, absolute: str) -> None:
+        """Refuse `/` and the home directory by name: also when the root does not contain them."""
+        if os.path.normpath(absolute).replace("//", "/") in ("/", self.home):
+            raise InvalidRequest(f"path is protected: {absolute}")
+
     def refuse_protected(self, place: Place, absolute: str) -> None:
         """Refuse to delete, move or replace the directories that everything else stands on."""
         found = place.lstat_or_none()
