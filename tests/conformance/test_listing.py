@@ -36,6 +36,16 @@ def test_a_row_has_exactly_the_promised_keys(acp: Acp) -> None:
     assert before <= row["createdAtMs"] <= row["lastActivityMs"] <= int(time.time() * 1000) + 1
 
 
+def test_an_instance_is_created_before_its_first_message(acp: Acp) -> None:
+    for attempt in range(3):
+        server_id = f"quiet-{attempt}"
+        assert acp.post(server_id, b'{"method":"test/none"}', agent=AGENT).status == 202
+        row = acp.entry(server_id)
+        assert row is not None
+        assert row["createdAtMs"] <= row["lastActivityMs"]
+        acp.delete(server_id)
+
+
 def test_rows_are_sorted_by_server_id(acp: Acp) -> None:
     ids = ["zeta", "alpha", "Mid", "10", "9"]
     for server_id in ids:

@@ -133,11 +133,12 @@ class Instance:
 
     def attach(self, process: AgentProcess) -> None:
         """The process runs: everything that waited goes to it, and the clocks start."""
+        if self.exit is not None:  # a fresh process under the same id is a new creation
+            self.created_at_ms = self.last_activity_ms = _now_ms()
         self.process = process
         self.pid = process.pid
         self.exit = None
         self.status = "running"
-        self.created_at_ms = _now_ms()
         now = self._loop.time()
         self._clock = SilenceClock(now, self._limits.first_line_s, self._limits.silence_s)
         backlog, self._backlog = self._backlog, []
