@@ -60,7 +60,7 @@ def test_flags_are_those_of_the_reference(agent: str) -> None:
 def test_every_built_in_agent_is_well_formed_and_pinned(agent: str) -> None:
     spec = Catalog().get(agent)
     assert spec.capabilities <= set(CAPABILITIES)
-    for step in spec.install:
+    for step in spec.usual_steps:
         for package in step.packages:
             assert "==" in package if step.source == "pypi" else "@" in package[1:], package
 

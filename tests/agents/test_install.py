@@ -135,11 +135,6 @@ async def test_version_that_is_none_is_refused(house: InstallHouse, version: str
         await house.installer().install("tiny", agent_process_version=version)
 
 
-async def test_vendor_version_is_refused_where_it_cannot_be_chosen(house: InstallHouse) -> None:
-    with pytest.raises(InvalidRequest, match="agentProcessVersion"):
-        await house.installer().install("tiny", agent_version="1.0")
-
-
 async def test_mock_is_always_installed(house: InstallHouse) -> None:
     assert await house.installer().install("mock") == InstallResult(True)
     (artifact,) = (await house.installer().install("mock", reinstall=True)).artifacts

@@ -45,12 +45,17 @@ def main():
 
 
 def npm_package(
-    directory: Path, name: str = "tiny-agent", *, at_start: str = "", scripts: dict[str, str] | None = None
+    directory: Path,
+    name: str = "tiny-agent",
+    *,
+    version: str = "1.2.3",
+    at_start: str = "",
+    scripts: dict[str, str] | None = None,
 ) -> Path:
     """A tarball that npm installs; `at_start` is JavaScript run first, `scripts` those of package.json."""
     manifest = {
         "name": name,
-        "version": "1.2.3",
+        "version": version,
         "bin": {name: "agent.js"},
         "scripts": scripts or {},
     }

@@ -29,7 +29,7 @@ _CACHE = Path(__file__).parents[2] / ".cache" / "agents"
 def pins() -> str:
     """A short name of everything that is pinned."""
     catalog = Catalog()
-    steps = [catalog.get(agent).install for agent in RECIPES]
+    steps = [[step.packages for step in catalog.get(agent).usual_steps] for agent in RECIPES]
     return hashlib.sha256(f"{steps} {NODE_VERSION}".encode()).hexdigest()[:12]
 
 

@@ -23,6 +23,7 @@ from sandbox_agent.agents.command import CommandFailed
 from sandbox_agent.agents.handshake import HandshakeFailed, conversation
 from sandbox_agent.agents.launcher_script import (
     MANIFEST,
+    Build,
     launcher_text,
     read_build,
     write_executable,
@@ -154,8 +155,7 @@ class Installer:
         async with file_lock(self._layout.lock(spec.id), lambda: job.report(waiting)):
             program = find_program(spec, self._layout, self._environ)
             if program is not None and not reinstall:
-                installed = program.build.version if program.build else None
-                if wanted.process_version in (None, installed) and wanted.native_version is None:
+                if _has_versions(program.build, wanted):
                     return InstallResult(True)
             if spec.is_local:
                 if program is None:
@@ -188,7 +188,8 @@ class Installer:
         write_executable(candidate, text)
         job.report(Progress("verify", f"starting {spec.name} for the first time", percent=96))
         await self._verify(spec, candidate, root)
-        write_manifest(root, {"agent": spec.id, "version": fetched.version, "source": fetched.source})
+        versions = {"version": fetched.version, "nativeVersion": fetched.native_version}
+        write_manifest(root, {"agent": spec.id, "source": fetched.source, **versions})
         artifacts = await asyncio.to_thread(self._publish, spec, fetched, text)
         job.report(Progress("done", f"{spec.name} is installed", percent=100))
         return InstallResult(False, artifacts)
@@ -232,9 +233,30 @@ def _checked(spec: AgentSpec, agent_version: str | None, process_version: str | 
             raise InvalidRequest(f"{name} '{version}' is not a version")
         if version is not None and (spec.builtin or spec.is_local):
             raise InvalidRequest(f"{spec.id} has no versions to choose from")
-    if agent_version is not None and not any(step.native for step in spec.install):
-        raise InvalidRequest(f"{spec.id} comes with its adapter: choose agentProcessVersion instead")
+    if agent_version is None:
+        return Wanted(process_version)
+    if spec.is_one_program:
+        if process_version not in (None, agent_version):
+            raise InvalidRequest(
+                f"{spec.id} is one program: agentVersion {agent_version} and agentProcessVersion "
+                f"{process_version} cannot both be had"
+            )
+        return Wanted(agent_version)
+    if not any(step.native for step in spec.install):
+        raise InvalidRequest(
+            f"{spec.id} comes with its vendor's program, whose version cannot be chosen: choose "
+            "agentProcessVersion instead"
+        )
     return Wanted(process_version, agent_version)
+
+
+def _has_versions(build: Build | None, wanted: Wanted) -> bool:
+    """Whether what is installed is what is wanted; a program somebody brought along has no known version."""
+    process_version = build.version if build else None
+    native_version = build.native_version if build else None
+    return wanted.process_version in (None, process_version) and (
+        wanted.native_version in (None, native_version)
+    )
 
 
 def _sweep(builds: Path) -> None:

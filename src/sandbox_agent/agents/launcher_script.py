@@ -23,6 +23,8 @@ class Build:
     root: Path
     version: str | None
     source: str
+    native_version: str | None = None
+    """Of the vendor's program, if it is a package of its own."""
 
 
 def launcher_text(
@@ -83,4 +85,5 @@ def read_build(launcher: Path) -> Build | None:
 
     root = Path(mark.removeprefix(_MARK))
     document = json.loads((root / MANIFEST).read_text("utf-8"))
-    return Build(root, document.get("version"), document.get("source", "fallback"))
+    source, native_version = document.get("source", "fallback"), document.get("nativeVersion")
+    return Build(root, document.get("version"), source, native_version)

@@ -67,7 +67,8 @@ async def fetch(
     fetcher = _Fetcher(spec, root, layout, environ, report)
     # Where several packages belong together, the registry has only one of them: the wanted version is put
     # beside the other pins instead.
-    asks_registry = not spec.install or (wanted.process_version is not None and len(spec.install) == 1)
+    is_alone = len(spec.usual_steps) == 1 and wanted.native_version is None
+    asks_registry = not spec.install or (wanted.process_version is not None and is_alone)
     if spec.registry and asks_registry:
         url = environ.get("SANDBOX_AGENT_ACP_REGISTRY_URL") or acp_registry.DEFAULT_URL
         try:
@@ -99,9 +100,12 @@ class _Fetcher:
         if self.spec.node is not None or any(step.source == "npm" for step in self.spec.install):
             await self._choose_node(self.spec.node or 1)
         versions: list[str | None] = []
-        native_version = None
+        native_version, native_path = None, self.spec.native_file
+        default_env = dict(self.spec.default_env)
         async with watched(self.root, self.spec, self.report):
             for step in self.spec.install:
+                if step.on_request and wanted.native_version is None:
+                    continue
                 is_main = step is self.spec.install[0]
                 version = (wanted.process_version if is_main else None) or (
                     wanted.native_version if step.native else None
@@ -109,13 +113,15 @@ class _Fetcher:
                 versions.append(await self._step(step, version))
                 if step.native:
                     native_version = versions[-1]
-        native_file = Path(self._fill("{root}/" + self.spec.native_file)) if self.spec.native_file else None
+                native_path = step.program or native_path
+                default_env |= step.env
+        native_file = Path(self._fill("{root}/" + native_path)) if native_path else None
         return Fetched(
             root=self.root,
             argv=self._argv(native_file),
             source="fallback",
             version=versions[0],
-            default_env={k: self._fill(v) for k, v in self.spec.default_env.items()},
+            default_env={k: self._fill(v) for k, v in default_env.items()},
             env={k: self._fill(v) for k, v in self.spec.env.items()},
             path_entries=self.node.path_entries,
             native_file=native_file if native_file and native_file.exists() else None,

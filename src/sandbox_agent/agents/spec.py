@@ -56,6 +56,12 @@ class InstallStep:
     """Files that must be there afterwards: npm may skip a platform's package without a word."""
     native: bool = False
     """The packages are the vendor's own program, not the ACP adapter around it."""
+    on_request: bool = False
+    """Only for those who ask for a version of the vendor's program: the adapter brings one along."""
+    program: str | None = None
+    """Where the vendor's program lies, below the agent's root."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """What tells the adapter to use that program; gives way to the server's environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +94,18 @@ class AgentSpec:
     def is_local(self) -> bool:
         """The command is a program the user has put on the machine: nothing to install."""
         return bool(self.command) and not self.install
+
+    @property
+    def usual_steps(self) -> tuple[InstallStep, ...]:
+        """The steps of every install; the first gives the agent its version."""
+        return tuple(step for step in self.install if not step.on_request)
+
+    @property
+    def is_one_program(self) -> bool:
+        """Adapter and vendor's program are the same package, so there is only one version to choose."""
+        if len(self.install) > 1:
+            return False
+        return self.native is None or any(step.native for step in self.install)
 
 
 class _Table:
@@ -146,7 +164,7 @@ _AGENT_KEYS = frozenset(
     "id name command args env default_env cwd on_path native native_file node install registry credentials "
     "capabilities options size_mb verify_env quirks builtin adapter".split()
 )
-_STEP_KEYS = frozenset("npm pypi into python check native".split())
+_STEP_KEYS = frozenset("npm pypi into python check native on_request program env".split())
 
 
 def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
@@ -202,6 +220,9 @@ def _parse_step(raw: Mapping[str, Any], where: str) -> InstallStep:
         python=table.string("python"),
         check=table.strings("check"),
         native=table.boolean("native"),
+        on_request=table.boolean("on_request"),
+        program=table.string("program"),
+        env=table.mapping("env"),
     )
 
 
