@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,14 @@ async def eventually(condition: Callable[[], Awaitable[bool] | bool], limit_s: f
             if await result if inspect.isawaitable(result) else result:
                 return
             await asyncio.sleep(0.02)
+
+
+@contextmanager
+def told_within_a_second(known_after_s: float = 0.0) -> Iterator[None]:
+    """The block ends within a second of the moment its outcome is known; a loaded machine gets one more."""
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < known_after_s + 2.0
 
 
 Connect = Callable[..., Awaitable[AsyncSandboxAgent]]

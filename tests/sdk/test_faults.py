@@ -9,8 +9,15 @@ import time
 
 import pytest
 
-from sandbox_agent import APIConnectionError, AsyncSandboxAgent, AsyncSession, SandboxAgentError, auto_approve
-from tests.sdk.conftest import Connect, eventually
+from sandbox_agent import (
+    AgentExitedError,
+    APIConnectionError,
+    AsyncSandboxAgent,
+    AsyncSession,
+    SandboxAgentError,
+    auto_approve,
+)
+from tests.sdk.conftest import Connect, eventually, told_within_a_second
 from tests.sdk.cutting_proxy import Cut, CuttingProxy
 from tests.sdk.live_server import LiveServer
 
@@ -156,18 +163,41 @@ async def test_a_permission_asked_while_the_stream_is_down_is_seen_after_the_rec
         assert "allow_once" in (await asyncio.wait_for(turn, TURN_LIMIT_S)).text
 
 
-async def test_a_server_that_dies_in_a_turn_is_told_within_seconds(
-    own_server: LiveServer, connect: Connect
+@pytest.mark.parametrize("respond_async", [False, True])
+async def test_a_server_that_dies_in_a_turn_is_told_within_a_second(
+    own_server: LiveServer, connect: Connect, respond_async: bool
 ) -> None:
     client = await connect()
     session = await client.sessions.create("mock")
-    async with session.stream("hang") as turn:
+    async with session.stream("hang", respond_async=respond_async) as turn:
         await asyncio.wait_for(turn.sent.wait(), 10)
         await own_server.kill()
-        died = time.monotonic()
-        with pytest.raises(SandboxAgentError):
+        with told_within_a_second(), pytest.raises(APIConnectionError, match="server went away"):
+            await turn.result()
+    ended = (await session.events(limit=1000))[-1]
+    assert ended.type == "turn.ended" and ended.data.metadata == {"error": True}
+    await own_server.start()
+    assert (await session.prompt("echo after")).text == "after", "the session is not lost with its turn"
+
+
+async def test_a_rolling_restart_is_survived(own_server: LiveServer, connect: Connect) -> None:
+    client = await connect()
+    session = await client.sessions.create("mock", model="mock-fast")
+    async with session.stream("hang") as turn:
+        await asyncio.wait_for(turn.sent.wait(), 10)
+        restart = asyncio.create_task(own_server.restart())
+        # The agent went down with its server: its turn says so instead of waiting for ever.
+        with pytest.raises((AgentExitedError, APIConnectionError)):
             await asyncio.wait_for(turn.result(), TURN_LIMIT_S)
-        assert time.monotonic() - died < 10
+    outcome = await one_turn(session, "echo on it goes")
+    while isinstance(outcome, SandboxAgentError):
+        assert not restart.done() or isinstance(outcome, APIConnectionError), outcome
+        with told_within_a_second():
+            outcome = await one_turn(session, "echo on it goes")
+    await restart
+    assert outcome == "on it goes" and session.restored.method == "resumed"
+    assert session.info.model == "mock-fast"
+    await check_record(session)
 
 
 async def test_lost_events_are_reported_as_a_gap_and_never_hidden(

@@ -16,7 +16,7 @@ from sandbox_agent.sdk import wire
 from sandbox_agent.sdk.asgi_transport import StreamingAsgiTransport
 from sandbox_agent.sdk.calls import Call
 from sandbox_agent.sdk.errors import RpcError
-from sandbox_agent.sdk.http_api import backoff, refused
+from sandbox_agent.sdk.retries import backoff, refused
 from sandbox_agent.sdk.sse import Frame, FrameDecoder
 
 STREAM = (

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from .errors import SandboxAgentError, rpc_error
+from .errors import AgentExitedError, SandboxAgentError, rpc_error
 from .wire import Envelope
 
 
@@ -21,6 +21,8 @@ class Call:
         self.id = call_id
         self.method = method
         self.accepted = False
+        self.unsent = False
+        """Its message certainly has not left: the server refused the connection, and it is tried again."""
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         # A call whose caller went away may still be settled; nobody has to look at that error.
         self.future.add_done_callback(_look)
@@ -32,7 +34,7 @@ class Call:
 
     def accept(self) -> None:
         """The agent has the message: tell whoever wants to know, once."""
-        if not self.accepted:
+        if not self.accepted and not self.unsent:
             self.accepted = True
             if self._on_accepted is not None:
                 self._on_accepted()
@@ -46,6 +48,13 @@ class Call:
             self.future.set_exception(rpc_error(envelope["error"], method=self.method))
         else:
             self.future.set_result(envelope.get("result"))
+
+    def lose(self, error: SandboxAgentError) -> None:
+        """Settle with the end of the agent; a message that never left says so."""
+        if self.unsent and isinstance(error, AgentExitedError):
+            error = error.before_delivery()
+        self.accept()
+        self.fail(error)
 
     def fail(self, error: SandboxAgentError) -> None:
         """Settle with an error."""

@@ -30,12 +30,13 @@ from .errors import (
 )
 from .files import AsyncFiles
 from .flat_names import AsyncFlatNames
-from .http_api import CONTROL_TIMEOUT_S, HttpApi, backoff
+from .http_api import CONTROL_TIMEOUT_S, HttpApi
 from .hub import Hub
 from .human import OnPermission, OnQuestion
 from .logs import set_up_logging
 from .providers import LocalProvider, SandboxProvider
 from .restore import RestorePolicy
+from .retries import backoff, unreachable
 from .sessions import AsyncSessions, SessionDefaults
 from .stores import MemoryStore, SessionStore, SqliteStore
 
@@ -114,12 +115,18 @@ class AsyncSandboxAgent(AsyncFlatNames):
         wait_for_health: bool | float = True,
         **options: Unpack[ConnectOptions],
     ) -> AsyncSandboxAgent:
-        """Connect to a server that runs; waits for its health for a while, or as long as told."""
+        """Connect to a server that runs.
+
+        An address where nobody listens is said at once, a server that listens is given 15 s to be healthy.
+        With a number of seconds both get that long; with False nothing is asked.
+        """
         client = cls(base_url, token, **options)
         if wait_for_health is not False:
-            limit = HEALTH_WAIT_S if wait_for_health is True else float(wait_for_health)
+            at_once = wait_for_health is True
             try:
-                await client.wait_healthy(limit)
+                await client.wait_healthy(
+                    HEALTH_WAIT_S if at_once else float(wait_for_health), must_listen=at_once
+                )
             except BaseException:
                 await client.aclose()
                 raise
@@ -189,22 +196,28 @@ class AsyncSandboxAgent(AsyncFlatNames):
 
     async def health(self) -> dict[str, object]:
         """The server's own word on its health."""
-        answer = await self._api.request("GET", "/v1/health")
+        return await self._health(once=False)
+
+    async def _health(self, *, once: bool) -> dict[str, object]:
+        answer = await self._api.request("GET", "/v1/health", once=once)
         return dict(wire.decode(answer.content))
 
-    async def wait_healthy(self, timeout_s: float) -> None:
-        """Wait until the server is healthy; a wrong token is said at once."""
+    async def wait_healthy(self, timeout_s: float, *, must_listen: bool = False) -> None:
+        """Wait until the server is healthy; a wrong token is said at once.
+
+        With `must_listen` an address where nobody listens is said at once too.
+        """
         last: SandboxAgentError | None = None
         try:
             async with asyncio.timeout(timeout_s):
                 for attempt in range(10_000):
                     try:
-                        if (await self.health()).get("status") == "ok":
+                        if (await self._health(once=True)).get("status") == "ok":
                             return
                     except (AuthenticationError, ValueError):
                         raise
                     except (APIConnectionError, APIStatusError) as error:
-                        if not self._alive():
+                        if not self._alive() or (must_listen and unreachable(error)):
                             raise
                         last = error
                     await asyncio.sleep(backoff(attempt, first=0.1, limit=2.0))

@@ -37,9 +37,7 @@ class SandboxAgentError(Exception):
         return (_rebuild, (type(self), self.args, self.__dict__))
 
 
-def _rebuild(
-    kind: type[SandboxAgentError], args: tuple[Any, ...], state: dict[str, Any]
-) -> SandboxAgentError:
+def _rebuild(kind: type[Any], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(state)
@@ -180,6 +178,12 @@ class AgentExitedError(SandboxAgentError):
         how = f" (exit code {exit_code})" if exit_code is not None else f" ({signal})" if signal else ""
         tail = f"\n{stderr.rstrip()}" if stderr.strip() else ""
         super().__init__(f"{message}{how}{tail}")
+
+    def before_delivery(self) -> AgentExitedError:
+        """The same end, for a call whose message had not left yet."""
+        copy: AgentExitedError = _rebuild(type(self), self.args, {**self.__dict__, "never_delivered": True})
+        copy.__cause__ = self
+        return copy
 
 
 class SessionNotFoundError(SandboxAgentError):

@@ -1,13 +1,12 @@
 """One HTTP door for everything the library asks of a server.
 
-Adds the token and headers, turns every failure into an error of `errors.py`, and repeats only what
-may be repeated: requests that never left, and idempotent ones that met a connection error or 502-504.
+Adds the token and headers, turns every failure into an error of `errors.py`, and repeats what
+`retries.py` allows to be repeated.
 """
 
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,13 +15,11 @@ from urllib.parse import quote
 import httpx
 
 from . import wire
-from .errors import APIConnectionError, APIStatusError, APITimeoutError, status_error
+from .errors import APIConnectionError, APIStatusError, APITimeoutError, SandboxAgentError, status_error
+from .retries import Retries, refused
 
 CONTROL_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
-FIRST_RETRY_S = 0.25
-LAST_RETRY_S = 8.0
-RETRIED_STATUSES = frozenset({502, 503, 504})
 # Shorter than any server's own limit, so that a request rarely meets a connection about to be closed.
 KEEPALIVE_EXPIRY_S = 3.0
 
@@ -73,28 +70,29 @@ class HttpApi:
         headers: Mapping[str, str] | None = None,
         timeout_s: float | None = None,
         retry: bool | None = None,
+        once: bool = False,
     ) -> httpx.Response:
-        """Send a request, read the whole answer, raise on any status outside 2xx."""
+        """Send a request, read the whole answer, raise on any status outside 2xx.
+
+        `retry` says whether it may be repeated once it may have arrived (default: by the method); `once`
+        forbids repeating it at all.
+        """
         body = wire.encode(json) if json is not None else content
         extra = {"content-type": "application/json"} if json is not None else {}
-        idempotent = method in ("GET", "HEAD", "PUT", "DELETE") if retry is None else retry
-        repeatable = body is None or isinstance(body, bytes)
-        attempts = self.max_retries + 1 if repeatable else 1
-        for attempt in range(attempts):
-            last = attempt == attempts - 1
+        repeatable = not once and (body is None or isinstance(body, bytes))
+        retries = Retries(
+            self.max_retries if repeatable else 0,
+            idempotent=method in ("GET", "HEAD", "PUT", "DELETE") if retry is None else retry,
+            read_only=method == "GET",
+        )
+        while True:
             try:
                 return await self._once(method, path, query, body, {**extra, **(headers or {})}, timeout_s)
-            except APIStatusError as error:
-                if last or not idempotent or error.status_code not in RETRIED_STATUSES:
+            except SandboxAgentError as error:
+                pause = retries.pause_after(error)
+                if pause is None:
                     raise
-            except APITimeoutError:
-                if last or method != "GET":
-                    raise
-            except APIConnectionError as error:
-                if last or not (idempotent or never_sent(error)):
-                    raise
-            await asyncio.sleep(backoff(attempt))
-        raise AssertionError("unreachable")
+            await asyncio.sleep(pause)
 
     async def _once(
         self,
@@ -134,7 +132,7 @@ class HttpApi:
             headers={**self._headers, **(headers or {})},
             timeout=httpx.Timeout(limit, connect=CONNECT_TIMEOUT_S, pool=None),
         )
-        with network_errors(f"{method} {path}"):
+        with network_errors(f"{method} {path}", server=self.base_url):
             response = await self._client.send(request, stream=True)
         try:
             if not response.is_success:
@@ -149,15 +147,18 @@ class HttpApi:
 class network_errors:
     """Turn `httpx` failures inside the block into the library's own errors."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, *, server: str = "") -> None:
         self.what = what
+        self.server = f" at {server}" if server else ""
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
-            failure = APIConnectionError(f"cannot reach the server for {self.what}: {_words(error)}")
+            failure = APIConnectionError(
+                f"cannot reach the server{self.server} for {self.what}: {_words(error)}"
+            )
             failure.__cause__ = error
             raise failure from error
         if isinstance(error, httpx.TimeoutException):
@@ -179,29 +180,6 @@ def problem_of(response: httpx.Response, request: str) -> APIStatusError:
     return status_error(response.status_code, problem, request=request)
 
 
-def never_sent(error: BaseException) -> bool:
-    """True if the request certainly never reached the server."""
-    return isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
-
-
-def refused(error: BaseException | None) -> bool:
-    """True if nobody listens at the address: the server is not there, rather than hard to reach."""
-    seen = 0
-    while error is not None and seen < 10:
-        if isinstance(error, ConnectionRefusedError):
-            return True
-        if isinstance(error, BaseExceptionGroup):
-            return any(refused(inner) for inner in error.exceptions)
-        error, seen = error.__cause__ or error.__context__, seen + 1
-    return False
-
-
-def backoff(attempt: int, *, first: float = FIRST_RETRY_S, limit: float = LAST_RETRY_S) -> float:
-    """How long to wait before the next try: doubling, with jitter so that clients do not march in step."""
-    delay = min(limit, first * 2.0 ** min(attempt, 16))
-    return delay * (0.75 + 0.5 * random.random())  # noqa: S311 - jitter needs no secrecy
-
-
 def segment(text: str) -> str:
     """One path segment, percent-encoded so that any text is one id."""
     return quote(text, safe="")
@@ -217,4 +195,5 @@ def _params(query: Query | None) -> dict[str, str]:
 
 
 def _words(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+    cause = "Connection refused" if refused(error) else str(error)
+    return cause or type(error).__name__

@@ -94,7 +94,7 @@ class Hub:
             after=record.last_event_id,
             server_alive=self._server_alive,
         )
-        facts = await instance.connection.facts()
+        facts = await instance.connection.standing.facts()
         if facts is None or facts.get("createdAtMs") != record.server_created_at:
             return None
         if facts.get("status", "running") != "running":
@@ -125,7 +125,7 @@ class Hub:
         await asyncio.gather(*(_end(one, delete=not keep_running) for one in known))
 
     async def _start(self, key: InstanceKey, previous: AgentInstance | None) -> AgentInstance:
-        if previous is not None and not _vanished(previous.lost):
+        if previous is not None and await _remembered(previous):
             try:
                 return await self._open(key, previous.server_id, previous.connection.reader.last_event_id)
             except (APIStatusError, AgentExitedError) as error:
@@ -143,8 +143,12 @@ class Hub:
         return instance
 
 
-def _vanished(error: SandboxAgentError | None) -> bool:
-    return not isinstance(error, AgentExitedError) or error.vanished
+async def _remembered(instance: AgentInstance) -> bool:
+    """Whether the server still knows this very instance, so that its successor goes on with its numbering."""
+    if not isinstance(instance.lost, AgentExitedError) or instance.lost.vanished:
+        return False
+    facts = await instance.connection.standing.facts()
+    return facts is not None and facts.get("createdAtMs") == instance.created_at_ms
 
 
 async def _end(instance: AgentInstance, *, delete: bool) -> None:

@@ -79,10 +79,10 @@ class AgentInstance:
     async def open(self, directory: str, *, forms: bool) -> None:
         """Start the process and shake hands."""
         result = await self.connection.bootstrap(
-            initialize_params(forms=forms), {"agent": self.agent, "cwd": directory}, {}
+            initialize_params(forms=forms), {"agent": self.agent, "cwd": directory}
         )
         self.init_result = dict(result) if isinstance(result, Mapping) else {}
-        facts = await self.connection.facts()
+        facts = await self.connection.standing.facts()
         self.created_at_ms = facts.get("createdAtMs") if facts else None
 
     def bind(self, native_id: str, session: SessionPort) -> None:

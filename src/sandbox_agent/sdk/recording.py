@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from .http_api import backoff
+from .retries import backoff
 from .stores import EventRecord, Sender, SessionStore, StoreUnavailableError
 from .universal import UniversalEvent, UniversalMapper
 from .wire import Envelope

@@ -146,9 +146,9 @@ class Restorer:
             instance.replayed(link, envelope, event_id)
         link.let_through()
         reader.start()
-        facts = await instance.connection.facts()
+        facts = await instance.connection.standing.facts()
         if facts is not None and isinstance(newest := facts.get("lastEventId"), int):
-            await instance.connection.caught_up(newest)
+            await instance.connection.standing.caught_up(newest)
 
     def _close_old_life(self) -> None:
         if not self._link.mapper.ended:

@@ -224,8 +224,7 @@ class AsyncSessions:
     async def aclose(self, *, keep_running: bool) -> None:
         """Let go of every open session."""
         sessions, self._open = list(self._open.values()), {}
-        for session in sessions:
-            await session.aclose(keep_running=keep_running)
+        await asyncio.gather(*(session.aclose(keep_running=keep_running) for session in sessions))
 
     # -- inside -----------------------------------------------------------------------------------------
 

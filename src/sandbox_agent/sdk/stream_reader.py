@@ -15,7 +15,8 @@ from typing import Protocol
 
 from . import wire
 from .errors import AgentExitedError, APIConnectionError, APIStatusError, SandboxAgentError
-from .http_api import HttpApi, backoff, network_errors, segment
+from .http_api import HttpApi, network_errors, segment
+from .retries import backoff
 from .sse import Frame, FrameDecoder
 from .wire import Envelope
 
@@ -44,6 +45,7 @@ class StreamSink(Protocol):
 
     def stream_message(self, envelope: Envelope, event_id: int) -> None: ...
     def stream_gap(self, gap: Gap) -> None: ...
+    def stream_dropped(self) -> None: ...
     def stream_ended(self, error: SandboxAgentError) -> None: ...
 
 
@@ -113,6 +115,7 @@ class StreamReader:
                 log.debug("stream %s dropped: %s", self._path, error)
             finally:
                 self.connected = False
+            self._sink.stream_dropped()
             if self.last_event_id != before:
                 attempt = 0
             await asyncio.sleep(backoff(attempt, first=FIRST_PAUSE_S, limit=LAST_PAUSE_S))

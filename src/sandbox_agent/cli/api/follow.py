@@ -9,7 +9,8 @@ import click
 
 from sandbox_agent.sdk import wire
 from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError, NotFoundError
-from sandbox_agent.sdk.http_api import HttpApi, backoff, network_errors, segment
+from sandbox_agent.sdk.http_api import HttpApi, network_errors, segment
+from sandbox_agent.sdk.retries import backoff
 from sandbox_agent.sdk.sse import Frame, FrameDecoder
 from sandbox_agent.sdk.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S, SILENCE_S
 

@@ -42,7 +42,7 @@ class SandboxAgent(FlatNames):
         wait_for_health: bool | float = True,
         **options: Unpack[ConnectOptions],
     ) -> SandboxAgent:
-        """Connect to a server that runs; waits for its health for a while, or as long as told."""
+        """Connect to a server that runs; see `AsyncSandboxAgent.connect` for what is waited for."""
         options.setdefault("callbacks_in_threads", True)
         return cls._open(
             AsyncSandboxAgent.connect(base_url, token, wait_for_health=wait_for_health, **options)
@@ -114,9 +114,10 @@ class SandboxAgent(FlatNames):
         """The server's own word on its health."""
         return self._portal.run(self._client.health())
 
-    def wait_healthy(self, timeout_s: float) -> None:
-        """Wait until the server is healthy; a wrong token is said at once."""
-        self._portal.run(self._client.wait_healthy(timeout_s))
+    def wait_healthy(self, timeout_s: float, *, must_listen: bool = False) -> None:
+        """Wait until the server is healthy; a wrong token is said at once, as is an address with
+        `must_listen` where nobody listens."""
+        self._portal.run(self._client.wait_healthy(timeout_s, must_listen=must_listen))
 
     def __enter__(self) -> SandboxAgent:
         return self
