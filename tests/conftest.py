@@ -1,16 +1,31 @@
-"""For all tests: skips are failures unless they are listed, and nothing may be left running at the end."""
+"""For all tests: skips are failures unless they are listed; no task outlives its test, no process the run."""
 
 from __future__ import annotations
 
 import os
 import time
 import tomllib
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
+from tests.support import task_watch
+
 ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.toml")
 _skipped: dict[str, str] = {}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    task_watch.watch()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
+    """The event loops of the test are closed by now; nothing may have run in them any more."""
+    yield
+    if left := task_watch.take_left():
+        pytest.fail("tasks left running: " + "\n".join(left), pytrace=False)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -163,9 +163,7 @@ def come_to_rest(server: ServerProcess) -> dict[str, int]:
 
 def main(minutes: float) -> int:
     with tempfile.TemporaryDirectory() as directory:
-        home = Path(directory) / "home"
-        home.mkdir()
-        server = ServerProcess(Path(directory), arguments=["--fs-root", str(home)])
+        server = ServerProcess(Path(directory), caged=True)
         try:
             server.ready(30)
             server.acp.start("shared", AGENT)

@@ -28,6 +28,7 @@ class Counts:
     threads: int
     spill_files: int
     instances: int
+    tasks: int
 
     @classmethod
     def of(cls, server: ServerProcess) -> Counts:
@@ -38,6 +39,7 @@ class Counts:
             len(os.listdir(f"/proc/{server.pid}/task")),
             sum(path.is_file() for path in spill.rglob("*")),
             len(server.acp.list()),
+            len(server.tasks()),
         )
 
     def within(self, other: Counts) -> bool:
@@ -48,6 +50,7 @@ class Counts:
             and self.threads <= max(other.threads, 12)
             and self.spill_files <= other.spill_files
             and self.instances <= other.instances
+            and self.tasks <= other.tasks
         )
 
 

@@ -63,9 +63,7 @@ class World:
         self._begin()
 
     def _begin(self) -> None:
-        home = self.directory / "home"
-        home.mkdir(parents=True, exist_ok=True)
-        self.server = ServerProcess(self.directory, arguments=[*ARGUMENTS, "--fs-root", str(home)])
+        self.server = ServerProcess(self.directory, arguments=ARGUMENTS, caged=True)
         self.server.ready(30)
         self.logs: dict[str, Followed] = {}
         self.asked: list[Asked] = []

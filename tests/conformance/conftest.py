@@ -25,6 +25,8 @@ from tests.support.server_process import COMMAND_VARIABLE, ServerProcess, place_
 URL = os.environ.get("SANDBOX_AGENT_CONFORMANCE_URL")
 TOKEN = os.environ.get("SANDBOX_AGENT_CONFORMANCE_TOKEN")
 DATA_HOME = os.environ.get("SANDBOX_AGENT_CONFORMANCE_DATA_HOME")
+# The one task of a server at rest.
+SERVING = "serve"
 CHECK_LEAKS = COMMAND_VARIABLE not in os.environ and URL is None
 
 
@@ -46,10 +48,11 @@ class Target:
 class Footprint:
     processes: frozenset[int]
     descriptors: int
+    tasks: int
 
     @classmethod
     def of(cls, process: ServerProcess) -> Footprint:
-        return cls(frozenset(process.marked_processes()), open_descriptors(process.pid))
+        return cls(frozenset(process.marked_processes()), open_descriptors(process.pid), len(process.tasks()))
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +84,7 @@ def resting_footprint(shared_target: Target) -> Footprint | None:
         return None
     agents = lambda: [line for line in process.marked_processes().values() if "scripted_agent" in line]  # noqa: E731
     wait_until(lambda: not agents(), 6, "the end of the warm-up agent")
+    wait_until(lambda: process.tasks() == [SERVING], 6, "a server that does nothing but serve")
     return Footprint.of(process)
 
 
@@ -104,6 +108,7 @@ def target(shared_target: Target, resting_footprint: Footprint | None) -> Iterat
         return (
             now.processes <= resting_footprint.processes
             and now.descriptors <= resting_footprint.descriptors
+            and now.tasks <= resting_footprint.tasks
             and not zombies_of(process.pid)
         )
 
@@ -117,7 +122,8 @@ def target(shared_target: Target, resting_footprint: Footprint | None) -> Iterat
         }
         raise AssertionError(
             f"left behind: processes {left}, zombies {zombies_of(process.pid)}, "
-            f"descriptors {open_descriptors(process.pid)} instead of {resting_footprint.descriptors}"
+            f"descriptors {open_descriptors(process.pid)} instead of {resting_footprint.descriptors}, "
+            f"tasks {process.tasks()}"
         ) from None
 
 

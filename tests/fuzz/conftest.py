@@ -1,4 +1,4 @@
-"""One server for generated input: its home and file root are a temporary directory."""
+"""One server for generated input, in a cage: all it can write to is a temporary directory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from tests.support.server_process import ServerProcess
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     directory = tmp_path_factory.mktemp("fuzz")
-    (directory / "home").mkdir()
-    arguments = ["--fs-root", str(directory / "home"), "--replay-max-events", "100000"]
-    process = ServerProcess(directory, arguments=arguments)
+    process = ServerProcess(directory, arguments=["--replay-max-events", "100000"], caged=True)
     try:
         yield process.ready()
         assert "Traceback" not in process.log(), process.log()[-4000:]

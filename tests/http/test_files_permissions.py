@@ -15,10 +15,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.cage import caged
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
 
-from .cage import caged
 from .file_server import problem
 
 NOBODY = 65534

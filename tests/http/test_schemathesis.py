@@ -16,10 +16,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.cage import caged
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
-
-from .cage import caged
 
 TOKEN = "token-of-a-caged-server"
 CHECKS = (

@@ -7,6 +7,7 @@ Agents are placed as launcher files, the one form that every server of this fami
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shlex
@@ -18,10 +19,13 @@ import time
 from pathlib import Path
 
 from tests.support.acp import AGENT, Acp
+from tests.support.cage import caged as in_cage
 from tests.support.processes import MARK_VARIABLE, is_alive, marked, wait_until
 from tests.support.raw_http import Client, ConnectionClosed
 
 SCRIPTED_AGENT = Path(__file__).with_name("scripted_agent.py")
+# What the server's interpreter loads at its start; see the file in there.
+INSIDE = Path(__file__).with_name("inside")
 COMMAND_VARIABLE = "SANDBOX_AGENT_CONFORMANCE_COMMAND"
 
 
@@ -68,11 +72,15 @@ class ServerProcess:
         arguments: list[str] | None = None,
         token: str | None = "secret-of-the-tests",  # noqa: S107 - a token of loopback servers in tests
         host: str = "127.0.0.1",
+        caged: bool = False,
     ) -> None:
+        """A caged server gets generated input: it can write below `directory` only, its files are `home`."""
         self.mark = secrets.token_hex(8)
         self.home, self.data_home = directory / "home", directory / "data"
         self.log_path = directory / "server.log"
-        self.home.mkdir(parents=True, exist_ok=True)
+        self._inside = directory / "inside"
+        for place in (self.home, self._inside):
+            place.mkdir(parents=True, exist_ok=True)
         for agent in (AGENT, "pi"):
             place_launcher(self.data_home, agent, scripted_launcher())
         self.port = free_port()
@@ -81,11 +89,15 @@ class ServerProcess:
         self.arguments = ["server", "--host", host, "--port", str(self.port), *token_arguments]
         self.arguments += arguments or []
         self.environment = self._environment(settings or {})
+        command = [*server_command(), *self.arguments]
+        if caged:
+            self.environment["TMPDIR"] = str(self.home)
+            command = in_cage([*command, "--fs-root", str(self.home)], directory, cwd=self.home)
         self.client = Client("127.0.0.1", self.port, token)
         self.acp = Acp(self.client)
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [*server_command(), *self.arguments],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -108,6 +120,8 @@ class ServerProcess:
             "XDG_CACHE_HOME": str(self.home / ".cache"),
             "SANDBOX_AGENT_REQUIRE_PREINSTALL": "1",
             MARK_VARIABLE: self.mark,
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(INSIDE), os.environ.get("PYTHONPATH")])),
+            "SANDBOX_AGENT_TEST_INSIDE": str(self._inside),
             **settings,
         }
 
@@ -129,6 +143,20 @@ class ServerProcess:
     def signal(self, number: signal.Signals) -> float:
         self.process.send_signal(number)
         return time.monotonic()
+
+    def tasks(self) -> list[str]:
+        """What runs in the tasks of the event loop, the server's own included. Only of our own server."""
+        told = self._inside / "tasks"
+        told.unlink(missing_ok=True)
+        self.signal(signal.SIGUSR2)
+        wait_until(told.exists, 15, "a list of tasks")
+        tasks: list[str] = json.loads(told.read_bytes())
+        return tasks
+
+    def set_clock_ahead(self, seconds: int) -> None:
+        """From now on the server's wall clock is ahead by so much, or behind. Only of our own server."""
+        (self._inside / "clock").write_text(str(seconds))
+        self.tasks()  # it has looked once it has told
 
     def wait_for_exit(self, timeout: float) -> int:
         return self.process.wait(timeout)

@@ -16,8 +16,8 @@ import sandbox_agent
 SOURCE = Path(sandbox_agent.__file__).parents[1]
 
 
-def caged(command: list[str], writable: Path, user: int | None = None) -> list[str]:
-    """The command line that runs `command` in the cage."""
+def caged(command: list[str], writable: Path, user: int | None = None, cwd: Path | None = None) -> list[str]:
+    """The command line that runs `command` in the cage, as the same process and in `cwd` or `writable`."""
     lines = ["set -e", "mount --make-rprivate /"]
     if user is not None:
         lines += _opened_ways(writable)
@@ -26,7 +26,7 @@ def caged(command: list[str], writable: Path, user: int | None = None) -> list[s
         # Every mount but the writable one; kernel file systems that refuse are read-only by nature.
         "cut -d' ' -f5 /proc/self/mountinfo | while read -r place; do "
         f'[ "$place" = {_quoted(writable)} ] || mount -o remount,bind,ro "$place" 2>/dev/null || true; done',
-        f"cd {_quoted(writable)}",
+        f"cd {_quoted(cwd or writable)}",
     ]
     become = f"setpriv --reuid {user} --regid {user} --clear-groups " if user is not None else ""
     lines.append(f"exec {become}{shlex.join(command)}")

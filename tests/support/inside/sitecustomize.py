@@ -1,0 +1,36 @@
+"""Loaded by the interpreter of a server under test: it tells its tasks, and its wall clock can be moved.
+
+At SIGUSR2 the clock jumps to the number of seconds ahead that stands in SANDBOX_AGENT_TEST_INSIDE/clock, if
+the file is there, and what every task of the event loop runs is written to `tasks` beside it, as a JSON list.
+The product knows nothing of this.
+"""
+
+import os
+import signal
+import time
+
+_place = os.environ.get("SANDBOX_AGENT_TEST_INSIDE")
+_time, _time_ns = time.time, time.time_ns
+_ahead_s = 0
+
+
+def _look(_number: int, _frame: object) -> None:
+    import asyncio  # here, since this file is also loaded by helpers that have no event loop
+    import json
+
+    global _ahead_s
+    try:
+        with open(f"{_place}/clock") as file:
+            _ahead_s = int(file.read())
+    except FileNotFoundError:
+        pass
+    told = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]
+    with open(f"{_place}/tasks.new", "w") as file:
+        json.dump(sorted(told), file)
+    os.replace(f"{_place}/tasks.new", f"{_place}/tasks")
+
+
+if _place:
+    signal.signal(signal.SIGUSR2, _look)
+    time.time = lambda: _time() + _ahead_s
+    time.time_ns = lambda: _time_ns() + _ahead_s * 1_000_000_000
