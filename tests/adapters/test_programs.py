@@ -9,59 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.sdk.universal import EVENT_CLASSES, UniversalMapper
-from tests.adapters.adapter_process import AdapterProcess, Json
-from tests.adapters.recipes import NATIVE_RECIPES
+from tests.adapters.recipes import adapter_of
 from tests.real_agents import survivors
-from tests.real_agents.driver import allow, choose, reject
+from tests.real_agents.driver import choose, reject
 from tests.real_agents.fake_model import FakeModel
 
 pytestmark = pytest.mark.timeout(300)
 _FORMS = {"elicitation": {"form": {}}}
-
-
-def adapter_of(name: str, program: Path, model: FakeModel, tmp_path: Path) -> AdapterProcess:
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
-    recipe = NATIVE_RECIPES[f"{name}-native"]
-    env = {key: value.replace("{base}", model.base) for key, value in recipe.env.items()}
-    env |= {"HOME": str(home), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-    # Otherwise Claude tells the model of some tools only when it searches for them.
-    env |= {"ENABLE_TOOL_SEARCH": "false"}
-    return AdapterProcess(name, program, work, env)
-
-
-def answered_red(params: Json) -> Json:
-    return {"status": "answered", "answers": [["Red"]]}
-
-
-async def test_one_session_of_codex_shows_the_universal_event_types(
-    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
-) -> None:
-    codex = await asyncio.to_thread(program, "codex")
-    async with adapter_of("codex", codex, model, tmp_path) as adapter:
-        # Without forms questions come by the extension of spec 4.
-        session = await adapter.begin()
-        adapter.policies = {
-            "session/request_permission": allow,
-            "_sandboxagent/session/request_question": answered_red,
-        }
-        await adapter.prompt(session, "[[think hm]] [[shell touch {home}/x && echo ran]] [[say Hello]]")
-        await adapter.call(
-            "session/set_config_option", sessionId=session, configId="collaboration_mode", value="plan"
-        )
-        answer = await adapter.prompt(session, "[[ask Which colour?]]")
-        assert answer["result"]["stopReason"] == "end_turn"
-        failed = await adapter.prompt(session, "[[error 400]]")
-        assert failed["error"]["data"]["reason"] == "native_error"
-    (question,) = adapter.params("_sandboxagent/session/request_question")
-    assert question["prompt"] == "Which colour?"
-    assert question["options"] == [["Red", "Red"], ["Blue", "Blue"]]
-    mapper = UniversalMapper("s", agent="codex")
-    seen = {event.type for sender, message in adapter.log for event in mapper.feed(message, sender)}
-    # The end of a session is the client's knowledge; test_faults.py sends what nobody understands.
-    assert set(EVENT_CLASSES) - seen <= {"session.ended", "agent.unparsed"}
 
 
 async def test_a_question_of_claude_that_is_rejected_is_denied(

@@ -6,6 +6,7 @@ import gzip
 import json
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
@@ -36,6 +37,10 @@ class FakeModel:
         """Paths asked for so far, for a test's error message."""
         return list(self._server.seen)
 
+    def was_sent(self, text: str) -> bool:
+        """Whether one of the last requests carried `text`, a picture's data for example."""
+        return any(text in json.dumps(body) for body in list(self._server.bodies))
+
     def __enter__(self) -> FakeModel:
         self._thread.start()
         return self
@@ -54,6 +59,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(*args)
         self.amp = AmpBackend()
         self.seen: list[str] = []
+        self.bodies: deque[dict[str, Any]] = deque(maxlen=100)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A cancelled turn cuts the connection; that is no error."""
@@ -84,6 +90,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.server.seen.append(f"POST {self.path}")
         body = self._body()
+        self.server.bodies.append(body)
         path = self.path.partition("?")[0]
         if path.endswith("/api/internal"):
             self._json(200, self.server.amp.answer(body))

@@ -1,7 +1,8 @@
 """Amp: a process per turn that continues its thread; the prompt goes in by stdin.
 
-Flags are read from `amp --help`; a run that is refused before it says anything is tried again with simpler
-ones. Amp asks nobody: a tool that needs approval fails unless the mode is `bypass`.
+Flags are read from `amp --help`; a run whose flags are refused is tried again with simpler ones. Amp asks
+nobody: a tool that needs approval fails unless the mode is `bypass`. Newer versions run the agent on Amp's
+server; when that does not work, the error says so.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ import shutil
 from typing import Any
 
 import msgspec
+from acp import RequestError
 
-from sandbox_agent.agents.adapters import amp_events, faults
-from sandbox_agent.agents.adapters.amp_flags import Flags, read_help
+from sandbox_agent.agents.adapters import amp_events, faults, stream_json
+from sandbox_agent.agents.adapters.amp_flags import Flags, read_help, refuses_flags
 from sandbox_agent.agents.adapters.native_agent import (
     McpServers,
     NativeAgent,
@@ -37,6 +39,7 @@ _MODES = [
     Value("default", "Default", "Tools that need approval fail: Amp asks nobody here"),
     Value("bypass", "Bypass", "Every tool runs"),
 ]
+_LOGIN_WORDS = ("API key", "Login failed", "Unauthorized", "401")
 _TOO_DIFFERENT = (
     "this amp has no `--execute --stream-json`, which the adapter needs; install the version of the catalogue"
 )
@@ -45,7 +48,6 @@ _TOO_DIFFERENT = (
 class Amp(NativeAgent):
     name = "amp"
     title = "Amp"
-    takes_pictures = False
     lists_sessions = False
 
     def __init__(self, program: str) -> None:
@@ -55,7 +57,13 @@ class Amp(NativeAgent):
 
     async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
         # Together: each costs a start of Node.
-        flags, printed = await asyncio.gather(self._usable_flags(), self._run(["threads", "new"], cwd))
+        flags, printed = await asyncio.gather(
+            self._usable_flags(), self._run(["threads", "new"], cwd), return_exceptions=True
+        )
+        if isinstance(flags, BaseException):
+            raise flags
+        if isinstance(printed, BaseException):
+            raise _explained(flags, printed)
         thread = _THREAD.search(printed)
         if thread is None:
             raise faults.turn_failed("amp", f"amp made no thread: {printed[-500:]}")
@@ -73,17 +81,22 @@ class Amp(NativeAgent):
 
     async def run_turn(self, session: Session, turn: Turn, parts: list[Text | Picture]) -> None:
         flags = await self._usable_flags()
-        prompt = as_text(parts, self.title).encode()
+        pictures = flags.takes_messages and any(isinstance(part, Picture) for part in parts)
+        prompt = _message(parts) if pictures else as_text(parts, self.title).encode()
         mode = session.settings.current("agent_mode") if flags.modes else None
         servers = dict(_mcp_server(server) for server in session.mcp_servers)
         runs = flags.runs(
             bypass=session.settings.current("mode") == "bypass",
             mode=None if mode == "default" else mode,
             mcp_config=json.dumps(servers) if servers else None,
+            messages=pictures,
         )
         for run in runs:
-            if await self._try(session, turn, run, prompt, last=run == runs[-1]):
+            process = await self._try(session, turn, run, prompt)
+            if process is None:
                 return
+            if run == runs[-1] or not refuses_flags(process.stderr):
+                raise _explained(flags, process.fault())
 
     async def stop_turn(self, session: Session) -> None:
         if process := self._processes.get(session.id):
@@ -104,8 +117,8 @@ class Amp(NativeAgent):
             settings.append(Setting("agent_mode", "Agent mode", "default", values, "model"))
         return Session(thread, cwd, Settings(settings), mcp_servers)
 
-    async def _try(self, session: Session, turn: Turn, run: list[str], prompt: bytes, *, last: bool) -> bool:
-        """One run; False if it was refused before it said anything and simpler flags are left."""
+    async def _try(self, session: Session, turn: Turn, run: list[str], prompt: bytes) -> NativeProcess | None:
+        """One run; the process if it ended before it said anything."""
         said: list[Message] = []
 
         def take(message: Message) -> None:
@@ -126,11 +139,10 @@ class Amp(NativeAgent):
         if turn.is_cancelled:
             await process.stop(polite_s=0)
         await asyncio.shield(process.ended)
-        refused = not said and "unknown option" in process.stderr
-        if refused and not last and not turn.is_cancelled:
-            return False
+        if not said and not turn.is_cancelled:
+            return process
         turn.fail(process.fault())  # of no effect when the result has ended the turn
-        return True
+        return None
 
     def _take(self, turn: Turn, message: Message) -> None:
         turn.emit(amp_events.convert(message))
@@ -193,6 +205,23 @@ class Amp(NativeAgent):
         if self.program.endswith((".js", ".mjs")):
             return [shutil.which("node") or "node", "--no-warnings", self.program]
         return [self.program]
+
+
+def _explained(flags: Flags, error: BaseException) -> BaseException:
+    """The end of a program in words that say what can be done about it."""
+    data = error.data if isinstance(error, RequestError) else None
+    said = str(data.get("stderr") or "").strip() if isinstance(data, dict) else ""
+    if not said:
+        return error
+    reason = said.splitlines()[-1]
+    if any(word in said for word in _LOGIN_WORDS):
+        return faults.turn_failed("amp", f"authentication: {reason}")
+    return faults.needs_its_server("amp", reason, said) if flags.runs_elsewhere else error
+
+
+def _message(parts: list[Text | Picture]) -> bytes:
+    blocks = [stream_json.user_block(part) for part in parts]
+    return json.dumps({"type": "user", "message": {"role": "user", "content": blocks}}).encode() + b"\n"
 
 
 def _mcp_server(server: Any) -> tuple[str, Message]:

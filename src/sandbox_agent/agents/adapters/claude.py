@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from acp.schema import SessionInfo
 
-from sandbox_agent.agents.adapters import claude_transcripts, faults
+from sandbox_agent.agents.adapters import claude_transcripts, faults, stream_json
 from sandbox_agent.agents.adapters.claude_events import ClaudeConverter, Result, read_result
 from sandbox_agent.agents.adapters.claude_requests import ClaudeRequests
 from sandbox_agent.agents.adapters.native_agent import (
@@ -85,7 +85,7 @@ class Claude(NativeAgent):
         self._requests[session.id] = ClaudeRequests(self.desk, session, process.send)
         process.ended.add_done_callback(lambda _: turn.fail(process.fault()))
         process.send(_control({"subtype": "initialize"}))
-        content = [_block(part) for part in parts]
+        content = [stream_json.user_block(part) for part in parts]
         message = {"role": "user", "content": content}
         process.send({"type": "user", "session_id": "", "parent_tool_use_id": None, "message": message})
         if turn.is_cancelled:
@@ -196,13 +196,6 @@ def _environment() -> dict[str, str]:
 
 def _control(request: Message) -> Message:
     return {"type": "control_request", "request_id": str(uuid.uuid4()), "request": request}
-
-
-def _block(part: Text | Picture) -> Message:
-    if isinstance(part, Text):
-        return {"type": "text", "text": part.text}
-    source = {"type": "base64", "media_type": part.mime_type, "data": part.data}
-    return {"type": "image", "source": source}
 
 
 def _garbage(line: str) -> Unparsed:

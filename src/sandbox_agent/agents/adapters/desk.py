@@ -62,6 +62,11 @@ class Desk:
             payload["sessionId"] = session_id
         await self.client.ext_notification("sandboxagent/agent/unparsed", payload)
 
+    async def ended(self, session_id: str) -> None:
+        """Tell the client that a session it has closed is over."""
+        how = {"reason": "terminated", "terminated_by": "daemon"}
+        await self.client.ext_notification("sandboxagent/session/ended", {"sessionId": session_id, **how})
+
     async def permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption]
     ) -> str | None:

@@ -22,7 +22,18 @@ def program_ended(agent: str, exit_code: int | None, stderr: str) -> RequestErro
     """The program went away in the middle of something."""
     how = f"exit code {exit_code}" if exit_code is None or exit_code >= 0 else f"signal {-exit_code}"
     data = {"reason": "native_exited", "exitCode": exit_code, "stderr": stderr}
-    return RequestError(INTERNAL, f"{agent} ended unexpectedly ({how})", data)
+    last_words = f": {stderr.splitlines()[-1][:500]}" if stderr else ""
+    return RequestError(INTERNAL, f"{agent} ended unexpectedly ({how}){last_words}", data)
+
+
+def needs_its_server(agent: str, reason: str, stderr: str) -> RequestError:
+    """A version that cannot do without its vendor's server, and does not get along with it."""
+    message = (
+        f"this version of {agent} runs its agent on the vendor's server and failed there: {reason}. It needs "
+        "a network and a valid key; the catalogue's version runs its agent here: install it with "
+        f"`sandbox-agent install-agent {agent}-native --reinstall`"
+    )
+    return RequestError(INTERNAL, message, {"reason": "native_needs_its_server", "stderr": stderr})
 
 
 def program_silent(agent: str, what: str, seconds: float) -> RequestError:

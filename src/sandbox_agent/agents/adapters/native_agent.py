@@ -169,6 +169,7 @@ class NativeAgent(ABC):
         async with session.busy:
             self.sessions.pop(session_id, None)
             await self.session_closed(session)
+        await self.desk.ended(session_id)
         return CloseSessionResponse()
 
     async def prompt(self, session_id: str, prompt: list[Block], **_: Any) -> PromptResponse:

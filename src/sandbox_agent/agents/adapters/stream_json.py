@@ -12,6 +12,7 @@ from typing import Any
 from acp.schema import ToolCallLocation, ToolCallProgress, ToolCallStart
 
 from sandbox_agent.agents.adapters import updates
+from sandbox_agent.agents.adapters.prompt import Picture, Text
 from sandbox_agent.agents.adapters.updates import Content, Kind, Update
 
 _KINDS: dict[str, Kind] = {
@@ -25,6 +26,14 @@ _KINDS: dict[str, Kind] = {
 }
 _SHOWN_FIRST = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "description", "prompt")
 _TITLE_LENGTH = 200
+
+
+def user_block(part: Text | Picture) -> dict[str, Any]:
+    """A part of the user's prompt."""
+    if isinstance(part, Text):
+        return {"type": "text", "text": part.text}
+    source = {"type": "base64", "media_type": part.mime_type, "data": part.data}
+    return {"type": "image", "source": source}
 
 
 def kind_of(tool: str) -> Kind:
