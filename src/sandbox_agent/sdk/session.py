@@ -91,6 +91,7 @@ class AsyncSession:
         self._restored = restored
         self._choices = Choices(link)
         self._turn_lock = asyncio.Lock()
+        self._finishing = False
         self._restore_lock = asyncio.Lock()
         self._turn: AsyncTurn | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -270,7 +271,10 @@ class AsyncSession:
                 return await self._run(turn, prompt, attachments, timeout_s, respond_async)
             finally:
                 self._turn = None
-                self._spawn(self._free_turn_lock(turn.id), "end of turn")
+                if self._finishing:
+                    self._turn_lock.release()
+                else:
+                    self._spawn(self._free_turn_lock(turn.id), "end of turn")
 
         return AsyncTurn(self, f"turn_{uuid.uuid4().hex}", work)
 
@@ -530,6 +534,7 @@ class AsyncSession:
 
     async def _finish(self, *, keep_running: bool = False) -> None:
         link = self._link
+        self._finishing = True
         if self._turn is not None:
             self._turn.give_up(SessionEndedError(self.id))
         await link.desk.close()
