@@ -35,7 +35,7 @@ SECRET = "sk-very-secret"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server that may install, with three agents of its own and no way to the network."""
+    """A server that may install, with agents of its own and no way to the network."""
     directory = tmp_path_factory.mktemp("server")
     reporter = directory / "reporter.py"
     reporter.write_text(REPORTER)
@@ -44,6 +44,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
         npm_agent(npm_package(directory / "good"))
         + npm_agent(npm_package(directory / "slow"), "slow")
         + npm_agent(broken, "broken")
+        + npm_agent(npm_package(directory / "lonely"), "lonely")
         + f'[[agent]]\nid = "reporter"\ncommand = "{sys.executable}"\nargs = ["-S", "{reporter}"]\n'
         + f'[profile.work]\nWORK_KEY = "{SECRET}"\n'
     )
@@ -88,7 +89,7 @@ def events(answer: httpx.Response) -> list[tuple[str, Any]]:
 
 def test_list_has_every_agent_in_order_with_all_flags(http: httpx.Client) -> None:
     agents = http.get("/v1/agents").json()["agents"]
-    assert [agent["id"] for agent in agents] == [*BUILTIN_IDS, "tiny", "slow", "broken", "reporter"]
+    assert [agent["id"] for agent in agents] == [*BUILTIN_IDS, "tiny", "slow", "broken", "lonely", "reporter"]
     for agent in agents:
         assert list(agent["capabilities"]) == list(CAPABILITIES)
         assert not {"version", "path", "configOptions", "models", "modes"} & set(agent)
@@ -264,6 +265,25 @@ def test_closing_an_instance_while_its_agent_is_installed(http: httpx.Client, se
     assert http.get("/v1/agents/tiny").json()["installed"] is True
 
 
+def test_install_nobody_waits_for_any_more_goes_on_to_its_end(
+    http: httpx.Client, server: ServerProcess
+) -> None:
+    """It is for all who come later; the closed instance is not brought back by it."""
+    gate = server.home / "gate-of-the-last"
+    script = f"sh -c 'while [ ! -e {shlex.quote(str(gate))} ]; do sleep 0.05; done'"
+    npm_package(server.home.parent / "lonely", scripts={"postinstall": script})
+    with ThreadPoolExecutor(1) as threads:
+        post = threads.submit(http.post, "/v1/acp/d2?agent=lonely", json=initialize())
+        wait_until(lambda: http.get("/v1/acp").json()["servers"], 10, "the starting instance")
+        assert http.delete("/v1/acp/d2", timeout=5).status_code == 204
+        assert post.result(10).status_code == 502
+    assert http.get("/v1/agents/lonely").json()["installed"] is False
+    gate.touch()
+    wait_until(lambda: http.get("/v1/agents/lonely").json()["installed"], 40, "the end of the install")
+    assert http.get("/v1/acp").json()["servers"] == []
+    assert http.post("/v1/agents/lonely/install", json={}).json()["already_installed"] is True
+
+
 def test_server_with_a_faulty_agents_file_says_so_and_does_not_start(tmp_path: Path) -> None:
     file = tmp_path / "agents.toml"
     file.write_text('[[agent]]\nid = "own"\ncommand = 5\n')
@@ -289,5 +309,29 @@ def test_missing_agent_with_preinstall_required_is_not_found(tmp_path: Path) -> 
         answer = httpx.post(url, json=initialize())
         assert (answer.status_code, kind(answer)) == (404, "agent_not_installed")
         assert answer.json()["agent"] == "claude"
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("value", ["1", "true", "yes"])
+def test_what_may_not_be_installed_on_first_use_can_be_installed_by_asking_for_it(
+    tmp_path: Path, value: str
+) -> None:
+    """The setting is against surprises, not against a request that says `install`."""
+    (tmp_path / "agents.toml").write_text(npm_agent(npm_package(tmp_path)))
+    settings = {
+        "SANDBOX_AGENT_REQUIRE_PREINSTALL": value,
+        "SANDBOX_AGENT_AGENTS_FILE": str(tmp_path / "agents.toml"),
+        "npm_config_cache": str(tmp_path / "npm-cache"),
+    }
+    server = ServerProcess(tmp_path, token=None, settings=settings).ready()
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=60) as http:
+            refused = http.post("/v1/acp/x?agent=tiny", json=initialize())
+            assert (refused.status_code, kind(refused)) == (404, "agent_not_installed")
+            installed = http.post("/v1/agents/tiny/install", json={})
+            assert installed.json()["already_installed"] is False
+            answer = http.post("/v1/acp/x?agent=tiny", json=initialize())
+            assert answer.json()["result"]["protocolVersion"] == 1
     finally:
         server.stop()
