@@ -65,7 +65,7 @@ def test_every_command_explains_itself_and_knows_the_token() -> None:
 
 
 def test_help_goes_to_stdout_in_both_spellings(place: Place) -> None:
-    for words in (("server",), ("api", "acp", "stream")):
+    for words in (("server",), ("mock-agent",), ("mock-agent-process",), ("api", "acp", "stream")):
         result = place.run(*words, "--help").good()
         assert "Usage: sandbox-agent" in result.out
         assert place.run(*words, "-h").good().out == result.out

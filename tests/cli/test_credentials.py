@@ -45,18 +45,24 @@ def test_extract_redacts_unless_told_to_reveal(keys: Place) -> None:
 def test_extract_can_be_narrowed(keys: Place) -> None:
     assert set(keys.run("credentials", "extract", "-a", "codex").good().json) == {"openai"}
     assert set(keys.run("credentials", "extract", "-p", "anthropic").good().json) == {"anthropic"}
-    assert "openai" not in keys.run("credentials", "extract", "--no-oauth").good().json
+    assert keys.run("credentials", "extract", "--no-oauth").good().json["openai"] is None
 
 
-def test_extract_of_nothing_exits_with_1(place: Place) -> None:
-    result = place.run("credentials", "extract")
-    assert (result.code, result.json) == (1, {})
+def test_extract_of_nothing_names_the_providers_it_looked_for(place: Place) -> None:
+    found = place.run("credentials", "extract").good().json
+    assert found == {"anthropic": None, "openai": None, "other": {}}
+
+
+def test_extract_of_something_that_is_missing_exits_with_1(place: Place) -> None:
+    for question in (("-a", "codex"), ("-p", "groq")):
+        result = place.run("credentials", "extract", *question)
+        assert (result.code, result.json) == (1, {})
 
 
 def test_extract_looks_in_another_home(keys: Place) -> None:
     elsewhere = keys.home / "elsewhere"
     elsewhere.mkdir()
-    assert keys.run("credentials", "extract", "-d", str(elsewhere)).code == 1
+    assert keys.run("credentials", "extract", "-d", str(elsewhere)).good().json["anthropic"] is None
 
 
 def test_a_short_key_is_hidden_whole(place: Place) -> None:

@@ -19,6 +19,7 @@ from sandbox_agent.cli.lazy_group import LazyGroup
 from sandbox_agent.cli.output import OutputForm, output_option, print_json, show
 from sandbox_agent.cli.redaction import redacted
 
+_MAIN_PROVIDERS = ("anthropic", "openai")
 _PROVIDERS_OF_AGENT = {
     "claude": ("anthropic",),
     "amp": ("anthropic",),
@@ -54,7 +55,7 @@ def credentials() -> None:
 def extract(
     agent: str | None, provider: str | None, reveal: bool, home_dir: Path | None, no_oauth: bool
 ) -> int:
-    """Print what was found as JSON, redacted unless --reveal; exit code 1 if there is nothing."""
+    """Print keys found as JSON, redacted unless --reveal; exit code 1 if what -a or -p names is missing."""
     found = discover(home=home_dir, include_oauth=not no_oauth)
     wanted = _PROVIDERS_OF_AGENT.get(agent or "", tuple(found))
     shown = {
@@ -62,8 +63,11 @@ def extract(
         for name, credential in found.items()
         if name in wanted and provider in (None, name)
     }
-    known = {name: record for name, record in shown.items() if name in ("anthropic", "openai")}
+    known = {name: record for name, record in shown.items() if name in _MAIN_PROVIDERS}
     others = {name: record for name, record in shown.items() if name not in known}
+    if agent is None and provider is None:
+        print_json({name: known.get(name) for name in _MAIN_PROVIDERS} | {"other": others})
+        return 0
     print_json(known | ({"other": others} if others else {}))
     return 0 if shown else 1
 

@@ -26,7 +26,7 @@ def _run(words: list[str]) -> int:
         from sandbox_agent.cli import server_command
 
         return server_command.run([*before, *after])
-    if command in ("mock-agent", "mock-agent-process"):
+    if command in ("mock-agent", "mock-agent-process") and not {"-h", "--help"}.intersection(after):
         from sandbox_agent.agents.mock.entry import main as mock
 
         return mock()
@@ -36,7 +36,7 @@ def _run(words: list[str]) -> int:
         return adapter.run(after)
     from sandbox_agent.cli.commands import run
 
-    return run(words)
+    return run(["mock-agent", *after] if command == "mock-agent-process" else words)
 
 
 def _split(words: list[str]) -> tuple[str | None, list[str], list[str]]:
