@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import struct
+import time
 from contextlib import suppress
 
 from tests.chaos.world import World
@@ -16,6 +18,29 @@ def _reset(connection: Connection) -> None:
     """Gone without a farewell: the peer gets a reset, not an end."""
     connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
+
+
+# Linux: a socket that is closed in this mode says nothing to its peer, neither an end nor a reset.
+TCP_REPAIR = 19
+DRIP_S, DRIP_LIMIT_S = 0.2, 30.0
+
+
+def vanish_without_a_word(world: World) -> None:
+    """As by a pulled cable: to the server the connection stays open until it writes to it."""
+    server_id = world.instance()
+    stream = world.server.client.connect()
+    stream.send(world.server.client.build("GET", world.acp.path(server_id)))
+    stream.read_head()
+    world.requests += 1
+    body = message("test/answer_after", {"ms": 100}, f"q{world.requests}")
+    waiting = world.acp.open_post(server_id, body)
+    for connection in (stream, waiting):
+        try:
+            connection.socket.setsockopt(socket.IPPROTO_TCP, TCP_REPAIR, 1)
+        except PermissionError:
+            world.open_connections.append(connection)  # not root: the cable stays in, nobody reads
+        else:
+            connection.close()
 
 
 def vanish_while_waiting(world: World) -> None:
@@ -45,13 +70,20 @@ def fall_asleep_on_a_stream(world: World) -> None:
     world.open_connections.append(connection)
 
 
-def read_byte_by_byte(world: World) -> None:
-    with world.server.client.connect(2, receive_buffer=4096) as connection:
-        connection.send(world.server.client.build("GET", world.acp.path(world.instance())))
-        with suppress(TimeoutError):
-            for _ in range(200):
-                if not connection.socket.recv(1):
-                    return
+def read_one_byte_a_second(world: World) -> None:
+    connection = world.server.client.connect(1, receive_buffer=4096)
+    connection.send(world.server.client.build("GET", world.acp.path(world.instance())))
+    world.open_connections.append(connection)
+
+    def crawl() -> None:
+        with suppress(OSError):  # closed at the end of the world, or by the server
+            while True:
+                with suppress(TimeoutError):
+                    if not connection.socket.recv(1):
+                        return
+                time.sleep(1)  # the fault itself
+
+    world.acp.in_background(crawl)
 
 
 def storm_of_reconnects(world: World) -> None:
@@ -84,14 +116,30 @@ def send_the_same_id(world: World) -> None:
     assert statuses.count(200) + statuses.count(409) == 3 and 200 in statuses, statuses
 
 
-def creep(world: World) -> None:
-    """A head or body of which the rest never comes; the server ends it after its time."""
+def creep_in_a_head(world: World) -> None:
+    """A head that grows by a byte now and then and never ends; the server ends it after its time."""
+    _creep(world, b"GET /v1/health HTTP/1.1\r\nx: ", b"y")
+
+
+def creep_in_a_body(world: World) -> None:
     request = world.server.client.build(
         "POST", world.acp.path(world.instance()), headers=JSON_HEADERS, body=b"y" * 5000
     )
+    _creep(world, request[:-4990], b"y")
+
+
+def _creep(world: World, start: bytes, more: bytes) -> None:
     connection = world.server.client.connect()
-    connection.send(request[: world.random.choice([10, 60, len(request) - 4000])])
-    world.open_connections.append(connection)
+    connection.send(start)
+
+    def drip() -> None:
+        deadline = time.monotonic() + DRIP_LIMIT_S
+        with connection, suppress(OSError):  # the server has closed it
+            while not select.select([connection.socket], [], [], DRIP_S)[0]:
+                assert time.monotonic() < deadline, "a creeping request is never ended"
+                connection.send(more)
+
+    world.creeping.append(world.acp.in_background(drip))
 
 
 def talk_nonsense(world: World) -> None:
@@ -116,13 +164,15 @@ def many_first_posts(world: World) -> None:
 
 
 FAULTS = [
+    vanish_without_a_word,
     vanish_while_waiting,
     vanish_in_the_middle_of_a_body,
     fall_asleep_on_a_stream,
-    read_byte_by_byte,
+    read_one_byte_a_second,
     storm_of_reconnects,
     send_the_same_id,
-    creep,
+    creep_in_a_head,
+    creep_in_a_body,
     talk_nonsense,
     close_in_the_middle,
     many_first_posts,

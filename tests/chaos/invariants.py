@@ -1,7 +1,7 @@
 """What must hold after every step, whatever has happened.
 
 Logs have no gap and no duplicate; every request is answered exactly once or failed with a problem; what was
-started by an agent that is gone is gone; memory, descriptors and threads are bounded; health answers.
+started by an agent that is gone is gone; memory, descriptors, threads and tasks are bounded; health answers.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.world import FLOOD, Followed, World
+from tests.conformance.conftest import SERVING
 from tests.support.event_stream import Event
 from tests.support.processes import (
     is_alive,
@@ -138,6 +139,8 @@ def bounded(world: World) -> None:
     allowed = 40 + 14 * rows + len(world.open_connections)
     assert open_descriptors(world.server.pid) <= allowed, (rows, os.listdir(f"/proc/{world.server.pid}/fd"))
     assert len(os.listdir(f"/proc/{world.server.pid}/task")) <= 64
+    tasks = world.server.tasks()
+    assert len(tasks) <= 8 + 4 * rows + len(world.open_connections), tasks
 
 
 def at_rest(world: World) -> None:
@@ -145,12 +148,15 @@ def at_rest(world: World) -> None:
     for connection in world.open_connections:
         connection.close()
     world.open_connections.clear()
+    for creeping in world.creeping:
+        creeping.result(40)
     futures = [world.acp.in_background(world.close, row["serverId"]) for row in world.acp.list()]
     for future in futures:
         future.result(20)
     check(world)
     wait_until(lambda: len(world.server.marked_processes()) <= 2, 15, "only the server and its guardian")
     wait_until(lambda: open_descriptors(world.server.pid) <= 24, 15, "the descriptors of a resting server")
+    wait_until(lambda: world.server.tasks() == [SERVING], 15, "no task but the server's own")
     wait_until(lambda: not _kept(world.spill), 10, "no spill file of a closed instance")
     strays = [path for path in world.server.home.rglob("*") if path.is_file()]
     assert not strays, strays

@@ -1,4 +1,7 @@
-"""What the machine does wrong: kills, stops, a full disk, no descriptors. Each is over when it returns."""
+"""What the machine does wrong: kills, stops, a full disk, no descriptors, a clock that jumps.
+
+Each is over when it returns, but for the clock, which stays where it jumped to.
+"""
 
 from __future__ import annotations
 
@@ -64,10 +67,19 @@ def use_up_the_descriptors(world: World) -> None:
         world.ask("t2", "test/echo", agent="amp").future.result(30)
 
 
+def jump_with_the_clock(world: World) -> None:
+    """The wall clock, as after a suspend or a correction; no promise may hang on it."""
+    server_id = world.instance()
+    waiting = world.ask(server_id, "test/answer_after", {"ms": 200})
+    world.server.set_clock_ahead(world.random.choice([-86_400 * 365, -3600, 60, 3600, 86_400 * 365]))
+    assert waiting.future.result(30).status == 200
+
+
 FAULTS = [
     kill_the_server,
     restart_the_server,
     stop_the_server_for_a_moment,
     fill_the_disk,
     use_up_the_descriptors,
+    jump_with_the_clock,
 ]

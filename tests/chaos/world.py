@@ -59,6 +59,8 @@ class World:
         self.directory = directory
         self.requests = 0
         self.open_connections: list[Connection] = []
+        self.creeping: list[Future[None]] = []
+        """Requests that never come to their end by themselves."""
         self.limits_touched = False
         self._begin()
 
