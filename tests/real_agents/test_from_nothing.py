@@ -1,8 +1,11 @@
-"""A machine without Node: everything an agent needs is fetched. Slow, so only in the full run."""
+"""Machines with other tools than ours: without Node, with uv. Slow downloads, so only in the full run."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import subprocess
+import venv
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,7 @@ from sandbox_agent.agents.layout import Layout
 pytestmark = [
     pytest.mark.timeout(600),
     pytest.mark.skipif(
-        not os.environ.get("SANDBOX_AGENT_TEST_FULL"), reason="downloads Node; in --full only"
+        not os.environ.get("SANDBOX_AGENT_TEST_FULL"), reason="downloads Node or uv; in --full only"
     ),
 ]
 _OF_NODE = {"node", "nodejs", "npm", "npx", "corepack"}
@@ -37,3 +40,25 @@ async def test_pi_is_installed_and_starts_where_there_is_no_node(tmp_path: Path)
     steps: list[str] = []
     result = await installer.install("pi", progress=lambda progress: steps.append(progress.step))
     assert not result.already_installed and steps[0] == "node" and steps[-1] == "done"
+
+
+async def test_amp_is_installed_by_a_real_uv(tmp_path: Path) -> None:
+    bare = await asyncio.to_thread(uv_alone, tmp_path)
+    environ = {**os.environ, "PATH": f"{bare}{os.pathsep}{os.environ['PATH']}"}
+    layout = Layout(tmp_path / "data")
+    result = await Installer(Catalog(), layout, environ=environ).install("amp")
+    assert not result.already_installed
+    # uv names itself in the environments it makes, and puts no pip into them.
+    (config,) = layout.builds("amp").glob("*/venv/pyvenv.cfg")
+    assert "uv = " in config.read_text() and not (config.parent / "bin" / "pip").exists()
+
+
+def uv_alone(directory: Path) -> Path:
+    """A folder with nothing but a real uv."""
+    venv.create(directory / "uv", with_pip=True)
+    pip = [str(directory / "uv" / "bin" / "python"), "-m", "pip", "install", "--quiet", "uv"]
+    subprocess.run(pip, check=True, timeout=200)
+    folder = directory / "programs"
+    folder.mkdir()
+    (folder / "uv").symlink_to(directory / "uv" / "bin" / "uv")
+    return folder
