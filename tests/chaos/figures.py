@@ -6,58 +6,34 @@ Nothing here is a test; a server that hangs is given up after LIMIT_S and said t
 
 from __future__ import annotations
 
+import io
 import os
 import signal
-import subprocess
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.event_stream import StreamEnded
+from tests.chaos import figures_of_streams
+from tests.chaos.timed import LIMIT_S, timed
+from tests.support.acp import AGENT
 from tests.support.processes import is_alive, resident_bytes, wait_until
-from tests.support.raw_http import ConnectionClosed
 from tests.support.server_process import ServerProcess
 
-LIMIT_S = 10.0
-FLOOD = 20_000
+SHORT_LIMIT = {"SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS": "2000"}
 
 
-def timed(work: Callable[[], object]) -> str:
-    """What came of it and after how long; a server that does not answer in time hangs."""
-    began = time.monotonic()
-    try:
-        came = work()
-    except (TimeoutError, subprocess.TimeoutExpired):
-        return f"nothing in {LIMIT_S:.0f} s"
-    except (ConnectionClosed, OSError):
-        came = "connection cut"
-    return f"{came} after {time.monotonic() - began:.1f} s"
-
-
-def b_evicted_position(server: ServerProcess) -> str:
-    """8,200 events later: what a reader at position 10 gets first."""
-    server_id = server.acp.start()
-    server.acp.call(server_id, "test/flood", {"count": 8200}, timeout=30)
-    with server.acp.stream(server_id, last_event_id=10) as stream:
-        first = stream.next_message()
-    return f"starts with {first.kind} {first.number or first.data.decode()}, 11 would be right"
-
-
-def c_slow_reader(server: ServerProcess) -> str:
-    """A reader that stands still during a flood of 20,000 messages, then reads."""
-    server_id = server.acp.start()
-    with server.acp.stream(server_id, receive_buffer=128 * 1024) as stream:
-        stream.next_message()
-        server.acp.call(server_id, "test/flood", {"count": FLOOD, "size": 200}, timeout=60)
-        got = gaps = 0
-        try:
-            while got < FLOOD:
-                kind = stream.next_message(3).kind
-                got, gaps = got + (kind == "message"), gaps + (kind == "gap")
-        except (TimeoutError, StreamEnded):
-            pass
-    return f"{FLOOD - got} of {FLOOD} lost, {gaps} gap events"
+def d_full_stdin(server: ServerProcess) -> str:
+    """A message of a megabyte to an agent that does not read, limit two seconds; and one to its neighbour."""
+    deaf, other = server.acp.start(), server.acp.start()
+    server.acp.call(deaf, "test/stop_reading")
+    pad = {"pad": "x" * 1_000_000}
+    waiting = server.acp.in_background(
+        timed, lambda: server.acp.send(deaf, "test/echo", pad, timeout=LIMIT_S).status
+    )
+    neighbour = timed(lambda: server.acp.send(other, "test/echo", timeout=LIMIT_S).status)
+    return f"{waiting.result(LIMIT_S + 5)}; the neighbour: {neighbour}"
 
 
 def f_time_out(server: ServerProcess) -> str:
@@ -84,11 +60,58 @@ def h_delete(server: ServerProcess) -> str:
     return f"{came}, child gone"
 
 
+def i_one_start(server: ServerProcess) -> str:
+    """Fifty first POSTs to one id at once."""
+    acp = server.acp
+    posts = [
+        acp.in_background(acp.send, "same", "test/echo", agent=AGENT, timeout=LIMIT_S) for _ in range(50)
+    ]
+    answers = [post.result(LIMIT_S + 5) for post in posts]
+    pids = {answer.json()["result"]["pid"] for answer in answers if answer.status == 200}
+    return f"{sum(answer.status == 200 for answer in answers)} answered, by {len(pids)} process"
+
+
+def j_token(server: ServerProcess) -> str:
+    """The scheme in lower case, and whether agents can read the token in their own environment."""
+    status = server.client.get(
+        "/v1/health", headers={"authorization": f"bearer {server.token}"}, authorized=False
+    ).status
+    environment = server.acp.call(server.acp.start(), "test/info")["env"]
+    return f"bearer: {status}; in the agent's environment: {server.token in environment.values()}"
+
+
 def k_browser(server: ServerProcess) -> str:
     """A foreign Host, a foreign Origin."""
     host = server.client.get("/v1/health", headers={"host": "rebound.example"}).status
     origin = server.client.get("/v1/health", headers={"origin": "https://evil.example"}).status
     return f"Host {host}, Origin {origin}"
+
+
+def l_blocking_file(server: ServerProcess) -> str:
+    """Five writes into a FIFO that nobody reads, then health."""
+    os.mkfifo(server.home / "fifo")
+    path = f"/v1/fs/file?path={server.home}/fifo"
+    for _ in range(5):
+        server.acp.in_background(server.client.request, "PUT", path, body=b"x", timeout=LIMIT_S)
+    time.sleep(0.5)  # until all five are at work
+    return "health: " + timed(lambda: server.client.get("/v1/health", timeout=LIMIT_S).status)
+
+
+def m_archive(server: ServerProcess) -> str:
+    """An archive with a link that leads out and a file behind it."""
+    outside = server.home.parent / "outside"
+    outside.mkdir()
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        link, file = tarfile.TarInfo("out"), tarfile.TarInfo("out/evil")
+        link.type, link.linkname = tarfile.SYMTYPE, str(outside)
+        file.size = 4
+        archive.addfile(link)
+        archive.addfile(file, io.BytesIO(b"evil"))
+    path = f"/v1/fs/upload-batch?path={server.home}/unpacked"
+    headers = {"content-type": "application/x-tar"}
+    status = server.client.request("POST", path, headers=headers, body=data.getvalue()).status
+    return f"{status}, written outside: {(outside / 'evil').exists()}"
 
 
 def n_refused_requests(server: ServerProcess) -> str:
@@ -118,13 +141,17 @@ def _stopped(server: ServerProcess, number: signal.Signals) -> str:
     return f"{came}, child {'alive' if is_alive(child) else 'gone'}"
 
 
-FIGURES = [
-    b_evicted_position,
-    c_slow_reader,
+FIGURES: list[Callable[[ServerProcess], str]] = [
+    *figures_of_streams.FIGURES,
+    d_full_stdin,
     f_time_out,
     g_agent_exit,
     h_delete,
+    i_one_start,
+    j_token,
     k_browser,
+    l_blocking_file,
+    m_archive,
     n_refused_requests,
     p_sigterm,
     p_sigint,
@@ -132,12 +159,14 @@ FIGURES = [
 
 
 def main() -> None:
-    for figure in FIGURES:
-        settings = {"SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS": "2000"} if figure is f_time_out else {}
+    for figure in sorted(FIGURES, key=lambda figure: figure.__name__):
+        settings = SHORT_LIMIT if figure in (d_full_stdin, f_time_out) else {}
         with tempfile.TemporaryDirectory() as directory:
             server = ServerProcess(Path(directory), settings=settings)
             try:
                 print(f"{figure.__name__}: {figure(server.ready())}", flush=True)
+            except Exception as error:
+                print(f"{figure.__name__}: {type(error).__name__}: {error}"[:300], flush=True)
             finally:
                 server.process.kill()
                 server.process.wait()
