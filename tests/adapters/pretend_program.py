@@ -3,7 +3,9 @@
     crash     says why on stderr and exits with 7
     hang      reads and never answers
     garbage   writes lines that are no JSON, then exits with 0
-    midway    answers as its kind does, then dies by a signal in the middle of a turn
+    midway    opens a session as its kind does, then dies by a signal in the middle of a turn
+    mute      opens a session, then says nothing in its turn
+    babble    opens a session, then answers its turn with lines that are no JSON, and exits with 0
 
 PRETEND_KIND is the way it talks: codex, claude, opencode or amp.
 """
@@ -17,6 +19,9 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent))  # this file runs as a program
+from pretend_opencode import serve
+
 
 def say(message: object) -> None:
     print(json.dumps(message), flush=True)
@@ -28,46 +33,67 @@ def hang() -> None:
     time.sleep(600)
 
 
-def codex_midway() -> None:
+def babble() -> None:
+    print("\x00 this is no JSON", flush=True)
+    print("[1, 2]", flush=True)
+
+
+def turn(fault: str, *lines: object) -> None:
+    """The one turn of a program: `lines` are what it says before it dies."""
+    if fault == "mute":
+        hang()
+    elif fault == "babble":
+        babble()
+        sys.exit(0)
+    for line in lines:
+        say(line)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def codex(fault: str) -> None:
+    results = {
+        "initialize": {},
+        "model/list": {"data": []},
+        "thread/start": {
+            "thread": {"id": "th-1", "cwd": "/", "preview": "", "updatedAt": 1, "turns": []},
+            "model": "m",
+        },
+    }
+    delta = {"threadId": "th-1", "turnId": "t-1", "itemId": "i-1", "delta": "so far "}
     for line in sys.stdin:
         request = json.loads(line)
-        results = {
-            "initialize": {},
-            "model/list": {"data": []},
-            "thread/start": {
-                "thread": {"id": "th-1", "cwd": "/", "preview": "", "updatedAt": 1, "turns": []},
-                "model": "m",
-            },
-        }
         if request["method"] == "turn/start":
             say({"id": request["id"], "result": {"turn": {"id": "t-1", "items": [], "status": "inProgress"}}})
-            delta = {"threadId": "th-1", "turnId": "t-1", "itemId": "i-1", "delta": "so far "}
-            say({"method": "item/agentMessage/delta", "params": delta})
-            say({"method": "from/the/future", "params": {"threadId": "th-1", "news": 1}})
-            os.kill(os.getpid(), signal.SIGKILL)
+            turn(
+                fault,
+                {"method": "item/agentMessage/delta", "params": delta},
+                {"method": "from/the/future", "params": {"threadId": "th-1", "news": 1}},
+            )
         if "id" in request:
             say({"id": request["id"], "result": results[request["method"]]})
 
 
-def claude_midway() -> None:
-    session = "s-1"
-    say({"type": "from_the_future", "session_id": session, "news": 1})
-    delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "so far "}}
-    say({"type": "stream_event", "event": delta, "session_id": session, "parent_tool_use_id": None})
-    os.kill(os.getpid(), signal.SIGKILL)
+def claude(fault: str) -> None:
+    text = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "so far "}}
+    turn(
+        fault,
+        {"type": "from_the_future", "session_id": "s-1", "news": 1},
+        {"type": "stream_event", "event": text, "session_id": "s-1", "parent_tool_use_id": None},
+    )
 
 
-def amp_midway() -> None:
+def amp(fault: str) -> None:
     if "--help" in sys.argv:
         print("Options:\n\n  -x, --execute [message]\n  --stream-json\n")
     elif "new" in sys.argv:
         print("T-00000000-0000-0000-0000-000000000000")
     else:
-        block = {"type": "text", "text": "so far "}
-        message = {"role": "assistant", "content": [block]}
-        say({"type": "assistant", "message": message, "session_id": "s", "parent_tool_use_id": None})
-        say({"type": "from_the_future", "news": 1})
-        os.kill(os.getpid(), signal.SIGKILL)
+        message = {"role": "assistant", "content": [{"type": "text", "text": "so far "}]}
+        turn(
+            fault,
+            {"type": "assistant", "message": message, "session_id": "s", "parent_tool_use_id": None},
+            {"type": "from_the_future", "news": 1},
+        )
 
 
 def main() -> None:
@@ -78,10 +104,9 @@ def main() -> None:
     elif fault == "hang":
         hang()
     elif fault == "garbage":
-        print("\x00 this is no JSON", flush=True)
-        print("[1, 2]", flush=True)
+        babble()
     else:
-        {"codex": codex_midway, "claude": claude_midway, "amp": amp_midway}[kind]()
+        {"codex": codex, "claude": claude, "amp": amp, "opencode": serve}[kind](fault)
 
 
 main()

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from acp import RequestError
 
-from sandbox_agent.agents.adapters import amp_events, faults, stream_json
+from sandbox_agent.agents.adapters import amp_events, faults, limits, stream_json
 from sandbox_agent.agents.adapters.amp_flags import Flags, read_help, refuses_flags
 from sandbox_agent.agents.adapters.native_agent import (
     McpServers,
@@ -33,7 +33,6 @@ from sandbox_agent.agents.adapters.schemas import amp as native
 from sandbox_agent.agents.adapters.turn import Turn
 from sandbox_agent.agents.adapters.updates import Unparsed
 
-_COMMAND_LIMIT_S = 120.0
 _THREAD = re.compile(r"T-[0-9a-f-]{36}")
 _MODES = [
     Value("default", "Default", "Tools that need approval fail: Amp asks nobody here"),
@@ -181,6 +180,7 @@ class Amp(NativeAgent):
     async def _run(self, words: list[str], cwd: str) -> str:
         """What a command of amp prints; raises a `RequestError` if it fails."""
         lines: list[str] = []
+        limit_s = limits.answer_s()
         process = await NativeProcess.start(
             "amp",
             [*self._command(), *words],
@@ -191,9 +191,9 @@ class Amp(NativeAgent):
         )
         process.close_input()
         try:
-            code = await asyncio.wait_for(asyncio.shield(process.ended), _COMMAND_LIMIT_S)
+            code = await asyncio.wait_for(asyncio.shield(process.ended), limit_s)
         except TimeoutError:
-            raise faults.program_silent("amp", " ".join(words), _COMMAND_LIMIT_S) from None
+            raise faults.program_silent("amp", " ".join(words), limit_s) from None
         finally:
             await process.stop(polite_s=0)
         if code != 0:

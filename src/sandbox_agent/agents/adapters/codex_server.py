@@ -14,11 +14,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Any
 
-from sandbox_agent.agents.adapters import codex_login, faults
+from sandbox_agent.agents.adapters import codex_login, faults, limits
 from sandbox_agent.agents.adapters.codex_program import real_program
 from sandbox_agent.agents.adapters.native_process import Message, NativeProcess
 
-_ANSWER_LIMIT_S = 120.0
 Notified = Callable[[str, Message], None]
 Requested = Callable[[str, Message], Awaitable[Message]]
 
@@ -83,16 +82,16 @@ class CodexServer:
         return process
 
     async def _request(self, process: NativeProcess, method: str, params: Mapping[str, Any]) -> Any:
-        number = next(self._numbers)
+        number, limit_s = next(self._numbers), limits.answer_s()
         future = self._waiting[number] = asyncio.get_running_loop().create_future()
         process.send({"id": number, "method": method, "params": params})
         if process.ended.done():
             self._gone(process)
         try:
-            async with asyncio.timeout(_ANSWER_LIMIT_S):
+            async with asyncio.timeout(limit_s):
                 answer = await future
         except TimeoutError:
-            raise faults.program_silent("codex", method, _ANSWER_LIMIT_S) from None
+            raise faults.program_silent("codex", method, limit_s) from None
         finally:
             self._waiting.pop(number, None)
         if "error" in answer:

@@ -7,7 +7,6 @@ through `Settings`; prompts of one session run one after another.
 from __future__ import annotations
 
 import asyncio
-import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -40,14 +39,13 @@ from acp.schema import (
     SseMcpServer,
 )
 
-from sandbox_agent.agents.adapters import faults, updates
+from sandbox_agent.agents.adapters import faults, limits, updates
 from sandbox_agent.agents.adapters.desk import Desk
 from sandbox_agent.agents.adapters.options import Settings
 from sandbox_agent.agents.adapters.prompt import Block, Picture, Text, read_prompt
 from sandbox_agent.agents.adapters.turn import Turn
 
 McpServers = list[Any]
-_SILENCE_LIMIT_S = 900.0
 
 
 @dataclass
@@ -75,8 +73,6 @@ class NativeAgent(ABC):
         self.program = program
         self.desk = Desk()
         self.sessions: dict[str, Session] = {}
-        limit = os.environ.get("SANDBOX_AGENT_ADAPTER_SILENCE_S", "")
-        self.silence_limit_s = float(limit) if limit else _SILENCE_LIMIT_S
 
     # -- what a life cycle has to bring along
 
@@ -176,7 +172,7 @@ class NativeAgent(ABC):
         session = self.session(session_id)
         parts = read_prompt(prompt)
         async with session.busy:
-            turn = session.turn = Turn(self.desk, session_id, self.name, self.silence_limit_s)
+            turn = session.turn = Turn(self.desk, session_id, self.name, limits.turn_s())
             running = asyncio.create_task(self.run_turn(session, turn, parts))
             running.add_done_callback(lambda task: _fail_with(turn, task))
             try:

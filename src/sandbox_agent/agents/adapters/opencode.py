@@ -14,7 +14,7 @@ import msgspec
 from acp import RequestError
 from acp.schema import PermissionOption, SessionInfo, ToolCallUpdate
 
-from sandbox_agent.agents.adapters import faults
+from sandbox_agent.agents.adapters import faults, limits
 from sandbox_agent.agents.adapters.native_agent import (
     McpServers,
     NativeAgent,
@@ -38,7 +38,6 @@ _REPLIES = [
     PermissionOption(option_id="reject", name="Reject", kind="reject_once"),
 ]
 _IDLE_AFTER_ERROR_S = 5.0
-_LISTEN_LIMIT_S = 240.0
 
 
 class OpenCode(NativeAgent):
@@ -121,17 +120,17 @@ class OpenCode(NativeAgent):
         listener = self._listeners.get(directory)
         if listener is not None and not listener.done():
             return
-        standing = asyncio.Event()
+        standing, limit_s = asyncio.Event(), 2 * limits.answer_s()  # the server may have to start first
         listener = asyncio.create_task(self._follow(directory, standing))
         self._listeners[directory] = listener
         ready = asyncio.create_task(standing.wait())
-        await asyncio.wait([listener, ready], timeout=_LISTEN_LIMIT_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait([listener, ready], timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if listener.done() and (error := listener.exception()) is not None:
             raise error
         if not standing.is_set():
             listener.cancel()
-            raise faults.program_silent("opencode", "its events", _LISTEN_LIMIT_S)
+            raise faults.program_silent("opencode", "its events", limit_s)
 
     async def _follow(self, directory: str, standing: asyncio.Event) -> None:
         try:

@@ -16,11 +16,8 @@ from typing import Any
 
 import httpx
 
-from sandbox_agent.agents.adapters import faults
+from sandbox_agent.agents.adapters import faults, limits
 from sandbox_agent.agents.adapters.native_process import Message, NativeProcess
-
-_START_LIMIT_S = 120.0
-_ANSWER_LIMIT_S = 120.0
 
 
 class OpenCodeServer:
@@ -41,7 +38,7 @@ class OpenCodeServer:
         try:
             answer = await http.request(verb, path, params={"directory": directory}, json=body)
         except httpx.TimeoutException:
-            raise faults.program_silent("opencode", path, _ANSWER_LIMIT_S) from None
+            raise faults.program_silent("opencode", path, limits.answer_s()) from None
         except httpx.TransportError as error:
             raise await _gone(process, error) from error
         if answer.is_error:
@@ -52,15 +49,25 @@ class OpenCodeServer:
         """Every event of a directory, from now on; the first says that the stream stands."""
         process, http = await self._running()
         try:
-            timeout = httpx.Timeout(_ANSWER_LIMIT_S, read=None)
+            timeout = httpx.Timeout(limits.answer_s(), read=None)
             params = {"directory": directory}
             async with http.stream("GET", "/event", params=params, timeout=timeout) as answer:
                 async for line in answer.aiter_lines():
-                    if line.startswith("data:"):
-                        yield json.loads(line.removeprefix("data:"))
+                    if line.startswith("data:") and (event := self._event(line.removeprefix("data:"))):
+                        yield event
         except httpx.TransportError as error:
             raise await _gone(process, error) from error
         raise await _gone(process, None)
+
+    def _event(self, text: str) -> Message | None:
+        try:
+            event = json.loads(text)
+        except ValueError:
+            event = None
+        if isinstance(event, dict):
+            return event
+        self._garbage(text.strip())
+        return None
 
     async def stop(self) -> None:
         if self._process is not None:
@@ -96,19 +103,18 @@ class OpenCodeServer:
         process.ended.add_done_callback(lambda _: self._ended(process.fault()))
         ready = asyncio.create_task(listening.wait())
         waiting: list[asyncio.Future[Any]] = [ready, process.ended]
-        await asyncio.wait(waiting, timeout=_START_LIMIT_S, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waiting, timeout=limits.answer_s(), return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if process.ended.done():
             raise process.fault()
         if not listening.is_set():
             await process.stop(polite_s=0)
-            raise faults.program_silent("opencode", "start of its server", _START_LIMIT_S)
-        limits = httpx.Limits(max_connections=None)
+            raise faults.program_silent("opencode", "start of its server", limits.answer_s())
         http = httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{port}",
             auth=("opencode", password),
-            timeout=_ANSWER_LIMIT_S,
-            limits=limits,
+            timeout=limits.answer_s(),
+            limits=httpx.Limits(max_connections=None),
             trust_env=False,
         )
         return process, http

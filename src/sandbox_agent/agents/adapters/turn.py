@@ -10,13 +10,11 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from sandbox_agent.agents.adapters import faults
+from sandbox_agent.agents.adapters import faults, limits
 from sandbox_agent.agents.adapters.desk import Desk
 from sandbox_agent.agents.adapters.updates import Unparsed, Update
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
-CANCEL_LIMIT_S = 10.0
-"""How long a native program may take to stop a turn before it is taken from it."""
 _LOOK_EVERY_S = 1.0
 
 
@@ -74,7 +72,7 @@ class Turn:
 
     def _look(self) -> None:
         now = asyncio.get_running_loop().time()
-        if self._cancelled_at is not None and now - self._cancelled_at > CANCEL_LIMIT_S:
+        if self._cancelled_at is not None and now - self._cancelled_at > limits.cancel_s():
             self.end("cancelled")
         elif self._desk.is_asking(self._session_id):
             self._heard_at = now
