@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.support.acp import AGENT, Acp
-from tests.support.processes import is_alive, wait_until, wait_until_dead
+from tests.support.processes import children_of, is_alive, wait_until, wait_until_dead, zombies_of
 from tests.support.server_process import place_launcher, scripted_launcher
 
 FORKS = ["test/fork_plain", "test/fork_setsid", "test/double_fork", "test/double_fork_clean_env"]
@@ -63,6 +63,38 @@ def test_the_tree_of_another_instance_and_of_the_user_is_left_alone(acp: Acp, se
     finally:
         users_own.kill()
         users_own.wait()
+
+
+QUICK_FORK = """#!/usr/bin/env python3
+import os, resource, sys, time
+# As a child that was started before the agent was marked: only its environment says whose it is.
+if os.fork() == 0:
+    time.sleep(0.5)
+    hard = resource.getrlimit(10)[1]
+    resource.setrlimit(10, (hard, hard))
+    if os.fork() == 0:
+        os.setsid()
+        os.execv("/bin/sleep", ["sleep", {seconds!r}])
+    os._exit(0)
+for line in sys.stdin:
+    pass
+"""
+
+
+@pytest.mark.ours
+@pytest.mark.parametrize("seconds", ["0.1", "600"])
+def test_no_dead_child_is_left_uncollected_whatever_it_looks_like(start_server, seconds: str) -> None:
+    server = start_server()
+    place_launcher(server.data_home, "pi", QUICK_FORK.format(seconds=seconds))
+    before = children_of(server.pid)
+    assert server.acp.post("quick", b'{"method":"x"}', agent="pi").status == 202
+    # The agent, the guardian, and the orphan that came home.
+    wait_until(lambda: len(children_of(server.pid) - before) >= 3, 10, "the orphan's arrival")
+    if seconds == "600":
+        assert server.acp.delete("quick").status == 204
+    wait_until(lambda: not zombies_of(server.pid), 5, "nobody left uncollected")
+    if seconds != "600":
+        assert server.acp.delete("quick").status == 204
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

@@ -55,6 +55,16 @@ def marked(mark: str) -> dict[int, str]:
     return found
 
 
+def children_of(parent: int) -> set[int]:
+    """Children of `parent`, dead ones that were not collected included."""
+    found = set()
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (fields := _stat_fields(int(entry))) is not None:
+            if int(fields[1]) == parent:
+                found.add(int(entry))
+    return found
+
+
 def zombies_of(parent: int) -> list[int]:
     """Children of `parent` that have ended and were not collected."""
     found = []

@@ -208,6 +208,10 @@ class Instances:
         """Whether a child is an agent of ours, which is waited for already."""
         return pid in self._agent_pids
 
+    def was_in_a_stopped_tree(self, pid: int) -> bool:
+        """Whether a child that has ended was left behind by an agent that is being stopped."""
+        return self._sweeper.has_found(pid)
+
     def _start_failed(self, instance: Instance, error: SandboxAgentError) -> None:
         instance.start_failed(error)
         if instance.exit is None:

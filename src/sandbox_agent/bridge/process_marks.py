@@ -85,6 +85,15 @@ class _Stat:
         self.started = int(fields[19])
 
 
+def name_of_dead(pid: int) -> tuple[int, int] | None:
+    """Pid and starting tick of a process that has ended and was not collected yet."""
+    try:
+        stat = _Stat(pid)
+    except (OSError, ValueError, IndexError):
+        return None
+    return (pid, stat.started) if stat.state == b"Z" else None
+
+
 Found = dict[int, int]
 """Processes by pid, with the tick at which each started: together they name a process for ever."""
 

@@ -14,6 +14,8 @@ from sandbox_agent.bridge import process_marks
 from sandbox_agent.bridge.instances import Instances
 
 _PR_SET_CHILD_SUBREAPER = 36
+# Whoever started a child of ours waits for it and collects it sooner than this.
+_NOBODYS_AFTER_S = 1.5
 
 
 def adopt_orphans(instances: Instances) -> None:
@@ -22,21 +24,56 @@ def adopt_orphans(instances: Instances) -> None:
 
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGCHLD, _Reaper(instances, loop).reap)
 
-    def reap() -> None:
+
+class _Reaper:
+    """Buries adopted processes: at once if they are known as ours, else when nobody else does.
+
+    A dead process shows its limits but no longer its environment. So one that was started before its agent
+    got the mark, or where marks live in the environment only, cannot be told from a child that somebody waits
+    for. Such a child is left alone for a while.
+    """
+
+    def __init__(self, instances: Instances, loop: asyncio.AbstractEventLoop) -> None:
+        self._instances = instances
+        self._loop = loop
+        self._unclaimed: dict[tuple[int, int], float] = {}
+        """Dead children of unknown origin, by pid and start, with the time at which they were seen first."""
+        self._look: asyncio.TimerHandle | None = None
+
+    def reap(self) -> None:
+        unclaimed: dict[tuple[int, int], float] = {}
+        now = self._loop.time()
         for pid in _children():
-            if not instances.is_agent(pid) and _is_ours(pid, instances.server_mark):
-                try:
-                    os.waitpid(pid, os.WNOHANG)
-                except ChildProcessError:
-                    pass  # Reaped in the meantime.
+            if self._instances.is_agent(pid):
+                continue
+            if not self._is_ours(pid):
+                name = process_marks.name_of_dead(pid)
+                if name is None:
+                    continue
+                since = self._unclaimed.get(name, now)
+                if now - since < _NOBODYS_AFTER_S:
+                    unclaimed[name] = since
+                    continue
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass  # Reaped in the meantime.
+        self._unclaimed = unclaimed
+        if unclaimed and self._look is None:
+            self._look = self._loop.call_later(_NOBODYS_AFTER_S, self._look_again)
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGCHLD, reap)
+    def _look_again(self) -> None:
+        self._look = None
+        self.reap()
 
-
-def _is_ours(pid: int, server_mark: int) -> bool:
-    mark = process_marks.mark_of(pid)
-    return mark is not None and process_marks.server_of(mark) == server_mark
+    def _is_ours(self, pid: int) -> bool:
+        mark = process_marks.mark_of(pid)
+        if mark is not None and process_marks.server_of(mark) == self._instances.server_mark:
+            return True
+        return self._instances.was_in_a_stopped_tree(pid)
 
 
 def _children() -> list[int]:

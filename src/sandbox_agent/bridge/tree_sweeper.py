@@ -7,6 +7,7 @@ so two hundred trees that stop at once cost a few looks, not hundreds.
 from __future__ import annotations
 
 import asyncio
+import os
 
 from sandbox_agent.bridge import process_marks
 from sandbox_agent.bridge.process_marks import Found, Snapshot
@@ -16,10 +17,22 @@ class TreeSweeper:
     def __init__(self) -> None:
         self._looking: asyncio.Future[Snapshot] | None = None
         self._next: asyncio.Future[Snapshot] | None = None
+        self._found: Found = {}
+        """What was found before and has not been collected: the dead do not show whose they were."""
 
     async def find(self, mark: int) -> Found:
         """Living processes with the mark and their descendants, looked for after this call."""
-        return (await self._look()).tree(mark.__eq__)
+        found = (await self._look()).tree(mark.__eq__)
+        self._remember(found)
+        return found
+
+    def _remember(self, found: Found) -> None:
+        here = {pid: tick for pid, tick in self._found.items() if os.path.exists(f"/proc/{pid}")}
+        self._found = here | found
+
+    def has_found(self, pid: int) -> bool:
+        """Whether the dead process `pid` belonged to a tree that was looked for."""
+        return process_marks.name_of_dead(pid) == (pid, self._found.get(pid))
 
     async def _look(self) -> Snapshot:
         if self._looking is None:
