@@ -20,6 +20,20 @@ Options:
   --stream-json-thinking
       Include thinking blocks
 """
+_SEPTEMBER = """
+Options:
+
+  -m, --mode <value>
+      Set the agent mode (low, medium, high, ultra, or a plugin mode by key or label, case-insensitive)
+  --executor <value>
+      Run a new thread locally, in an orb, or on a runner (local, orb, runner:<id>)
+  -x, --execute [message]
+      Use execute mode
+  --stream-json
+      When used with --execute, output JSON
+  --stream-json-input
+      Read JSON Lines user messages from stdin.
+"""
 _STRANGE = "Options:\n\n  --print\n  --output-format <format>\n"
 
 
@@ -31,11 +45,18 @@ def test_flags_and_modes_are_read_from_the_help() -> None:
     assert not strange.streams_json and not strange.allows_all and strange.modes == ()
 
 
+def test_a_newer_version_is_told_by_its_flags() -> None:
+    flags = read_help(_SEPTEMBER)
+    assert flags.streams_json and flags.takes_messages and flags.runs_elsewhere
+    assert flags.modes == ("low", "medium", "high", "ultra") and not flags.allows_all
+    assert not read_help(_MAY).runs_elsewhere
+
+
 def test_each_next_run_asks_for_less_but_keeps_what_the_user_chose() -> None:
     runs = read_help(_MAY).runs(bypass=True, mode="rush", mcp_config="{}")
     chosen = ["--dangerously-allow-all", "--mcp-config", "{}"]
     assert runs == [
-        ["--execute", "--stream-json-thinking", *chosen, "--mode", "rush"],
+        ["--execute", "--stream-json", "--stream-json-thinking", *chosen, "--mode", "rush"],
         ["--execute", "--stream-json", *chosen, "--mode", "rush"],
         ["--execute", "--stream-json", *chosen],
     ]
