@@ -9,17 +9,18 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from tests.real_agents import survivors
+from tests.real_agents import survivors, terminals
 from tests.real_agents.driver import Driver, allow, reject
 from tests.real_agents.recipes import Recipe
+from tests.real_agents.terminals import Terminals
 
 QUESTION = "Which colour?"
 _CAPABILITIES = {"elicitation": {"form": {}}, "fs": {"readTextFile": False, "writeTextFile": False}}
@@ -140,10 +141,25 @@ class Matrix:
         if "pondering" not in turn.text("agent_thought_chunk"):
             raise Unsupported("does not pass reasoning on")
 
+    @asynccontextmanager
+    async def _with_permissions(self, driver: Driver) -> AsyncIterator[tuple[Driver, str]]:
+        """A driver and a session in which the agent asks before it runs a command, if it ever does."""
+        if not self.recipe.asks_only_if_served:
+            yield driver, self._session
+            return
+        async with self.driver() as serving:
+            serving.policies |= Terminals().policies
+            await serving.start(capabilities=terminals.CAPABILITIES)
+            yield serving, (await serving.new_session())["sessionId"]
+
     async def _tool_allowed(self, driver: Driver) -> str:
-        await self._prepare_tools(driver, self._session)
+        async with self._with_permissions(driver) as (asking, session):
+            return await self._allow_tool(asking, session)
+
+    async def _allow_tool(self, driver: Driver, session: str) -> str:
+        await self._prepare_tools(driver, session)
         driver.policies["session/request_permission"] = allow
-        turn = await driver.prompt(self._session, self.shell("printf 'hello-%s' from-the-tool"))
+        turn = await driver.prompt(session, self.shell("printf 'hello-%s' from-the-tool"))
         assert turn.tool_calls, f"no tool call in {turn.updates}"
         assert "hello-from-the-tool" in str(turn.messages), str(turn.messages)[-1500:]
         asked = turn.requests("session/request_permission")
@@ -154,10 +170,14 @@ class Matrix:
     async def _tool_rejected(self, driver: Driver) -> str:
         if not self.recipe.asks_permission:
             raise Unsupported("never asks")
+        async with self._with_permissions(driver) as (asking, session):
+            return await self._reject_tool(asking, session)
+
+    async def _reject_tool(self, driver: Driver, session: str) -> str:
         witness = self.cwd / "rejected"
         driver.policies["session/request_permission"] = reject
         try:
-            turn = await driver.prompt(self._session, self.shell(f"touch {witness}"))
+            turn = await driver.prompt(session, self.shell(f"touch {witness}"))
         finally:
             driver.policies["session/request_permission"] = allow
         assert turn.requests("session/request_permission"), "it did not ask"

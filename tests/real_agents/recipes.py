@@ -18,6 +18,8 @@ class Recipe:
     mode_for_tools: str | None = None
     asks_permission: bool = True
     """Before a shell command."""
+    asks_only_if_served: bool = False
+    """It asks only clients that run its commands and write its files for it."""
     command: str = "touch {home}/touched"
     """A harmless command that the agent asks permission for."""
     after_reject: tuple[str, ...] = ("end_turn",)
@@ -237,8 +239,7 @@ RECIPES = {
                 "GENERIC_BASE_URL": "{base}/v1",
                 "FAST_AGENT_MODEL": "generic.fake-model",
             },
-            # It asks only clients that run its commands and write its files for it.
-            asks_permission=False,
+            asks_only_if_served=True,
             thoughts=False,
         ),
     )

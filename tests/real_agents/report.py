@@ -1,7 +1,8 @@
 """Runs the matrix for every agent and writes it into docs/agents.md (`scripts/agents-matrix`).
 
 Only the part between the two marks of that page is written; agents that were not run keep their lines.
-What was seen is also kept as JSON beside the installed agents, so that single agents can be run again.
+What was seen is also kept as JSON beside the installed agents, so that single agents can be run again;
+SANDBOX_AGENT_TEST_AGENTS names another place for both.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import shutil
 import tempfile
 from dataclasses import asdict
@@ -45,7 +47,8 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="install everything anew")
     parser.add_argument("--write-only", action="store_true", help="run nothing, write the page again")
     options = parser.parse_args()
-    data_home = ROOT / ".cache" / "agents" / pins()
+    named = os.environ.get("SANDBOX_AGENT_TEST_AGENTS")
+    data_home = Path(named) if named else ROOT / ".cache" / "agents" / pins()
     if options.fresh:
         shutil.rmtree(data_home, ignore_errors=True)
     data_home.mkdir(parents=True, exist_ok=True)
@@ -91,8 +94,8 @@ def write_page(seen: list[dict[str, Any]]) -> None:
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     parts = [
-        f"Seen on {date.today().isoformat()}, Linux x86_64, two cores that were busy with other work: "
-        "times are upper bounds.",
+        f"Seen on {date.today().isoformat()}, Linux x86_64, on a machine of two cores that others used at the "
+        "same time: times are upper bounds, and an agent that looks slow here may not be.",
         _turns(seen),
         _costs(seen),
         _quirks(),
