@@ -94,8 +94,8 @@ def write_page(seen: list[dict[str, Any]]) -> None:
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     parts = [
-        f"Seen on {date.today().isoformat()}, Linux x86_64, on a machine of two cores that others used at the "
-        "same time: times are upper bounds, and an agent that looks slow here may not be.",
+        f"Seen on {date.today().isoformat()}, Linux x86_64, on a machine of two cores that others used at "
+        "the same time: times are upper bounds, and an agent that looks slow here may not be.",
         _turns(seen),
         _costs(seen),
         _quirks(),
