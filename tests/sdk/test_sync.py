@@ -40,6 +40,7 @@ ONE_SIDED = {
     "take",
     "make_result",
     "give_up",
+    "settled",
     "watch",
     "cancel_turn",
     "handlers",

@@ -58,7 +58,8 @@ from .models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResul
 from .options import ConfigOption
 from .providers import AsgiProvider, LocalProvider, SandboxProvider, asgi
 from .restore import Restored, RestoreMethod, RestorePolicy
-from .session import AsyncSession, SessionInfo
+from .session import AsyncSession
+from .session_info import SessionInfo
 from .stores import MemoryStore, PostgresStore, SessionRecord, SessionStore, SqliteStore
 from .sync import SandboxAgent, Session, Turn
 from .turn import AsyncTurn, PromptResult, Usage

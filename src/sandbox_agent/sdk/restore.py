@@ -12,17 +12,16 @@ from typing import Any, Literal
 
 from .choices import Choices
 from .errors import AuthRequiredError, RpcError, SandboxAgentError, SessionNotRestoredError
+from .history import read_history, replay_history
 from .hub import InstanceKey
 from .instance import AgentInstance
 from .link import SessionLink
-from .stores import EventRecord, SessionStore
 from .transcript import render_transcript
-from .universal import UniversalEvent, UniversalMapper, notes
+from .universal import UniversalMapper, notes
 
 RestorePolicy = Literal["auto", "reattach", "native", "replay", "never"]
 RestoreMethod = Literal["created", "reattached", "resumed", "loaded", "replayed"]
 
-PAGE = 1000
 # Agents that name one of these log in with a key that is in their environment already.
 KEY_LOGINS = (
     "codex-api-key",
@@ -51,27 +50,6 @@ class Restored:
     def history_carried(self) -> bool:
         """Whether the agent itself still has the whole conversation."""
         return self.method in ("created", "reattached", "resumed", "loaded")
-
-
-async def read_history(store: SessionStore, session_id: str) -> list[EventRecord]:
-    """All stored messages of a session."""
-    found: list[EventRecord] = []
-    cursor: str | None = None
-    while True:
-        page = await store.list_events(session_id, limit=PAGE, cursor=cursor)
-        found += page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
-
-
-def replay_history(history: list[EventRecord], mapper: UniversalMapper) -> list[UniversalEvent]:
-    """Feed stored messages to a mapper; the events they gave when they were live."""
-    return [
-        event
-        for record in history
-        for event in mapper.feed(dict(record.payload), record.sender, time=record.created_at)
-    ]
 
 
 class Restorer:

@@ -13,17 +13,21 @@ from .choices import Choices, Wishes
 from .control import AsyncAgents, AsyncConfig
 from .desk import Handlers
 from .errors import SandboxAgentError, SessionAlreadyExistsError, SessionNotFoundError
+from .history import HistoryPager, read_history, replay_history
 from .hub import Hub, InstanceKey
 from .link import SessionLink
 from .mcp import mcp_servers
-from .restore import Restored, RestorePolicy, Restorer, read_history, replay_history, request_with_login
-from .session import AsyncSession, SessionSettings
+from .restore import Restored, RestorePolicy, Restorer, request_with_login
+from .session import AsyncSession
+from .session_info import SessionSettings
 from .session_options import CallbackOptions, SessionOptions
 from .stores import Order, SessionRecord
 from .universal import UniversalEvent, UniversalMapper, meta, notes
 from .wire import Envelope
 
 PAGE = 100
+# Histories of closed sessions that somebody is reading page by page.
+MAX_PAGERS = 8
 
 # Named here because `list` means the method inside the class.
 EventList = list[UniversalEvent]
@@ -50,6 +54,7 @@ class AsyncSessions:
         self._defaults = defaults
         self._open: dict[str, AsyncSession] = {}
         self._resuming: dict[str, asyncio.Lock] = {}
+        self._pagers: dict[tuple[str, int], HistoryPager] = {}
 
     @property
     def handlers(self) -> Handlers:
@@ -103,7 +108,7 @@ class AsyncSessions:
             options.get("permission_mode"),
             options.get("options") or {},
         )
-        await self._start(link, session, init, wishes)
+        await self._start(link, session, key, init, wishes)
         self._open[session.id] = session
         return session
 
@@ -186,16 +191,17 @@ class AsyncSessions:
 
     async def events(self, session_id: str, offset: int = 0, limit: int = 100) -> EventList:
         """Stored universal events of a session, without the first `offset`; needs no agent."""
-        record = await self._flushed(session_id)
-        history = await read_history(self._hub.store, session_id)
-        events = replay_history(history, UniversalMapper(session_id, agent=record.agent))
-        return events[offset : offset + limit]
+        known = self._open.get(session_id)
+        if known is not None:
+            return await known.events(offset, limit)
+        return await self._pager(await self.get(session_id)).events(offset, limit)
 
     async def raw_events(self, session_id: str, offset: int = 0, limit: int = 100) -> EnvelopeList:
         """Stored ACP messages of a session, in both directions."""
-        await self._flushed(session_id)
-        page = await self._hub.store.list_events(session_id, offset=offset, limit=limit)
-        return [dict(record.payload) for record in page.items]
+        known = self._open.get(session_id)
+        if known is not None:
+            return await known.raw_events(offset, limit)
+        return await self._pager(await self.get(session_id)).messages(offset, limit)
 
     async def terminate(self, session_id: str) -> None:
         """End a session for good, also one of an earlier life of this client; twice is fine."""
@@ -229,9 +235,14 @@ class AsyncSessions:
     # -- inside -----------------------------------------------------------------------------------------
 
     async def _start(
-        self, link: SessionLink, session: AsyncSession, init: dict[str, Any], wishes: Wishes
+        self,
+        link: SessionLink,
+        session: AsyncSession,
+        key: InstanceKey,
+        init: dict[str, Any],
+        wishes: Wishes,
     ) -> None:
-        link.enter(await self._hub.acquire(session.settings.key))
+        link.enter(await self._hub.acquire(key))
         try:
             await request_with_login(link, "session/new", init)
             await link.begin()
@@ -262,11 +273,14 @@ class AsyncSessions:
         entries = dict(await AsyncConfig(self._hub.api).mcp.list(directory)) if from_directory else {}
         return mcp_servers({**entries, **dict(mcp or {})})
 
-    async def _flushed(self, session_id: str) -> SessionRecord:
-        known = self._open.get(session_id)
-        if known is not None:
-            await known.events(limit=0)
-        return await self.get(session_id)
+    def _pager(self, record: SessionRecord) -> HistoryPager:
+        """The place somebody has reached in the history of a session that is not open."""
+        key = (record.id, record.created_at)
+        pager = self._pagers.pop(key, None) or HistoryPager(self._hub.store, record.id, record.agent)
+        self._pagers[key] = pager
+        while len(self._pagers) > MAX_PAGERS:
+            del self._pagers[next(iter(self._pagers))]
+        return pager
 
     async def _end_leftover(self, record: SessionRecord) -> None:
         """End the agent process of a session that nobody has open, unless another session needs it."""

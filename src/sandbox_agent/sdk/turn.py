@@ -131,6 +131,11 @@ class AsyncTurn:
             self._given_up = error
             self._task.cancel()
 
+    async def settled(self) -> None:
+        """Wait until nothing of the turn runs any more."""
+        if self._task is not None and self._task is not asyncio.current_task():
+            await asyncio.wait([self._task])
+
     # -- for the reader -----------------------------------------------------------------------------------
 
     @property

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeVar, overload
 
 from ..blocks import AttachmentLike, Prompt
 from ..human import Answer, PermissionRequest, Question
 from ..options import ConfigOption, OptionValue
 from ..restore import Restored
-from ..session import AsyncSession, SessionInfo
+from ..session import AsyncSession
+from ..session_info import SessionInfo
 from ..turn import PromptResult
 from ..universal import UniversalEvent
 from ..wire import Envelope
 from .portal import Portal
 from .turn import Turn
+
+Callback = TypeVar("Callback", bound=Callable[[UniversalEvent], None])
 
 
 class Session:
@@ -171,16 +174,37 @@ class Session:
 
     # -- events -----------------------------------------------------------------------------------------
 
-    def events(self, offset: int = 0, limit: int = 100) -> list[UniversalEvent]:
-        """Stored universal events, without the first `offset`."""
+    @overload
+    def events(
+        self, offset: int = 0, limit: int = 100, *, raw: Literal[False] = False
+    ) -> list[UniversalEvent]: ...
+
+    @overload
+    def events(self, offset: int = 0, limit: int = 100, *, raw: Literal[True]) -> list[Envelope]: ...
+
+    def events(
+        self, offset: int = 0, limit: int = 100, *, raw: bool = False
+    ) -> list[UniversalEvent] | list[Envelope]:
+        """Stored universal events, without the first `offset`; with `raw` the ACP messages."""
+        if raw:
+            return self.raw_events(offset, limit)
         return self._portal.run(self._session.events(offset, limit))
 
     def raw_events(self, offset: int = 0, limit: int = 100) -> list[Envelope]:
         """Stored ACP messages, in both directions, without the first `offset`."""
         return self._portal.run(self._session.raw_events(offset, limit))
 
-    def follow(self, since: int = 0) -> Iterator[UniversalEvent]:
-        """Universal events with a sequence after `since`: the stored ones, then live ones, without end."""
+    @overload
+    def follow(self, since: int = 0, *, raw: Literal[False] = False) -> Iterator[UniversalEvent]: ...
+
+    @overload
+    def follow(self, since: int = 0, *, raw: Literal[True]) -> Iterator[Envelope]: ...
+
+    def follow(self, since: int = 0, *, raw: bool = False) -> Iterator[UniversalEvent] | Iterator[Envelope]:
+        """Events with a sequence after `since`, or messages after the first `since`: the stored ones, then
+        live ones, without end."""
+        if raw:
+            return self._portal.iterate(lambda: self._session.follow(since, raw=True))
         return self._portal.iterate(lambda: self._session.follow(since))
 
     def on_event(
@@ -193,6 +217,15 @@ class Session:
 
         stop = self._portal.call(lambda: self._session.on_event(in_thread, type=type))
         return lambda: self._portal.call(stop)
+
+    def on(self, type: str) -> Callable[[Callback], Callback]:
+        """`@session.on("item.delta")`: call the function, in a thread, for every event of this type."""
+
+        def register(callback: Callback) -> Callback:
+            self.on_event(callback, type=type)
+            return callback
+
+        return register
 
     # -- the rest of ACP, and the end -------------------------------------------------------------------
 
@@ -209,6 +242,8 @@ class Session:
     def terminate(self) -> None:
         """End the session for good; doing it twice is fine."""
         self._portal.run(self._session.terminate())
+
+    destroy = terminate
 
     def close(self, *, keep_running: bool = False) -> None:
         """Let go of the session without ending it; it can be resumed."""

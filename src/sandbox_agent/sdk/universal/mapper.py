@@ -7,6 +7,7 @@ what it cannot read becomes `agent.unparsed` with the message in `raw`.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -55,7 +56,7 @@ class UniversalMapper:
 
     def __init__(
         self,
-        session_id: str,
+        session_id: str = "session",
         *,
         agent: str | None = None,
         native_session_id: str | None = None,
@@ -102,8 +103,12 @@ class UniversalMapper:
         """Questions without an answer, by question id."""
         return dict(self._human.questions)
 
+    def copy(self) -> UniversalMapper:
+        """A mapper that has been fed the same and goes its own way from here."""
+        return copy.deepcopy(self)
+
     def feed(
-        self, message: dict[str, Any] | bytes | str, direction: Direction, *, time: Time | None = None
+        self, message: dict[str, Any] | bytes | str, direction: Direction, time: Time | None = None
     ) -> list[UniversalEvent]:
         """The events one message produces; bytes and text are read as JSON."""
         value = self._decode(message) if isinstance(message, bytes | str) else message

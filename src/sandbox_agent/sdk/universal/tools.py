@@ -7,6 +7,7 @@ comes after a final status is kept as a status item beside it.
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from .content import block_part, block_text, diff_part
@@ -25,6 +26,8 @@ from .meta import item_facts, product_meta, tool_name_of
 from .reading import as_dict, as_list, as_text, json_text
 
 _MERGED = ("title", "kind", "content", "locations", "rawInput", "rawOutput")
+_KEPT = ("title", "kind")
+"""What is still asked about a call that has its result; a long session has thousands of them."""
 
 
 class Tool:
@@ -41,6 +44,18 @@ class Tool:
     def merge(self, update: dict[str, Any]) -> None:
         self.fields.update({key: update[key] for key in _MERGED if update.get(key) is not None})
         self.name = tool_name_of(update) or self.name
+
+    def finish(self) -> None:
+        """The call has its result: from here on it does not change, and only what is asked for is kept."""
+        self.completed = True
+        self.fields = {key: self.fields[key] for key in _KEPT if key in self.fields}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tool:
+        if self.completed:
+            return self
+        twin = Tool(self.call_id, copy.deepcopy(self.item, memo), self.turn)
+        twin.name, twin.fields = self.name, copy.deepcopy(self.fields, memo)
+        return twin
 
     def call_content(self) -> list[ContentPart]:
         name = self.name or as_text(self.fields.get("title")) or ""
@@ -72,6 +87,7 @@ class Tools:
     def __init__(self, items: ItemLifecycle) -> None:
         self._items = items
         self._tools: dict[str, Tool] = {}
+        self._running: dict[str, Tool] = {}
         self._turn = 0
 
     def facts(self, call_id: str | None) -> dict[str, Any]:
@@ -97,22 +113,19 @@ class Tools:
 
     def close_all(self, status: ItemStatus) -> None:
         """Complete what is open at the end of a turn; output that came without a final status is kept."""
-        for tool in self._open():
+        for tool in list(self._running.values()):
             self._complete(tool, status, synthetic=True, with_result=tool.has_output())
         self._turn += 1
 
     def finish(self, final: UniversalItem) -> bool:
         """Complete the open call that `final` names with its content; whether there was one."""
-        for tool in self._open():
+        for tool in self._running.values():
             if final.item_id in (tool.item.item_id, tool.call_id):
-                tool.completed = True
                 content = final.content or tool.call_content()
+                self._finish(tool)
                 self._items.complete(tool.item, content, final.status, synthetic=False)
                 return True
         return False
-
-    def _open(self) -> list[Tool]:
-        return [tool for tool in self._tools.values() if not tool.completed]
 
     def _create(
         self, update: dict[str, Any], call_id: str, parent_id: str | None, *, synthetic: bool
@@ -120,7 +133,7 @@ class Tools:
         item = self._items.create(
             "tool_call", "assistant", facts=item_facts(update), native_item_id=call_id, parent_id=parent_id
         )
-        tool = self._tools[call_id] = Tool(call_id, item, self._turn)
+        tool = self._tools[call_id] = self._running[call_id] = Tool(call_id, item, self._turn)
         tool.merge(update)
         self._items.start(item, tool.call_content(), synthetic=synthetic)
         if (status := _final_status(update)) is not None:
@@ -146,7 +159,6 @@ class Tools:
         with_result: bool = True,
         snapshot: UniversalItem | None = None,
     ) -> None:
-        tool.completed = True
         content = snapshot.content if snapshot and snapshot.content else tool.call_content()
         self._items.complete(tool.item, content, status, synthetic=synthetic)
         if with_result:
@@ -154,9 +166,17 @@ class Tools:
                 "tool_result", "tool", native_item_id=tool.call_id, parent_id=tool.item.item_id
             )
             self._items.whole(result, tool.result_content(), status, synthetic=synthetic)
+        self._finish(tool)
+
+    def _finish(self, tool: Tool) -> None:
+        self._running.pop(tool.call_id, None)
+        tool.finish()
 
     def _late(self, tool: Tool, update: dict[str, Any]) -> None:
-        tool.merge(update)
+        twin = self._tools[tool.call_id] = Tool(tool.call_id, tool.item, tool.turn)
+        twin.name, twin.fields = tool.name, dict(tool.fields)
+        twin.merge(update)
+        twin.finish()
         note = self._items.create("status", None, native_item_id=tool.call_id, parent_id=tool.item.item_id)
         label = as_text(update.get("sessionUpdate")) or "tool_call_update"
         detail = as_text(update.get("title")) or as_text(update.get("status"))

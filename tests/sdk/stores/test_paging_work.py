@@ -1,0 +1,126 @@
+"""Reading a long session page by page: the work grows with the session, not with its square."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from sandbox_agent import AsyncSandboxAgent
+from sandbox_agent.sdk.history import MAX_PLACES, HistoryPager, read_history, replay_history
+from sandbox_agent.sdk.stores import EventRecord, SessionStore
+from sandbox_agent.sdk.universal import UniversalEvent, UniversalMapper
+
+from .samples import a_session
+
+# 5,000 events in every run; 50,000 in the long one, which takes a minute a store.
+FULL = os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1"
+TURNS, PAGE = (3500, 500) if FULL else (350, 50)
+MESSAGES_PER_TURN = 9
+EVENTS_PER_TURN = 15
+
+
+class Work:
+    """What was done: messages mapped, and rows asked of the store."""
+
+    def __init__(self) -> None:
+        self.mapped = self.rows = self.skipped = 0
+
+
+@pytest.fixture
+def work(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> Work:
+    counted, feed, list_events = Work(), UniversalMapper.feed, store.list_events
+
+    def counting_feed(self: UniversalMapper, *args: Any, **options: Any) -> list[UniversalEvent]:
+        counted.mapped += 1
+        return feed(self, *args, **options)
+
+    async def counting_list(session_id: str, **options: Any) -> Any:
+        page = await list_events(session_id, **options)
+        counted.rows += len(page.items)
+        counted.skipped += options.get("offset", 0)
+        return page
+
+    monkeypatch.setattr(UniversalMapper, "feed", counting_feed)
+    monkeypatch.setattr(store, "list_events", counting_list)
+    return counted
+
+
+def conversation(session_id: str) -> Iterator[EventRecord]:
+    """Turns with a message of five pieces and a tool call."""
+
+    def record(sender: Any, **payload: Any) -> EventRecord:
+        return EventRecord(
+            session_id=session_id,
+            sender=sender,
+            payload={"jsonrpc": "2.0", **payload},
+            created_at=1,
+            connection_id="c",
+        )
+
+    def update(**fields: Any) -> EventRecord:
+        return record("agent", method="session/update", params={"sessionId": "n", "update": fields})
+
+    for turn in range(TURNS):
+        prompt = [{"type": "text", "text": f"prompt {turn}"}]
+        yield record("client", id=turn, method="session/prompt", params={"sessionId": "n", "prompt": prompt})
+        for piece in range(5):
+            content = {"type": "text", "text": f"{piece} "}
+            yield update(sessionUpdate="agent_message_chunk", content=content)
+        yield update(sessionUpdate="tool_call", toolCallId=f"t{turn}", title="look", rawInput={"n": turn})
+        yield update(sessionUpdate="tool_call_update", toolCallId=f"t{turn}", status="completed")
+        yield record("agent", id=turn, result={"stopReason": "end_turn"})
+
+
+@pytest.mark.timeout(300)
+async def test_a_long_session_is_read_page_by_page_in_linear_work(
+    store: SessionStore, work: Work
+) -> None:
+    await store.update_session(a_session("long"))
+    await store.insert_events(list(conversation("long")))
+    messages = TURNS * MESSAGES_PER_TURN
+    whole = replay_history(await read_history(store, "long"), UniversalMapper("long", agent="mock"))
+    assert len(whole) == TURNS * EVENTS_PER_TURN
+    work.mapped = work.rows = 0
+
+    client = AsyncSandboxAgent("http://127.0.0.1:9", store=store)
+    offset = 0
+    while page := await client.sessions.events("long", offset, PAGE):
+        assert page == whole[offset : offset + len(page)]
+        offset += len(page)
+    assert offset == len(whole)
+    assert work.mapped == messages and work.rows == messages, "every message is read and mapped once"
+
+    work.mapped = work.rows = 0
+    for _ in range(20):
+        assert await client.sessions.events("long", offset) == []
+    assert work.mapped == 0, "asking for news costs nothing while there are none"
+
+    for end in range(len(whole), 0, -PAGE):
+        first = max(0, end - PAGE)
+        assert await client.sessions.events("long", first, end - first) == whole[first:end]
+    assert work.mapped <= 4 * messages, "reading backwards derives each part a few times at most"
+
+    offset = 0
+    work.skipped = 0
+    while raw := await client.sessions.raw_events("long", offset, PAGE):
+        offset += len(raw)
+    assert offset == messages and work.skipped == 0, "no page walks over the ones before it"
+    await client.aclose()
+
+
+async def test_pages_show_what_was_added_meanwhile_and_keep_few_places(store: SessionStore) -> None:
+    await store.update_session(a_session("s"))
+    records = list(conversation("s"))[: 40 * MESSAGES_PER_TURN]
+    mapper = UniversalMapper("s", agent="mock")
+    pager, whole = HistoryPager(store, "s", "mock"), list[UniversalEvent]()
+    pager._span = pager._next_place = 4
+    for start in range(0, len(records), 30):
+        batch = await store.insert_events(records[start : start + 30])
+        whole += replay_history(batch, mapper)
+        for offset in (len(whole) - 7, 3, len(whole) // 2, 0):
+            assert await pager.events(offset, 25) == whole[offset : offset + 25]
+    assert await pager.events(0, 10_000) == whole
+    assert len(pager._places) <= MAX_PLACES
