@@ -19,10 +19,11 @@ from sandbox_agent.bridge import envelope as envelopes
 from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE, Envelope, id_key
 from sandbox_agent.bridge.event_log import EventLog
 from sandbox_agent.bridge.framing import OVERLONG, Piece
+from sandbox_agent.bridge.input_queue import Outgoing
 from sandbox_agent.bridge.json_scan import NotJson
 from sandbox_agent.bridge.lines import split_lines
 from sandbox_agent.bridge.pending import Answer, Call, PendingCalls, Waiter
-from sandbox_agent.bridge.process import AgentProcess, Exit, Outgoing
+from sandbox_agent.bridge.process import AgentProcess, Exit
 from sandbox_agent.bridge.silence import SilenceClock
 from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
 
@@ -84,7 +85,7 @@ class Instance:
         if self._calls.join(key, body, waiter):
             return
         call = Call(key, body, waiter, limit_s)
-        self._send(call, lambda: None)
+        self._send(call, None)
         self._calls.add(call)
         self._watch(call)
 
@@ -110,18 +111,19 @@ class Instance:
             call.sent_at = self._clock.active(now)
             self._watch(call)
 
-    def _send(self, call: Call, written: Callable[[], None]) -> None:
+    def _send(self, call: Call, written: Callable[[], None] | None) -> None:
         call.outgoing = outgoing = Outgoing(call.body, written)
         if self.status == "exited" or self.closed:
             raise self.exit_error()
         if self.process is None:
             self._backlog.append(outgoing)
             return
-        if self.process.queued_bytes + outgoing.size > self._limits.stdin_queue_bytes:
+        stdin = self.process.input
+        if stdin.queued_bytes + outgoing.size > self._limits.stdin_queue_bytes:
             raise StreamError("the agent does not read its input")
         call.sent_at = self._clock.active(self._loop.time())
-        self.process.write(outgoing)
-        if self.process.input_closed:
+        stdin.put(outgoing)
+        if stdin.closed:
             self.on_input_closed()
 
     # ---- life --------------------------------------------------------------------------------------------
@@ -143,7 +145,7 @@ class Instance:
         self._clock = SilenceClock(now, self._limits.first_line_s, self._limits.silence_s)
         backlog, self._backlog = self._backlog, []
         for outgoing in backlog:
-            process.write(outgoing)
+            process.input.put(outgoing)
         for call in [*self._calls, *self._unwritten]:
             self._watch(call)
 
@@ -187,7 +189,7 @@ class Instance:
         self._loop.call_later(_EXIT_FOLLOWS_S, self._fail_unwritten)
 
     def _fail_unwritten(self) -> None:
-        if self.process is None or not self.process.input_closed:
+        if self.process is None or not self.process.input.closed:
             return
         for call in [*self._unwritten, *self._calls]:
             if call.outgoing and not call.outgoing.written:
@@ -240,7 +242,7 @@ class Instance:
         self.log.publish(lines, len(block) - len(lines))
         for index, raw in enumerate(found):
             if raw.id:
-                self._notice(Envelope(True, bytes(raw.id), bool(raw.method)), lines[index])
+                self._notice(bytes(raw.id), bool(raw.method), lines[index])
         return True
 
     def _take_lines(self, block: bytes) -> bool:
@@ -263,12 +265,12 @@ class Instance:
     def _publish(self, message: Envelope, line: bytes) -> None:
         self.log.publish((line,), len(line))
         if message.id:
-            self._notice(message, line)
+            self._notice(message.id, message.has_method, line)
 
-    def _notice(self, message: Envelope, line: bytes) -> None:
+    def _notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
         """A message with an id: an answer that somebody waits for, or a question to the client."""
-        key = id_key(message.id)
-        if message.has_method:
+        key = id_key(raw_id)
+        if has_method:
             self._clock.asked(key, self._loop.time())
         elif call := self._calls.pop(key):
             call.settle(line)
@@ -350,7 +352,7 @@ class Instance:
 
     def _give_up(self, call: Call) -> None:
         if call.outgoing and self.process:
-            self.process.withdraw(call.outgoing)
+            self.process.input.withdraw(call.outgoing)
         if call in self._unwritten:
             del self._unwritten[call]
             call.settle(Timeout("timed out writing to the agent: it does not read its input"))

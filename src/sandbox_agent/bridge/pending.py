@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from sandbox_agent.bridge.process import Outgoing
+from sandbox_agent.bridge.input_queue import Outgoing
 from sandbox_agent.errors import Conflict, SandboxAgentError
 
 Answer = bytes | SandboxAgentError

@@ -1,30 +1,28 @@
 """One agent process tree: start it, frame its lines, drain its stderr, write to it, stop it for good.
 
-The pipes are ours (no asyncio transports): read in batches, written without a copy, never awaited. The
-process runs in a session of its own and carries a mark that finds every descendant (`process_marks`).
+The pipes are ours (no asyncio transports): read in batches, written by an `InputQueue`. The process runs in
+a session of its own and carries a mark that finds every descendant (`process_marks`).
 `stop` always ends, and after it nothing of the tree lives: end of stdin, SIGTERM, SIGKILL until none is left.
 """
 
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import IO, Protocol
 
-from sandbox_agent.bridge import process_marks
+from sandbox_agent.bridge import pipe_size, process_marks
 from sandbox_agent.bridge.confinement import Confinement
 from sandbox_agent.bridge.framing import LineFramer, Piece
+from sandbox_agent.bridge.input_queue import InputQueue
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.tree_sweeper import TreeSweeper
 
 STDERR_TAIL_BYTES = 64 * 1024
 # 64 KiB reads stay in the allocator's pools; a stream of full reads is worth larger ones.
 _READ_BYTES, _MAX_READ_BYTES = 64 * 1024, 1024 * 1024
-# Large messages move faster through a large pipe; the kernel gives each user only so many of them.
-_LARGE_PIPE_BYTES, _LARGE_MESSAGE_BYTES = 1024 * 1024, 256 * 1024
 # What a dead agent left in its pipe is read to the end; grandchildren that go on writing are cut off here.
 _DRAIN_BYTES = 16 * 1024 * 1024
 _EOF_GRACE_S, _TERM_GRACE_S = 1.0, 1.0
@@ -63,23 +61,6 @@ class Owner(Protocol):
         """Called once, after all output of the process has been handed over."""
 
 
-class Outgoing:
-    """A message on its way to stdin; its newline is added on the way, which saves a copy of it."""
-
-    __slots__ = ("begun", "data", "on_written", "size", "written")
-
-    def __init__(self, data: bytes, on_written: Callable[[], None]) -> None:
-        self.data = data
-        self.size = len(data) + 1
-        self.on_written = on_written
-        self.begun = False
-        self.written = False
-
-    def done(self) -> None:
-        self.written = True
-        self.on_written()
-
-
 class AgentProcess:
     def __init__(
         self,
@@ -99,10 +80,6 @@ class AgentProcess:
         self._sweeper = sweeper
         self._framer = LineFramer(max_line_bytes)
         self._read_bytes = _READ_BYTES
-        self._queue: list[Outgoing] = []
-        self._rest: list[memoryview] = []
-        """What stdin has not taken yet of the message at the head of the queue."""
-        self.queued_bytes = 0
         self._stderr = bytearray()
         self._paused = False
         self._muted = False
@@ -141,81 +118,11 @@ class AgentProcess:
             if pipe is not None:
                 pipe.close()
         popen.returncode = 0
-        self._stdin, self._stdout, self._stderr_fd, self._pidfd = opened
+        stdin, self._stdout, self._stderr_fd, self._pidfd = opened
+        self.input = InputQueue(self._loop, stdin, owner.on_input_closed)
         self._loop.add_reader(self._stdout, self._on_stdout)
         self._loop.add_reader(self._stderr_fd, self._on_stderr)
         self._loop.add_reader(self._pidfd, self._on_exited)
-
-    # ---- input -------------------------------------------------------------------------------------------
-
-    @property
-    def input_closed(self) -> bool:
-        """The agent no longer reads its stdin, and never will."""
-        return self._stdin < 0
-
-    def write(self, message: Outgoing) -> None:
-        """Send a message; `on_written` is called when stdin has taken all of it and its newline."""
-        if self._stdin < 0:
-            return
-        if message.size > _LARGE_MESSAGE_BYTES:
-            self._enlarge(self._stdin)
-        if not self._queue:
-            message.begun = True
-            written = self._try_write((message.data, b"\n"))
-            if written == message.size:
-                message.done()
-                return
-            if self._stdin < 0:
-                return
-            self._rest = _rest_after(message, written)
-            self._loop.add_writer(self._stdin, self._on_writable)
-        self._queue.append(message)
-        self.queued_bytes += message.size
-
-    def withdraw(self, message: Outgoing) -> None:
-        """Take back a message of which nothing has been written yet."""
-        if not message.begun and message in self._queue:
-            self._queue.remove(message)
-            self.queued_bytes -= message.size
-
-    def _try_write(self, buffers: Sequence[bytes | memoryview]) -> int:
-        try:
-            return os.writev(self._stdin, buffers)
-        except BlockingIOError:
-            return 0
-        except OSError:
-            self._close_stdin()
-            self._owner.on_input_closed()
-            return 0
-
-    def _on_writable(self) -> None:
-        while self._queue:
-            message = self._queue[0]
-            if not self._rest:
-                message.begun = True
-                self._rest = _rest_after(message, 0)
-            size = sum(map(len, self._rest))
-            written = self._try_write(self._rest)
-            if self._stdin < 0:
-                return
-            if written < size:
-                self._rest = _rest_after(message, message.size - size + written)
-                return
-            self._rest = []
-            del self._queue[0]
-            self.queued_bytes -= message.size
-            message.done()
-        if self._stdin >= 0:
-            self._loop.remove_writer(self._stdin)
-
-    def _close_stdin(self) -> None:
-        if self._stdin >= 0:
-            self._loop.remove_writer(self._stdin)
-            os.close(self._stdin)
-            self._stdin = -1
-            self._queue.clear()
-            self._rest = []
-            self.queued_bytes = 0
 
     # ---- output ------------------------------------------------------------------------------------------
 
@@ -229,11 +136,10 @@ class AgentProcess:
                 self._mute_timer = self._loop.call_later(_MUTE_GRACE_S, self._kill_group)
             return
         if len(data) == self._read_bytes and self._read_bytes < _MAX_READ_BYTES:
-            self._read_bytes *= 2
-            if self._read_bytes == _MAX_READ_BYTES:
-                self._enlarge(self._stdout)
+            self._read_bytes *= 4
+            pipe_size.fit(self._stdout, self._read_bytes)
         elif self._read_bytes > _READ_BYTES and len(data) < _READ_BYTES:
-            self._read_bytes //= 2
+            self._read_bytes //= 4
         self._hand_over(self._framer.feed(data))
 
     def _hand_over(self, pieces: list[Piece]) -> None:
@@ -292,14 +198,6 @@ class AgentProcess:
         except OSError:
             return b""
 
-    @staticmethod
-    def _enlarge(fd: int) -> None:
-        try:
-            if fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) < _LARGE_PIPE_BYTES:
-                fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, _LARGE_PIPE_BYTES)
-        except OSError:
-            pass  # The user's share of large pipes is used up; the small one works too.
-
     # ---- the end -----------------------------------------------------------------------------------------
 
     def _on_exited(self) -> None:
@@ -313,7 +211,7 @@ class AgentProcess:
         self.on_reaped(self.pid)
         if self._mute_timer:
             self._mute_timer.cancel()
-        self._close_stdin()
+        self.input.close()
         if not self._paused:
             self._finish()
 
@@ -363,7 +261,7 @@ class AgentProcess:
 
     async def stop(self) -> None:
         """End the whole tree. Returns when nothing of it is left."""
-        self._close_stdin()
+        self.input.close()
         if not await self._exits_within(_EOF_GRACE_S):
             self._signal_group(signal.SIGTERM)
             await self._exits_within(_TERM_GRACE_S)
@@ -384,12 +282,6 @@ class AgentProcess:
             self._exit_waiters.append(waiter)
             await asyncio.wait([waiter], timeout=seconds)
         return self._exit_told
-
-
-def _rest_after(message: Outgoing, written: int) -> list[memoryview]:
-    """What is left of a message and its newline after so many bytes."""
-    body = memoryview(message.data)[written:]
-    return [body, memoryview(b"\n")] if body else [memoryview(b"\n")]
 
 
 def _own_fd(pipe: IO[bytes] | None) -> int:

@@ -89,6 +89,7 @@ def _serve(settings: Settings) -> int:
     import asyncio
 
     from sandbox_agent import logs
+    from sandbox_agent.bridge.direct_loop import DirectLoop
     from sandbox_agent.http import server
 
     server.check_exposure(settings)
@@ -100,7 +101,8 @@ def _serve(settings: Settings) -> int:
     except OSError as error:
         print(f"sandbox-agent: cannot write the log: {error}", file=sys.stderr)
         return 1
-    loop = asyncio.new_event_loop()
+    loop = DirectLoop()
+    asyncio.set_event_loop(loop)
     try:
         loop.run_until_complete(server.serve(settings))
     except OSError as error:

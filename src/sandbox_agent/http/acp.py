@@ -10,6 +10,7 @@ import msgspec
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import acp_post, acp_stream, problems, sse
 from sandbox_agent.http.exchange import JSON, HeaderList, Message, Receive, Request, Response, Send
+from sandbox_agent.http.post_terms import PostTerms
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.instance import Instance
@@ -91,7 +92,7 @@ async def post(
     body = await request.body(services.settings.max_message_bytes)
     reply = _QueuedReply(headers)
     server_id = request.path_params[0]
-    acp_post.handle(services, server_id, request.raw_query, request.headers, body, reply)
+    acp_post.handle(services, server_id, PostTerms(request.raw_query, request.headers), body, reply)
     # A client that leaves cancels nothing: the call goes on, only nobody listens here any more.
     gone = asyncio.ensure_future(_disconnected(receive))
     try:

@@ -7,7 +7,6 @@ answered even while its body is still coming in: the rest is read and thrown awa
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import socket
 from collections import deque
@@ -28,6 +27,7 @@ from sandbox_agent.http.heads import RequestHead
 from sandbox_agent.http.quick_exchange import Exchange
 from sandbox_agent.http.quick_stream import QuickStream
 from sandbox_agent.http.routes import decode_segment
+from sandbox_agent.http.socket_transport import SocketTransport
 
 if TYPE_CHECKING:
     from sandbox_agent.http.server import HttpServer
@@ -38,18 +38,18 @@ _ACP_PREFIX = b"/v1/acp/"
 # A connection whose request was refused is drained for this long before it is cut.
 _LINGER_S = 30.0
 _BODY_WINDOW_BYTES = 64 * 1024
-_WRITE_HIGH_WATER = 256 * 1024
 _LONG_BODY_BYTES = 64 * 1024
+# A body up to this length gets its place at once; a longer one must first arrive to cost memory.
+_PLACED_BODY_BYTES = 2 * 1024 * 1024
 # Stands in for the head of something that could not be understood.
 _NO_HEAD = RequestHead("GET", b"/", [], http_10=False, keep_alive=False)
 
 
-class Connection(asyncio.Protocol):
-    def __init__(self, server: HttpServer) -> None:
+class Connection:
+    def __init__(self, server: HttpServer, sock: socket.socket) -> None:
         self._server = server
         self._settings = server.services.settings
         self._parser = httptools.HttpRequestParser(self)
-        self._transport: asyncio.Transport = None  # type: ignore[assignment]  # set before anything else runs
         self._parsing: Exchange | None = None
         """The request whose body is arriving."""
         self._target = b""
@@ -70,18 +70,12 @@ class Connection(asyncio.Protocol):
         self._window_bytes = 0
         self.write_paused = False
         self.closed = False
+        self._transport = SocketTransport(server.loop, sock, self)
+        server.connections.add(self)
 
-    # ---- asyncio.Protocol --------------------------------------------------------------------------------
+    # ---- socket_transport.Receiver -----------------------------------------------------------------------
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = transport  # type: ignore[assignment]
-        self._transport.set_write_buffer_limits(_WRITE_HIGH_WATER)
-        sock: socket.socket | None = transport.get_extra_info("socket")
-        if sock is not None:
-            _detect_vanished_peers(sock)
-        self._server.connections.add(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
+    def connection_lost(self) -> None:
         self.closed = True
         self._server.forget(self)
         for exchange in (self._active, *self._waiting):
@@ -135,6 +129,7 @@ class Connection(asyncio.Protocol):
             self._server.known_heads.remember(data, self._waiting[0].head)
         self._skip_parser_for_body()
         self.advance()
+        self._place_body()
         self.update_reading()
 
     def _take_known(self, head: RequestHead, body: bytes) -> None:
@@ -150,6 +145,7 @@ class Connection(asyncio.Protocol):
             exchange.complete = True
         self._active = exchange
         self._begin(exchange)
+        self._place_body()
 
     def _skip_parser_for_body(self) -> None:
         """A long body of known length needs no parser, which would copy it once more."""
@@ -161,6 +157,22 @@ class Connection(asyncio.Protocol):
             return
         self._plain_left = length - exchange.body_size
         self._parser = httptools.HttpRequestParser(self)
+
+    def _place_body(self) -> None:
+        """The rest of a body that is kept whole is received straight into its place."""
+        left = self._plain_left
+        if left and self._parsing is not None and self._parsing.collects and left <= _PLACED_BODY_BYTES:
+            self._transport.fill(self._parsing.reserve(left))
+
+    def filled(self, count: int) -> None:
+        if self._lingering or self.closed:
+            return
+        self._plain_left -= count
+        self._window_bytes += count
+        if self._plain_left == 0:
+            self.on_message_complete()
+            self.advance()
+        self.update_reading()
 
     def _take_plain(self, data: bytes) -> None:
         """A piece of a body whose length is known."""
@@ -300,7 +312,7 @@ class Connection(asyncio.Protocol):
         elif not exchange.keep_alive or self._server.stopping:
             self._transport.close()
         elif self._waiting:
-            asyncio.get_running_loop().call_soon(self.advance)
+            self._server.loop.call_soon(self.advance)
         self.update_reading()
 
     # ---- writing and flow --------------------------------------------------------------------------------
@@ -308,6 +320,10 @@ class Connection(asyncio.Protocol):
     def write(self, data: bytes) -> None:
         if not self.closed:
             self._transport.write(data)
+
+    def writelines(self, pieces: list[bytes]) -> None:
+        if not self.closed:
+            self._transport.writelines(pieces)
 
     def abort(self) -> None:
         """Break the connection: the answer cannot be completed."""
@@ -319,7 +335,7 @@ class Connection(asyncio.Protocol):
 
     def update_reading(self) -> None:
         """Read on, or let the client wait, as the room for what it sends demands."""
-        if self.closed or self._transport.is_closing():
+        if self.closed or self._transport.is_closing:
             return
         full = not self._lingering and (
             len(self._waiting) > 0 or (self._active is not None and self._active.is_full)
@@ -344,8 +360,7 @@ class Connection(asyncio.Protocol):
         self._lingering = True
         self._since = self._server.now()
         self.update_reading()
-        if self._transport.can_write_eof():
-            self._transport.write_eof()
+        self._transport.write_eof()
 
     def check_time(self, now: float) -> None:
         """Called about once a second: end what takes too long."""
@@ -370,14 +385,3 @@ class Connection(asyncio.Protocol):
             self._since = now
         else:
             active.too_slow(RequestTimeout("the body did not arrive in time"))
-
-
-def _detect_vanished_peers(sock: socket.socket) -> None:
-    """Without these probes a client that lost its network would keep its stream open for ever."""
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
-    except OSError:
-        pass  # Not a TCP socket.

@@ -14,6 +14,7 @@ from sandbox_agent.http.exchange import HeaderList, first_headers
 
 if TYPE_CHECKING:
     from sandbox_agent.http.guard import Passed
+    from sandbox_agent.http.post_terms import PostTerms
 
 _MAX_HEADS = 512
 _MAX_HEAD_BYTES = 4096
@@ -33,6 +34,7 @@ class RequestHead:
         "method",
         "passed",
         "path",
+        "post_terms",
         "query",
         "server_id",
     )
@@ -62,6 +64,8 @@ class RequestHead:
             self.keep_alive = False
         self.passed: Passed | None = None
         """What the guard said; kept because it depends on nothing but the head."""
+        self.post_terms: PostTerms | None = None
+        """What a POST to the ACP transport asks for, once it has been looked at."""
         self.server_id: str | None = None
         """The decoded id of a request to the ACP transport, once it has been looked at."""
 

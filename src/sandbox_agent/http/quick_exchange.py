@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sandbox_agent.errors import InternalError, SandboxAgentError
 from sandbox_agent.http import problems
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("sandbox_agent.http")
 
 _BODY_HIGH_WATER = 1024 * 1024
-# Up to this size head and body go out in one piece; beyond, the copy costs more than a second write.
-_JOINED_BYTES = 64 * 1024
+# Up to this size head and body are put together; beyond, the copy costs more than a list of two.
+_JOINED_BYTES = 16 * 1024
 _PLAIN_HEADERS: HeaderList = PLAIN.headers
 _ORDINARY_HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n%b: %b\r\n" % VARY
@@ -105,7 +105,8 @@ class Exchange:
     _arrived: asyncio.Event | None = None
     _writable: asyncio.Event | None = None
     _invited = False
-    _collects = False
+    collects = False
+    """The body is kept whole until it has arrived."""
     _stream: QuickStream | None = None
     _task: asyncio.Task[None] | None = None
     _in_pieces = False
@@ -143,7 +144,7 @@ class Exchange:
     @property
     def is_full(self) -> bool:
         """As much of the body waits here as may; the client has to wait until somebody takes it."""
-        return not self._collects and self._body_size > _BODY_HIGH_WATER
+        return not self.collects and self._body_size > _BODY_HIGH_WATER
 
     @property
     def body_size(self) -> int:
@@ -156,8 +157,17 @@ class Exchange:
 
     def collect(self, callback: Callable[[], None]) -> None:
         """Keep the whole body here; `callback` is called with every piece and at the end."""
-        self._collects = True
+        self.collects = True
         self._receiving = callback
+
+    def reserve(self, left: int) -> memoryview:
+        """A place for the rest of a body that is kept whole; counted as arrived once it is `complete`."""
+        have = self._body_size
+        whole = bytearray(have + left)
+        whole[:have] = b"".join(self._body)
+        # Bytes in all but name: nobody changes it once it is complete.
+        self._body, self._body_size = [cast("bytes", whole)], have + left
+        return memoryview(whole)[have:]
 
     def invite_body(self) -> None:
         """Tell a client that asked first that its body is welcome."""
@@ -173,8 +183,7 @@ class Exchange:
         body = b"" if self.method == "HEAD" else response.body
         head = self._head(response.status, response.head(self.method))
         if len(body) > _JOINED_BYTES:
-            self._connection.write(head)
-            self._connection.write(body)
+            self._connection.writelines([head, body])
         else:
             self._connection.write(head + body)
         self._finish()
@@ -215,9 +224,13 @@ class Exchange:
         if self._in_pieces:
             self.write_chunk(body)
             self.end_chunks()
-        elif self._is_ordinary and len(body) <= _JOINED_BYTES and not self._status:
+        elif self._is_ordinary and not self._status:
             self._status = 200
-            self._connection.write(_ORDINARY_HEAD % (len(body), _date.current()) + body)
+            head = _ORDINARY_HEAD % (len(body), _date.current())
+            if len(body) > _JOINED_BYTES:
+                self._connection.writelines([head, body])
+            else:
+                self._connection.write(head + body)
             self._finish()
         else:
             self.respond(Response(200, body, [(b"content-type", JSON), *self.extra_headers]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
 from sandbox_agent.http import acp_post
+from sandbox_agent.http.post_terms import PostTerms
 
 if TYPE_CHECKING:
     from sandbox_agent.http.quick_exchange import Exchange
@@ -43,4 +44,7 @@ def _handle(exchange: Exchange, services: Services, server_id: str, limit: int) 
         raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
     if exchange.complete:
         head = exchange.head
-        acp_post.handle(services, server_id, head.query, head.header_map, exchange.take_body(), exchange)
+        terms = head.post_terms
+        if terms is None:
+            terms = head.post_terms = PostTerms(head.query, head.header_map)
+        acp_post.handle(services, server_id, terms, exchange.take_body(), exchange)

@@ -20,12 +20,12 @@ from sandbox_agent.http.app import App, create_app
 from sandbox_agent.http.connection import Connection
 from sandbox_agent.http.guard import is_loopback
 from sandbox_agent.http.heads import KnownHeads
+from sandbox_agent.http.listener import Listener
 from sandbox_agent.http.request_log import RequestLog
 from sandbox_agent.settings import Settings, SettingsError
 
 logger = logging.getLogger("sandbox_agent.server")
 
-_BACKLOG = 2048
 _TICK_S = 1.0
 # The published SDK sends SIGKILL after five seconds; what is not stopped by then is left to the guardian.
 _STOP_LIMIT_S = 3.5
@@ -45,19 +45,16 @@ class HttpServer:
         self.tasks: set[asyncio.Task[None]] = set()
         self.request_log = RequestLog.from_environment(os.environ)
         self.stopping = False
-        self._loop = asyncio.get_running_loop()
-        self.now = self._loop.time
-        self._listener: asyncio.Server | None = None
+        self.loop = asyncio.get_running_loop()
+        self.now = self.loop.time
+        self._listener: Listener | None = None
         self._ticker: asyncio.TimerHandle | None = None
 
-    async def start(self, host: str, port: int) -> int:
+    def start(self, host: str, port: int) -> int:
         """Listen; returns the port. Raises OSError."""
-        self._listener = await self._loop.create_server(
-            lambda: Connection(self), host.strip("[]"), port, backlog=_BACKLOG
-        )
-        self._ticker = self._loop.call_later(_TICK_S, self._tick)
-        bound: int = self._listener.sockets[0].getsockname()[1]
-        return bound
+        self._listener = Listener(self.loop, host.strip("[]"), port, lambda sock: Connection(self, sock))
+        self._ticker = self.loop.call_later(_TICK_S, self._tick)
+        return self._listener.port
 
     def forget(self, connection: Connection) -> None:
         self.connections.discard(connection)
@@ -70,8 +67,8 @@ class HttpServer:
             connection.check_time(now)
         if self.services.streams.ended >= _MANY_STREAMS:
             self.services.streams.ended = 0
-            self._loop.run_in_executor(None, freed_memory.give_back)
-        self._ticker = self._loop.call_later(_TICK_S, self._tick)
+            self.loop.run_in_executor(None, freed_memory.give_back)
+        self._ticker = self.loop.call_later(_TICK_S, self._tick)
 
     async def stop(self) -> None:
         """Stop accepting, end streams and agents, let the last answers go out."""
@@ -94,7 +91,7 @@ async def serve(settings: Settings) -> None:
     loop = asyncio.get_running_loop()
     app = create_app(settings)
     server = HttpServer(app)
-    port = await server.start(settings.host, settings.port)
+    port = server.start(settings.host, settings.port)
     stop = _stop_signal(loop)
     guardian: list[Guardian] = []
 

@@ -14,8 +14,8 @@ from sandbox_agent.bridge.instance import FIRST_LINE_S, SILENCE_S, InstanceLimit
 from sandbox_agent.bridge.instances import BridgeSettings, Instances
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.spill_directory import SpillDirectory
-from sandbox_agent.http.acp_post import EarlyHeaders
 from sandbox_agent.http.acp_stream import StreamSlots
+from sandbox_agent.http.early_headers import EarlyHeaders
 from sandbox_agent.http.guard import Guard
 from sandbox_agent.settings import Settings
 

@@ -1,0 +1,127 @@
+"""Messages on their way to an agent's stdin: in order, many at a time, never waited for.
+
+What is put in during one turn of the event loop goes out in one write. An agent that does not read makes its
+queue grow, and nothing else; a message of which nothing has been written yet can be taken back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+
+from sandbox_agent.bridge import pipe_size
+
+# The kernel takes 1024 buffers at a time, two for each message.
+_MESSAGES_PER_WRITE = 512
+_NEWLINE = b"\n"
+
+
+class Outgoing:
+    """A message on its way; its newline is added by the write, which saves a copy of it."""
+
+    __slots__ = ("data", "on_written", "sent", "size")
+
+    def __init__(self, data: bytes, on_written: Callable[[], None] | None = None) -> None:
+        self.data = data
+        self.size = len(data) + 1
+        self.sent = 0
+        self.on_written = on_written
+
+    @property
+    def written(self) -> bool:
+        return self.sent == self.size
+
+
+class InputQueue:
+    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, on_closed: Callable[[], None]) -> None:
+        """`on_closed` is called when the other end is closed; what was not written will never be."""
+        self._loop = loop
+        self._fd = fd
+        self._on_closed = on_closed
+        self._messages: deque[Outgoing] = deque()
+        self._due = False
+        """A write is on the way: at the end of this turn, or when the pipe has room."""
+        self.queued_bytes = 0
+
+    @property
+    def closed(self) -> bool:
+        return self._fd < 0
+
+    def put(self, message: Outgoing) -> None:
+        if self._fd < 0:
+            return
+        self._messages.append(message)
+        self.queued_bytes += message.size
+        if not self._due:
+            self._due = True
+            self._loop.call_soon(self._begin)
+
+    def withdraw(self, message: Outgoing) -> None:
+        """Take back a message of which nothing has been written yet."""
+        if not message.sent and message in self._messages:
+            self._messages.remove(message)
+            self.queued_bytes -= message.size
+
+    def _begin(self) -> None:
+        if self._fd >= 0 and not self._write():
+            self._loop.add_writer(self._fd, self._go_on)
+
+    def _go_on(self) -> None:
+        if self._write() and self._fd >= 0:
+            self._loop.remove_writer(self._fd)
+
+    def _write(self) -> bool:
+        """Write what the pipe takes; true when nothing is left to be written."""
+        while self._messages:
+            buffers, size = self._next_buffers()
+            pipe_size.fit(self._fd, size)
+            try:
+                written = os.writev(self._fd, buffers)
+            except BlockingIOError:
+                return False
+            except OSError:
+                self.close()
+                self._on_closed()
+                return True
+            self._count_off(written)
+            if written < size:
+                return self._fd < 0
+        self._due = False
+        return True
+
+    def _next_buffers(self) -> tuple[list[bytes | memoryview], int]:
+        buffers: list[bytes | memoryview] = []
+        size = 0
+        for message in islice(self._messages, _MESSAGES_PER_WRITE):
+            buffers += (message.data, _NEWLINE)
+            size += message.size
+        if sent := self._messages[0].sent:
+            # Its newline, at least, is still to be written.
+            buffers[0] = memoryview(self._messages[0].data)[sent:]
+            size -= sent
+        return buffers, size
+
+    def _count_off(self, written: int) -> None:
+        while written and self._messages:
+            message = self._messages[0]
+            left = message.size - message.sent
+            if written < left:
+                message.sent += written
+                return
+            written -= left
+            message.sent = message.size
+            self._messages.popleft()
+            self.queued_bytes -= message.size
+            if message.on_written is not None:
+                message.on_written()
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            self._loop.remove_writer(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+            self._messages.clear()
+            self.queued_bytes = 0

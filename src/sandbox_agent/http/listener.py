@@ -1,0 +1,98 @@
+"""The sockets that the server listens on: one for each address that the host's name has, all on one port."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+from collections.abc import Callable
+from typing import Any
+
+logger = logging.getLogger("sandbox_agent.http")
+
+_BACKLOG = 2048
+# So many new connections at one go, then those that exist get their turn.
+_ACCEPTS_AT_ONCE = 64
+# Out of descriptors or memory: nobody can be let in, and asking again at once would only burn time.
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_REST_S = 1.0
+
+
+class Listener:
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        host: str,
+        port: int,
+        accepted: Callable[[socket.socket], object],
+    ) -> None:
+        """Listen. Raises OSError."""
+        self._loop = loop
+        self._accepted = accepted
+        self._sockets: list[socket.socket] = []
+        self.port = port
+        try:
+            for family, address in _addresses(host, port):
+                self._listen(family, address)
+        except OSError:
+            self.close()
+            raise
+        for sock in self._sockets:
+            self._watch(sock)
+
+    def _listen(self, family: int, address: tuple[Any, ...]) -> None:
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        self._sockets.append(sock)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind((address[0], self.port, *address[2:]))
+        sock.listen(_BACKLOG)
+        sock.setblocking(False)
+        self.port = sock.getsockname()[1]
+
+    def _watch(self, sock: socket.socket) -> None:
+        if sock in self._sockets:
+            self._loop.add_reader(sock, lambda: self._accept(sock))
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(_ACCEPTS_AT_ONCE):
+            try:
+                sock, _peer = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _EXHAUSTED:
+                    raise
+                logger.error("server.exhausted", extra={"fields": {"error": str(error)}})
+                self._loop.remove_reader(listening)
+                self._loop.call_later(_REST_S, self._watch, listening)
+                return
+            sock.setblocking(False)
+            _prepare(sock)
+            self._accepted(sock)
+
+    def close(self) -> None:
+        for sock in self._sockets:
+            self._loop.remove_reader(sock)
+            sock.close()
+        self._sockets.clear()
+
+
+def _addresses(host: str, port: int) -> list[tuple[int, tuple[Any, ...]]]:
+    """Family and address of everything that the name stands for."""
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+
+
+def _prepare(sock: socket.socket) -> None:
+    """Small answers at once; and without probes a client that lost its network would stay for ever."""
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
+    except OSError:
+        pass  # It is gone already; reading from it will tell.

@@ -1,0 +1,231 @@
+"""The socket of one connection: reads when there is something, writes without copying what must wait.
+
+A transport in asyncio's sense with the few methods that `Connection` uses, and with `fill`: a body of known
+length is received straight into its place. All calls come from the event loop; `connection_lost` is called
+once, never from within another call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections import deque
+from typing import Protocol
+
+logger = logging.getLogger("sandbox_agent.http")
+
+_READ_BYTES = 256 * 1024
+_HIGH_WATER, _LOW_WATER = 256 * 1024, 64 * 1024
+# How many waiting pieces one system call takes.
+_PIECES_PER_WRITE = 64
+
+
+class Receiver(Protocol):
+    """Who is told what happens on the socket."""
+
+    def data_received(self, data: bytes) -> None: ...
+
+    def filled(self, count: int) -> None:
+        """So many bytes have gone where `fill` said."""
+
+    def eof_received(self) -> bool:
+        """The other side sends no more; true if it still gets something."""
+
+    def pause_writing(self) -> None: ...
+
+    def resume_writing(self) -> None: ...
+
+    def connection_lost(self) -> None: ...
+
+
+class SocketTransport:
+    __slots__ = (
+        "_closing",
+        "_eof_wanted",
+        "_fd",
+        "_filling",
+        "_full",
+        "_loop",
+        "_reading",
+        "_receiver",
+        "_sock",
+        "_waiting",
+        "_waiting_bytes",
+    )
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, receiver: Receiver) -> None:
+        self._loop = loop
+        self._sock = sock
+        self._fd = sock.fileno()
+        self._receiver = receiver
+        self._reading = False
+        self._closing = False
+        self._eof_wanted = False
+        self._filling: memoryview | None = None
+        self._waiting: deque[memoryview] = deque()
+        self._waiting_bytes = 0
+        self._full = False
+        self.resume_reading()
+
+    # ---- reading -----------------------------------------------------------------------------------------
+
+    def fill(self, place: memoryview) -> None:
+        """What arrives next goes here, until it is full; the receiver is told how much by `filled`."""
+        self._filling = place
+
+    def resume_reading(self) -> None:
+        if not self._reading and not self._closing:
+            self._reading = True
+            self._loop.add_reader(self._fd, self._on_readable)
+
+    def pause_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._fd)
+
+    def _on_readable(self) -> None:
+        try:
+            if self._filling is not None:
+                count = self._sock.recv_into(self._filling)
+                if count:
+                    rest = self._filling[count:]
+                    self._filling = rest if len(rest) else None
+                    self._receiver.filled(count)
+                    return
+            elif data := self._sock.recv(_READ_BYTES):
+                self._receiver.data_received(data)
+                return
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.abort()
+            return
+        except Exception:
+            logger.exception("connection.failed")
+            self.abort()
+            return
+        if self._receiver.eof_received():
+            self.pause_reading()
+        else:
+            self.close()
+
+    # ---- writing -----------------------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        """Send, or keep what the socket does not take now; `data` must not change afterwards."""
+        if self._closing:
+            return
+        sent = 0
+        if not self._waiting:
+            try:
+                sent = self._sock.send(data)
+            except (BlockingIOError, InterruptedError):
+                pass
+            except OSError:
+                self.abort()
+                return
+            if sent == len(data):
+                return
+        self._keep(memoryview(data)[sent:])
+
+    def writelines(self, pieces: list[bytes]) -> None:
+        """Send the pieces one after the other, without putting them together first."""
+        if self._closing:
+            return
+        sent = 0
+        if not self._waiting:
+            try:
+                sent = self._sock.sendmsg(pieces)
+            except (BlockingIOError, InterruptedError):
+                pass
+            except OSError:
+                self.abort()
+                return
+        for piece in pieces:
+            if sent >= len(piece):
+                sent -= len(piece)
+            else:
+                self._keep(memoryview(piece)[sent:])
+                sent = 0
+
+    def _keep(self, data: memoryview) -> None:
+        if not self._waiting:
+            self._loop.add_writer(self._fd, self._on_writable)
+        self._waiting.append(data)
+        self._waiting_bytes += len(data)
+        if self._waiting_bytes > _HIGH_WATER and not self._full:
+            self._full = True
+            self._receiver.pause_writing()
+
+    def _on_writable(self) -> None:
+        waiting = self._waiting
+        pieces = [waiting[index] for index in range(min(len(waiting), _PIECES_PER_WRITE))]
+        try:
+            sent = self._sock.sendmsg(pieces)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.abort()
+            return
+        self._waiting_bytes -= sent
+        for piece in pieces:
+            if sent < len(piece):
+                waiting[0] = piece[sent:]
+                break
+            sent -= len(piece)
+            waiting.popleft()
+        if not waiting:
+            self._loop.remove_writer(self._fd)
+            if self._eof_wanted:
+                self._send_eof()
+            if self._closing:
+                self._end_soon()
+        if self._full and self._waiting_bytes <= _LOW_WATER and not self._closing:
+            self._full = False
+            self._receiver.resume_writing()
+
+    def write_eof(self) -> None:
+        """No more is sent after what waits; the other side may go on."""
+        self._eof_wanted = True
+        if not self._waiting:
+            self._send_eof()
+
+    def _send_eof(self) -> None:
+        try:
+            self._sock.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass  # The other side was quicker.
+
+    # ---- the end -----------------------------------------------------------------------------------------
+
+    @property
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def close(self) -> None:
+        """End when everything that waits has been sent."""
+        if not self._closing:
+            self.pause_reading()
+            self._closing = True
+            if not self._waiting:
+                self._end_soon()
+
+    def abort(self) -> None:
+        """End now."""
+        self.pause_reading()
+        if self._waiting:
+            self._waiting.clear()
+            self._waiting_bytes = 0
+            self._loop.remove_writer(self._fd)
+        elif self._closing:
+            return  # Its end is on the way.
+        self._closing = True
+        self._end_soon()
+
+    def _end_soon(self) -> None:
+        self._loop.call_soon(self._end)
+
+    def _end(self) -> None:
+        self._sock.close()
+        self._receiver.connection_lost()
