@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
@@ -58,3 +60,22 @@ def fetch(url: str) -> bytes:
             return content
     except OSError:
         return b""
+
+
+def initialized(program: Program, directory: Path) -> dict[str, Any]:
+    """What `claude-native` answers to `initialize`, with a program named `claude` on PATH."""
+    directory.mkdir()
+    claude = directory / "claude"
+    claude.write_text("#!/bin/sh\nexit 0\n")
+    claude.chmod(0o755)
+    program.environment["PATH"] += f":{directory}"
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}
+    with program.server() as url:
+        request = urllib.request.Request(  # noqa: S310 - a loopback address
+            f"{url}/v1/acp/a?agent=claude-native",
+            data=json.dumps(body).encode(),
+            headers={"content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310 - as above
+            result: dict[str, Any] = json.load(answer)["result"]
+            return result

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from .conftest import Built
-from .program import Program, fetch
+from .program import Program, fetch, initialized
 
 BARE_PYTHON = [str(Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"), "-I", "-S"]
 
@@ -41,6 +41,11 @@ def test_server_page_and_daemon(program: Program) -> None:
     assert program.run("daemon", "start", "--port", port).returncode == 0
     assert program.run("daemon", "status", "--port", port).returncode == 0
     assert program.run("daemon", "stop", "--port", port).returncode == 0
+
+
+def test_a_native_adapter_answers_through_the_server(program: Program, tmp_path: Path) -> None:
+    assert initialized(program, tmp_path / "bin")["agentInfo"]["name"] == "claude-native"
+    assert "claude|codex|opencode|amp" in program.run("adapter", "--help").stdout
 
 
 def test_two_first_starts_at_once_do_no_harm(program: Program) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .program import Program, fetch
+from .program import Program, fetch, initialized
 
 SCRIPT = """
 from sandbox_agent import SandboxAgent
@@ -54,3 +54,8 @@ def test_nothing_of_it_comes_from_the_checkout(installed: Path, program: Program
         words, env=program.environment, cwd=program.home, capture_output=True, text=True, timeout=60
     )
     assert done.stdout.startswith(str(installed.parent))
+
+
+def test_a_native_adapter_answers_through_the_server(program: Program, tmp_path: Path) -> None:
+    """Found by the program on PATH; the adapter is started from the wheel."""
+    assert initialized(program, tmp_path / "bin")["agentInfo"]["name"] == "claude-native"

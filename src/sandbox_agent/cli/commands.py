@@ -26,6 +26,7 @@ _ROOT = {
     "credentials": ("sandbox_agent.cli.credentials:credentials", "Show the keys this machine has."),
     "doctor": ("sandbox_agent.cli.doctor:doctor", "Say what is missing on this machine."),
     "completion": ("sandbox_agent.cli.completion:completion", "Print a shell completion script."),
+    "adapter": ("sandbox_agent.cli.server_words:adapter", "An ACP agent on stdio around a vendor's program."),
     "mock-agent": ("sandbox_agent.cli.server_words:mock_agent", "The scripted ACP agent on stdio."),
 }
 

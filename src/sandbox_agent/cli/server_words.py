@@ -1,6 +1,6 @@
-"""`server` and `mock-agent` as click sees them, for the list of commands and for shell completion.
+"""`server`, `mock-agent` and `adapter` as click sees them, for the list of commands and shell completion.
 
-Both are started by `entry.py` without click. What is here runs only if click is asked for them in a way the
+They are started by `entry.py` without click. What is here runs only if click is asked for them in a way the
 entry does not understand, and then hands over.
 """
 
@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from sandbox_agent import settings
+from sandbox_agent.agents.adapters.entry import NAMES
 
 _TOKEN_FIELDS = ("token", "no_token")  # every command has these two anyway
 
@@ -41,6 +42,12 @@ def _serve(**_: Any) -> int:
     return server_command.run(words)
 
 
+def _adapter(name: str, program: str | None) -> int:
+    from sandbox_agent.agents.adapters.entry import main
+
+    return main([name, *(("--program", program) if program else ())])
+
+
 def _mock_agent() -> int:
     from sandbox_agent.agents.mock.entry import main
 
@@ -48,6 +55,17 @@ def _mock_agent() -> int:
 
 
 server = click.Command("server", params=_options(), callback=_serve, help="Run the server in the foreground.")
+adapter = click.Command(
+    "adapter",
+    params=[
+        click.Argument(["name"], type=click.Choice(NAMES)),
+        click.Option(
+            ["--program"], metavar="FILE", help="The vendor's program; the one on PATH if not given."
+        ),
+    ],
+    callback=_adapter,
+    help="Speak ACP on stdin and stdout around a vendor's own program.",
+)
 mock_agent = click.Command(
     "mock-agent",
     callback=_mock_agent,

@@ -21,9 +21,17 @@ if TYPE_CHECKING:
 
 NAMES = ("claude", "codex", "opencode", "amp")
 _USAGE = f"usage: sandbox-agent adapter {{{'|'.join(NAMES)}}} [--program FILE]"
+_HELP = f"""{_USAGE}
+
+Speak ACP on stdin and stdout around a vendor's own program.
+
+  --program FILE  the program; the one of that name on PATH if not given"""
 
 
 def main(words: Sequence[str]) -> int:
+    if words and words[-1] in ("-h", "--help"):
+        print(_HELP)
+        return 0
     if not words or words[0] not in NAMES or (words[1:] and (len(words) != 3 or words[1] != "--program")):
         print(_USAGE, file=sys.stderr)
         return 2
