@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 # The public names that are no classes or constants; asking for a submodule must not load the SDK.
 _FUNCTIONS = frozenset(
-    "allow_kinds asgi ask_terminal ask_terminal_question auto_approve auto_reject image resource "
-    "resource_link text".split()
+    "allow_kinds asgi ask_terminal ask_terminal_question auto_approve auto_reject build_inspector_url "
+    "image resource resource_link text".split()
 )
 
 

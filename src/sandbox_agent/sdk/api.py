@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .blocks import Attachment, image, resource, resource_link, text
-from .client import AsyncSandboxAgent
+from .client import AsyncSandboxAgent, build_inspector_url
 from .embedded import SpawnOptions
 from .errors import (
     AgentExitedError,
@@ -18,6 +18,7 @@ from .errors import (
     BadRequestError,
     CallbackError,
     ConcurrentPromptError,
+    ConflictError,
     InstallFailedError,
     InternalServerError,
     InvalidAnswerError,
@@ -60,7 +61,18 @@ from .providers import AsgiProvider, LocalProvider, SandboxProvider, asgi
 from .restore import Restored, RestoreMethod, RestorePolicy
 from .session import AsyncSession
 from .session_info import SessionInfo
-from .stores import MemoryStore, PostgresStore, SessionRecord, SessionStore, SqliteStore
+from .stores import (
+    MemoryPersist,
+    MemoryStore,
+    PersistDriver,
+    PostgresPersist,
+    PostgresStore,
+    SessionRecord,
+    SessionStore,
+    SQLitePersist,
+    SqliteStore,
+    StoreError,
+)
 from .sync import SandboxAgent, Session, Turn
 from .turn import AsyncTurn, PromptResult, Usage
 from .universal import UniversalEvent, UniversalItem, UniversalMapper
@@ -87,6 +99,7 @@ __all__ = [
     "CallbackError",
     "ConcurrentPromptError",
     "ConfigOption",
+    "ConflictError",
     "FileInfo",
     "InstallFailedError",
     "InstallResult",
@@ -94,12 +107,15 @@ __all__ = [
     "InvalidAnswerError",
     "InvalidParamsError",
     "LocalProvider",
+    "MemoryPersist",
     "MemoryStore",
     "MethodNotFoundError",
     "NotFoundError",
     "PermissionDeniedError",
     "PermissionNotFoundError",
     "PermissionRequest",
+    "PersistDriver",
+    "PostgresPersist",
     "PostgresStore",
     "PromptResult",
     "Question",
@@ -110,6 +126,7 @@ __all__ = [
     "RestorePolicy",
     "Restored",
     "RpcError",
+    "SQLitePersist",
     "SandboxAgent",
     "SandboxAgentError",
     "SandboxDestroyedError",
@@ -126,6 +143,7 @@ __all__ = [
     "SpawnError",
     "SpawnOptions",
     "SqliteStore",
+    "StoreError",
     "Turn",
     "UniversalEvent",
     "UniversalItem",
@@ -143,6 +161,7 @@ __all__ = [
     "ask_terminal_question",
     "auto_approve",
     "auto_reject",
+    "build_inspector_url",
     "image",
     "resource",
     "resource_link",

@@ -62,6 +62,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
         http_client: httpx.AsyncClient | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         store: StoreLike | None = None,
+        persist: StoreLike | None = None,
         on_permission: OnPermission | None = None,
         on_question: OnQuestion | None = None,
         permission_timeout: float | None = None,
@@ -74,6 +75,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
         callbacks_in_threads: bool = False,
     ) -> None:
         set_up_logging()
+        store = store if store is not None else persist
         url = base_url or os.environ.get("SANDBOX_AGENT_URL") or DEFAULT_URL
         secret = token if token is not None else os.environ.get("SANDBOX_AGENT_TOKEN")
         self._api = HttpApi(
@@ -137,15 +139,19 @@ class AsyncSandboxAgent(AsyncFlatNames):
         cls,
         sandbox: SandboxProvider | None = None,
         *,
-        spawn: SpawnOptions | None = None,
+        spawn: SpawnOptions | bool | None = None,
         sandbox_id: str | None = None,
         **options: Unpack[CommonOptions],
     ) -> AsyncSandboxAgent:
         """Start a server and connect to it: on this machine, or where the provider says.
 
-        The sandbox goes away with the client. `sandbox_id` reaches one that was made earlier instead.
+        The sandbox goes away with the client. `sandbox_id` reaches one that was made earlier instead;
+        `spawn=False` starts nothing and connects to the server that `SANDBOX_AGENT_URL` names.
         """
-        provider: SandboxProvider = sandbox if sandbox is not None else LocalProvider(spawn)
+        if sandbox is None and spawn is False:
+            return await cls.connect(**options)
+        wishes = spawn if isinstance(spawn, SpawnOptions) else None
+        provider: SandboxProvider = sandbox if sandbox is not None else LocalProvider(wishes)
         raw_id = sandbox_id.partition("/")[2] if sandbox_id else None
         if raw_id is None:
             raw_id = await provider.create()
@@ -191,8 +197,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
     @property
     def inspector_url(self) -> str:
         """The server's web page, with the token in the fragment, where no server sees it."""
-        secret = f"#token={quote(self.token, safe='')}" if self.token else ""
-        return f"{self.base_url}/ui/{secret}"
+        return build_inspector_url(self.base_url, self.token)
 
     async def health(self) -> dict[str, object]:
         """The server's own word on its health."""
@@ -269,6 +274,13 @@ class AsyncSandboxAgent(AsyncFlatNames):
         if self._provider is None or self._sandbox_id is None:
             return True
         return self._provider.alive(self._sandbox_id.partition("/")[2])
+
+
+def build_inspector_url(base_url: str, token: str | None = None, *, session_id: str | None = None) -> str:
+    """The address of a server's web page, opened at a session; the token stays in the fragment."""
+    wanted = {"token": token, "session": session_id}
+    fragment = "&".join(f"{key}={quote(value, safe='')}" for key, value in wanted.items() if value)
+    return f"{base_url.rstrip('/')}/ui/{'#' + fragment if fragment else ''}"
 
 
 def _store(store: StoreLike | None) -> SessionStore:

@@ -27,6 +27,8 @@ class CommonOptions(TypedDict, total=False):
     """Sent with every request."""
     store: StoreLike | None
     """Where sessions are kept. Default: in memory."""
+    persist: StoreLike | None
+    """Another name of `store`."""
     on_permission: OnPermission | None
     on_question: OnQuestion | None
     permission_timeout: float | None

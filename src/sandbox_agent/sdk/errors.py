@@ -34,7 +34,8 @@ class SandboxAgentError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Constructors differ from `args`, so the object is rebuilt from its attributes instead.
-        return (_rebuild, (type(self), self.args, self.__dict__))
+        state = {**self.__dict__, "response": None} if "response" in self.__dict__ else self.__dict__
+        return (_rebuild, (type(self), self.args, state))
 
 
 def _rebuild(kind: type[Any], args: tuple[Any, ...], state: dict[str, Any]) -> Any:
@@ -63,6 +64,8 @@ class APIStatusError(SandboxAgentError):
     def __init__(
         self, status_code: int, problem: Mapping[str, Any] | None = None, *, text: str = "", request: str = ""
     ) -> None:
+        self.response: Any = None
+        """The `httpx.Response`, if the error came as one; it is not pickled."""
         self.status_code = status_code
         self.problem: dict[str, Any] = dict(problem or {})
         self.request = request
@@ -102,6 +105,10 @@ class ServerConflictError(APIStatusError):
     """409: the id is bound to another agent, or a config file is corrupt."""
 
 
+ConflictError = ServerConflictError
+"""The name other libraries have for it."""
+
+
 class InternalServerError(APIStatusError):
     """500 and above, when nothing more exact is known."""
 
@@ -137,6 +144,11 @@ class RpcError(SandboxAgentError):
         label = f"{method}: " if method else ""
         extra = _short_data(data)
         super().__init__(f"{label}{message or 'error'} (code {code}){extra}")
+
+    @property
+    def message(self) -> str:
+        """The agent's own words."""
+        return self.rpc_message
 
 
 class MethodNotFoundError(RpcError):

@@ -5,16 +5,18 @@ Each does what the method of the namespace does that it calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 from .control import AsyncAcp, AsyncAgents, AsyncConfig
 from .files import AsyncFiles, BinaryBody, Body
 from .models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
+from .options import ConfigOption, OptionValue
 from .session import AsyncSession
+from .session_events import EventCallback
 from .session_options import SessionOptions
 from .sessions import AsyncSessions
-from .stores import SessionRecord
+from .stores import Page, SessionRecord, SessionStore
 from .universal import UniversalEvent
 
 
@@ -26,6 +28,11 @@ class AsyncFlatNames:
     acp: AsyncAcp
     fs: AsyncFiles
     config: AsyncConfig
+    store: SessionStore
+
+    async def health(self) -> dict[str, object]:
+        """The server's own word on its health."""
+        raise NotImplementedError
 
     async def create_session(self, agent: str, **options: Unpack[SessionOptions]) -> AsyncSession:
         """`sessions.create`."""
@@ -52,6 +59,48 @@ class AsyncFlatNames:
     async def get_events(self, session_id: str, offset: int = 0, limit: int = 100) -> list[UniversalEvent]:
         """`sessions.events`."""
         return await self.sessions.events(session_id, offset, limit)
+
+    async def list_sessions(self, *, cursor: str | None = None, limit: int = 100) -> Page[SessionRecord]:
+        """A page of `sessions.list`; `next_cursor` of the page asks for the next."""
+        return await self.store.list_sessions(cursor=cursor, limit=limit)
+
+    async def set_session_mode(self, session_id: str, mode: str) -> None:
+        """`session.set_mode`."""
+        await (await self.sessions.live(session_id)).set_mode(mode)
+
+    async def set_session_model(self, session_id: str, model: str) -> None:
+        """`session.set_model`."""
+        await (await self.sessions.live(session_id)).set_model(model)
+
+    async def set_session_thought_level(self, session_id: str, level: str) -> None:
+        """`session.set_thought_level`."""
+        await (await self.sessions.live(session_id)).set_thought_level(level)
+
+    async def set_session_config_option(self, session_id: str, config_id: str, value: OptionValue) -> None:
+        """`session.set_config_option`."""
+        await (await self.sessions.live(session_id)).set_config_option(config_id, value)
+
+    async def get_session_config_options(self, session_id: str) -> list[ConfigOption]:
+        """`session.config_options`."""
+        return (await self.sessions.live(session_id)).config_options
+
+    async def get_session_modes(self, session_id: str) -> list[str]:
+        """`session.modes`."""
+        return (await self.sessions.live(session_id)).modes
+
+    async def raw_send_session_method(
+        self, session_id: str, method: str, params: Mapping[str, Any] | None = None
+    ) -> Any:
+        """`session.request`."""
+        return await (await self.sessions.live(session_id)).request(method, params)
+
+    async def on_session_event(self, session_id: str, callback: EventCallback) -> Callable[[], None]:
+        """`session.on_event`."""
+        return (await self.sessions.live(session_id)).on_event(callback)
+
+    async def get_health(self) -> dict[str, object]:
+        """`health`."""
+        return await self.health()
 
     async def list_agents(self, *, config: bool = False, no_cache: bool = False) -> list[AgentInfo]:
         """`agents.list`."""

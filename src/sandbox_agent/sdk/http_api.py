@@ -138,7 +138,9 @@ class HttpApi:
             if not response.is_success:
                 with network_errors(f"{method} {path}"):
                     await response.aread()
-                raise problem_of(response, f"{method} {path}")
+                failure = problem_of(response, f"{method} {path}")
+                failure.response = response
+                raise failure
             yield response
         finally:
             await asyncio.shield(response.aclose())

@@ -1,9 +1,9 @@
-"""The keyword arguments of `sessions.create` and `sessions.resume`."""
+"""The keyword arguments of `sessions.create` and `sessions.resume`; a name that is none is refused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from .human import OnPermission, OnQuestion
 from .options import OptionValue
@@ -41,3 +41,33 @@ class SessionOptions(CallbackOptions, total=False):
     """Labels of your own; they stay in the store."""
     isolated: bool
     """Give the session an agent process of its own."""
+    cwd: str | None
+    """Another name of `directory`."""
+    agent_mode: str | None
+    """Another name of `mode`."""
+
+
+SYNONYMS = {"cwd": "directory", "agent_mode": "mode"}
+
+
+def checked_options(options: SessionOptions) -> SessionOptions:
+    """The options by their first names; raises `TypeError` for a name that is none."""
+    unknown = sorted(set(options) - set(SessionOptions.__annotations__))
+    if unknown:
+        known = ", ".join(sorted(SessionOptions.__annotations__))
+        raise TypeError(f"a session has no option {', '.join(unknown)}; it has {known}")
+    named: dict[str, Any] = dict(options)
+    for synonym, name in SYNONYMS.items():
+        if synonym in named:
+            value = named.pop(synonym)
+            if named.setdefault(name, value) != value:
+                raise TypeError(f"{synonym} and {name} are two names of one option")
+    return cast(SessionOptions, named)
+
+
+def checked_callbacks(options: CallbackOptions) -> CallbackOptions:
+    """The callbacks; raises `TypeError` for a name that is none."""
+    unknown = sorted(set(options) - set(CallbackOptions.__annotations__))
+    if unknown:
+        raise TypeError(f"a session is not resumed with {', '.join(unknown)}")
+    return options

@@ -20,7 +20,7 @@ from .mcp import mcp_servers
 from .restore import Restored, RestorePolicy, Restorer, request_with_login
 from .session import AsyncSession
 from .session_info import SessionSettings
-from .session_options import CallbackOptions, SessionOptions
+from .session_options import CallbackOptions, SessionOptions, checked_callbacks, checked_options
 from .stores import Order, SessionRecord
 from .universal import UniversalEvent, UniversalMapper, meta, notes
 from .wire import Envelope
@@ -66,6 +66,7 @@ class AsyncSessions:
 
         Sessions of one agent in one directory share a process unless `isolated` is asked for.
         """
+        options = checked_options(options)
         name = agent.strip()
         own_id = options.get("id")
         if own_id is not None and await self._hub.store.get_session(own_id) is not None:
@@ -116,6 +117,7 @@ class AsyncSessions:
         self, session_id: str, *, restore: RestorePolicy | None = None, **options: Unpack[CallbackOptions]
     ) -> AsyncSession:
         """Go on with a stored session; `session.restored` says how the conversation came back."""
+        checked_callbacks(options)
         async with self._resuming.setdefault(session_id, asyncio.Lock()):
             return await self._resume(session_id, restore, options)
 
@@ -157,6 +159,7 @@ class AsyncSessions:
         self, session_id: str, agent: str, **options: Unpack[SessionOptions]
     ) -> AsyncSession:
         """Resume the session if it is known, else create it with this id."""
+        options = checked_options(options)
         if await self._hub.store.get_session(session_id) is None:
             options["id"] = session_id
             return await self.create(agent, **options)
@@ -221,6 +224,11 @@ class AsyncSessions:
         """Hide a session from lists that ask for it; it can still be read and resumed."""
         if await self._hub.store.patch_session(session_id, archived_at=int(time.time() * 1000)) is None:
             raise SessionNotFoundError(session_id)
+
+    async def live(self, session_id: str) -> AsyncSession:
+        """The session to work with: the open one, else resumed."""
+        known = self._open.get(session_id)
+        return known if known is not None else await self.resume(session_id)
 
     async def forget(self, session_id: str) -> None:
         """End a session and delete it, with its history, from the store."""

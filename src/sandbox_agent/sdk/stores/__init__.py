@@ -20,13 +20,23 @@ from .protocol import SessionStore
 from .records import EventRecord, Order, Page, Sender, SessionRecord
 from .sqlite import SqliteStore
 
+# The names of the TypeScript SDK's drivers.
+PersistDriver = SessionStore
+MemoryPersist = MemoryStore
+SQLitePersist = SqliteStore
+PostgresPersist = PostgresStore
+
 __all__ = [
     "EventConflictError",
     "EventRecord",
+    "MemoryPersist",
     "MemoryStore",
     "Order",
     "Page",
+    "PersistDriver",
+    "PostgresPersist",
     "PostgresStore",
+    "SQLitePersist",
     "Sender",
     "SessionRecord",
     "SessionStore",

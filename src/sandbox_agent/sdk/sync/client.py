@@ -10,7 +10,7 @@ from ..client import AsyncSandboxAgent
 from ..client_options import CommonOptions, ConnectOptions
 from ..embedded import SpawnOptions
 from ..providers import SandboxProvider
-from ..stores import SessionStore
+from ..stores import Page, SessionRecord, SessionStore
 from .control import Acp, Agents, Config
 from .files import Files
 from .flat_names import FlatNames
@@ -53,7 +53,7 @@ class SandboxAgent(FlatNames):
         cls,
         sandbox: SandboxProvider | None = None,
         *,
-        spawn: SpawnOptions | None = None,
+        spawn: SpawnOptions | bool | None = None,
         sandbox_id: str | None = None,
         **options: Unpack[CommonOptions],
     ) -> SandboxAgent:
@@ -113,6 +113,9 @@ class SandboxAgent(FlatNames):
     def health(self) -> dict[str, object]:
         """The server's own word on its health."""
         return self._portal.run(self._client.health())
+
+    def _page_of_sessions(self, cursor: str | None, limit: int) -> Page[SessionRecord]:
+        return self._portal.run(self._client.list_sessions(cursor=cursor, limit=limit))
 
     def wait_healthy(self, timeout_s: float, *, must_listen: bool = False) -> None:
         """Wait until the server is healthy; a wrong token is said at once, as is an address with

@@ -5,13 +5,14 @@ Each does what the method of the namespace does that it calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 from ..files import BinaryBody, Body
 from ..models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
+from ..options import ConfigOption, OptionValue
 from ..session_options import SessionOptions
-from ..stores import SessionRecord
+from ..stores import Page, SessionRecord
 from ..universal import UniversalEvent
 from .control import Acp, Agents, Config
 from .files import Files
@@ -27,6 +28,13 @@ class FlatNames:
     acp: Acp
     fs: Files
     config: Config
+
+    def health(self) -> dict[str, object]:
+        """The server's own word on its health."""
+        raise NotImplementedError
+
+    def _page_of_sessions(self, cursor: str | None, limit: int) -> Page[SessionRecord]:
+        raise NotImplementedError
 
     def create_session(self, agent: str, **options: Unpack[SessionOptions]) -> Session:
         """`sessions.create`."""
@@ -53,6 +61,50 @@ class FlatNames:
     def get_events(self, session_id: str, offset: int = 0, limit: int = 100) -> list[UniversalEvent]:
         """`sessions.events`."""
         return self.sessions.events(session_id, offset, limit)
+
+    def list_sessions(self, *, cursor: str | None = None, limit: int = 100) -> Page[SessionRecord]:
+        """A page of `sessions.list`; `next_cursor` of the page asks for the next."""
+        return self._page_of_sessions(cursor, limit)
+
+    def set_session_mode(self, session_id: str, mode: str) -> None:
+        """`session.set_mode`."""
+        self.sessions.live(session_id).set_mode(mode)
+
+    def set_session_model(self, session_id: str, model: str) -> None:
+        """`session.set_model`."""
+        self.sessions.live(session_id).set_model(model)
+
+    def set_session_thought_level(self, session_id: str, level: str) -> None:
+        """`session.set_thought_level`."""
+        self.sessions.live(session_id).set_thought_level(level)
+
+    def set_session_config_option(self, session_id: str, config_id: str, value: OptionValue) -> None:
+        """`session.set_config_option`."""
+        self.sessions.live(session_id).set_config_option(config_id, value)
+
+    def get_session_config_options(self, session_id: str) -> list[ConfigOption]:
+        """`session.config_options`."""
+        return self.sessions.live(session_id).config_options
+
+    def get_session_modes(self, session_id: str) -> list[str]:
+        """`session.modes`."""
+        return self.sessions.live(session_id).modes
+
+    def raw_send_session_method(
+        self, session_id: str, method: str, params: Mapping[str, Any] | None = None
+    ) -> Any:
+        """`session.request`."""
+        return self.sessions.live(session_id).request(method, params)
+
+    def on_session_event(
+        self, session_id: str, callback: Callable[[UniversalEvent], None]
+    ) -> Callable[[], None]:
+        """`session.on_event`."""
+        return self.sessions.live(session_id).on_event(callback)
+
+    def get_health(self) -> dict[str, object]:
+        """`health`."""
+        return self.health()
 
     def list_agents(self, *, config: bool = False, no_cache: bool = False) -> list[AgentInfo]:
         """`agents.list`."""

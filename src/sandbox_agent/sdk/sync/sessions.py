@@ -62,6 +62,10 @@ class Sessions:
         """Hide a session from lists that ask for it."""
         self._portal.run(self._sessions.archive(session_id))
 
+    def live(self, session_id: str) -> Session:
+        """The session to work with: the open one, else resumed."""
+        return Session(self._portal, self._portal.run(self._sessions.live(session_id)))
+
     def forget(self, session_id: str) -> None:
         """End a session and delete it, with its history, from the store."""
         self._portal.run(self._sessions.forget(session_id))
