@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_agent.bridge.event_log import EventLog, Events, Gap, Retention
+from sandbox_agent.bridge import frames as log_frames
+from sandbox_agent.bridge.event_log import Gap
 from sandbox_agent.http import sse
 from sandbox_agent.sdk.sse import FrameDecoder
 from tests.fuzz.effort import FUZZ
@@ -33,10 +34,9 @@ lines = st.lists(
 def test_however_a_stream_is_cut_the_same_events_come_out(
     texts: list[bytes], first: int, cuts: list[int], with_gap: bool
 ) -> None:
-    log = EventLog(Retention())
-    wire = sse.HEARTBEAT + sse.encode(log, Events(first, texts))
+    wire = sse.HEARTBEAT + b"".join(log_frames.pieces_of([log_frames.encode(first, texts)]))
     if with_gap:
-        wire = sse.encode(log, Gap(first, first + 1)) + wire + sse.STOPPING
+        wire = sse.gap(Gap(first, first + 1)) + wire + sse.STOPPING
     decoder, frames, at = FrameDecoder(), [], 0
     for size in [*cuts, len(wire)]:
         frames += decoder.feed(wire[at : at + size])
