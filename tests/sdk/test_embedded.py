@@ -31,7 +31,7 @@ async def test_start_finds_the_command_and_the_server_goes_with_the_client(tmp_p
     ) as client:
         assert client.base_url.startswith("http://127.0.0.1:") and len(client.token or "") == 48
         assert client.sandbox_id == f"local/{client.base_url.removeprefix('http://')}"
-        assert client.inspector_url.endswith(f"/ui/#token={client.token}")
+        assert client.inspector_url == f"{client.base_url}/ui/?token={client.token}"
         async with httpx.AsyncClient() as stranger:
             assert (await stranger.get(f"{client.base_url}/v1/health")).status_code == 401
         session = await client.sessions.create("mock", directory=str(tmp_path))
@@ -103,6 +103,51 @@ async def test_url_and_token_come_from_the_environment(
         assert client.base_url == own_server.url
         session = await client.sessions.create("mock")
         assert session.directory == str(own_server.home), "a remote server's home is where sessions work"
+
+
+class SmallestProvider:
+    """All that a provider must have; the rest is optional."""
+
+    name = "smallest"
+
+    def __init__(self, server: LiveServer) -> None:
+        self.server = server
+        self.calls: list[str] = []
+
+    async def create(self) -> str:
+        self.calls.append("create")
+        return "one"
+
+    async def destroy(self, sandbox_id: str) -> None:
+        self.calls.append(f"destroy {sandbox_id}")
+
+    async def get_url(self, sandbox_id: str) -> str:
+        return self.server.url
+
+    def get_token(self, sandbox_id: str) -> str:
+        return self.server.token
+
+
+class PausingProvider(SmallestProvider):
+    async def pause(self, sandbox_id: str) -> None:
+        self.calls.append(f"pause {sandbox_id}")
+
+    async def reconnect(self, sandbox_id: str) -> None:
+        self.calls.append(f"reconnect {sandbox_id}")
+
+
+async def test_a_provider_of_ones_own_needs_three_methods(own_server: LiveServer) -> None:
+    provider = SmallestProvider(own_server)
+    async with await AsyncSandboxAgent.start(provider) as client:
+        assert client.sandbox_id == "smallest/one"
+        session = await client.sessions.create("mock")
+        assert (await session.prompt("echo here")).text == "here"
+        await client.pause_sandbox()
+    assert provider.calls == ["create", "destroy one"], "what cannot be paused is destroyed"
+    pausing = PausingProvider(own_server)
+    client = await AsyncSandboxAgent.start(pausing, sandbox_id="smallest/two")
+    await client.pause_sandbox()
+    assert pausing.calls == ["reconnect two", "pause two"]
 
 
 async def test_an_http_client_of_ones_own_is_used(own_server: LiveServer) -> None:

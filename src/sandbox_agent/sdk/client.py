@@ -30,11 +30,11 @@ from .errors import (
 )
 from .files import AsyncFiles
 from .flat_names import AsyncFlatNames
-from .http_api import CONTROL_TIMEOUT_S, HttpApi
+from .http_api import CONTROL_TIMEOUT_S, HttpApi, segment
 from .hub import Hub
 from .human import OnPermission, OnQuestion
 from .logs import set_up_logging
-from .providers import LocalProvider, SandboxProvider
+from .providers import LocalProvider, SandboxProvider, ask_provider
 from .restore import RestorePolicy
 from .retries import backoff, unreachable
 from .sessions import AsyncSessions, SessionDefaults
@@ -91,6 +91,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
         self._closed = False
         self._provider: SandboxProvider | None = None
         self._sandbox_id: str | None = None
+        self._farewell = "destroy"
         self._own_store = store is None or isinstance(store, str | PathLike)
         self.store: SessionStore = _store(store)
         self._hub = Hub(
@@ -156,14 +157,15 @@ class AsyncSandboxAgent(AsyncFlatNames):
         if raw_id is None:
             raw_id = await provider.create()
         else:
-            await provider.reconnect(raw_id)
+            await ask_provider(provider, "reconnect", raw_id)
+            await ask_provider(provider, "ensure_server", raw_id)
         if options.get("default_directory") is None:
-            options["default_directory"] = provider.default_cwd
+            options["default_directory"] = getattr(provider, "default_cwd", None)
         try:
             client = cls(
-                provider.get_url(raw_id),
-                provider.get_token(raw_id) or "",
-                transport=provider.get_transport(raw_id),
+                await ask_provider(provider, "get_url", raw_id),
+                await ask_provider(provider, "get_token", raw_id) or "",
+                transport=await ask_provider(provider, "get_transport", raw_id),
                 **options,
             )
             client._belongs_to(provider, raw_id)
@@ -196,7 +198,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
 
     @property
     def inspector_url(self) -> str:
-        """The server's web page, with the token in the fragment, where no server sees it."""
+        """The server's web page, logged in."""
         return build_inspector_url(self.base_url, self.token)
 
     async def health(self) -> dict[str, object]:
@@ -258,12 +260,30 @@ class AsyncSandboxAgent(AsyncFlatNames):
             await self._hub.close(keep_running=keep)
         finally:
             if self._provider is not None and self._sandbox_id is not None:
-                await self._provider.destroy(self._sandbox_id.partition("/")[2])
+                await ask_provider(self._provider, self._farewell, self._sandbox_id.partition("/")[2])
             await self._api.aclose()
             if self._own_store:
                 await self.store.close()
 
     dispose = aclose
+
+    async def destroy_sandbox(self) -> None:
+        """Close the client and take its sandbox away."""
+        await self._end_sandbox("destroy")
+
+    async def pause_sandbox(self) -> None:
+        """Close the client and pause its sandbox, if the provider can; `start(sandbox_id=...)` wakes it."""
+        await self._end_sandbox("pause")
+
+    async def kill_sandbox(self) -> None:
+        """Close the client and kill its sandbox without ceremony."""
+        await self._end_sandbox("kill")
+
+    async def _end_sandbox(self, way: str) -> None:
+        if self._provider is None:
+            raise SandboxAgentError("this client was not started with a sandbox of its own")
+        self._farewell = way if hasattr(self._provider, way) else "destroy"
+        await self.aclose()
 
     def _belongs_to(self, provider: SandboxProvider, raw_id: str) -> None:
         self._provider = provider
@@ -273,14 +293,21 @@ class AsyncSandboxAgent(AsyncFlatNames):
     def _alive(self) -> bool:
         if self._provider is None or self._sandbox_id is None:
             return True
-        return self._provider.alive(self._sandbox_id.partition("/")[2])
+        alive = getattr(self._provider, "alive", None)
+        return alive is None or bool(alive(self._sandbox_id.partition("/")[2]))
 
 
-def build_inspector_url(base_url: str, token: str | None = None, *, session_id: str | None = None) -> str:
-    """The address of a server's web page, opened at a session; the token stays in the fragment."""
-    wanted = {"token": token, "session": session_id}
-    fragment = "&".join(f"{key}={quote(value, safe='')}" for key, value in wanted.items() if value)
-    return f"{base_url.rstrip('/')}/ui/{'#' + fragment if fragment else ''}"
+def build_inspector_url(
+    base_url: str,
+    token: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    session_id: str | None = None,
+) -> str:
+    """The address of a server's web page, opened at a session; the page takes the token out of it at once."""
+    place = f"sessions/{segment(session_id)}" if session_id else ""
+    wanted = {"token": token, "headers": wire.encode(dict(headers)).decode() if headers else None}
+    query = "&".join(f"{key}={quote(value, safe='')}" for key, value in wanted.items() if value)
+    return f"{base_url.rstrip('/')}/ui/{place}{'?' + query if query else ''}"
 
 
 def _store(store: StoreLike | None) -> SessionStore:

@@ -75,9 +75,7 @@ def conversation(session_id: str) -> Iterator[EventRecord]:
 
 
 @pytest.mark.timeout(300)
-async def test_a_long_session_is_read_page_by_page_in_linear_work(
-    store: SessionStore, work: Work
-) -> None:
+async def test_a_long_session_is_read_page_by_page_in_linear_work(store: SessionStore, work: Work) -> None:
     await store.update_session(a_session("long"))
     await store.insert_events(list(conversation("long")))
     messages = TURNS * MESSAGES_PER_TURN

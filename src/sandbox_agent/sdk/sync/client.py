@@ -107,7 +107,7 @@ class SandboxAgent(FlatNames):
 
     @property
     def inspector_url(self) -> str:
-        """The server's web page, with the token in the fragment."""
+        """The server's web page, logged in."""
         return self._client.inspector_url
 
     def health(self) -> dict[str, object]:
@@ -143,3 +143,19 @@ class SandboxAgent(FlatNames):
             self._portal.close()
 
     dispose = close
+
+    def destroy_sandbox(self) -> None:
+        """Close the client and take its sandbox away."""
+        self._end(self._client.destroy_sandbox())
+
+    def pause_sandbox(self) -> None:
+        """Close the client and pause its sandbox, if the provider can; `start(sandbox_id=...)` wakes it."""
+        self._end(self._client.pause_sandbox())
+
+    def kill_sandbox(self) -> None:
+        """Close the client and kill its sandbox without ceremony."""
+        self._end(self._client.kill_sandbox())
+
+    def _end(self, ending: Coroutine[Any, Any, None]) -> None:
+        self._portal.run(ending)
+        self._portal.close()
