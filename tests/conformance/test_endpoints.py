@@ -77,6 +77,17 @@ def test_a_wrong_method_on_an_instance_is_405_and_names_the_right_ones(client: C
     assert problem["detail"] == f"method not allowed: {method}"
 
 
+@pytest.mark.ours
+def test_a_method_that_nobody_knows_is_405_too_and_ends_the_connection(client: Client) -> None:
+    with client.connect() as connection:
+        connection.send(client.build("BREW", "/v1/acp/some-id") + client.build("BREW", "/v1/acp"))
+        answer = connection.read_answer()
+        problem = assert_problem(answer, 405, "method_not_allowed", "Method Not Allowed")
+        assert problem["detail"] == "method not allowed: BREW"
+        assert answer.header("allow") == "POST,GET,HEAD,DELETE"
+        assert connection.is_closed_by_peer()
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_a_wrong_method_on_the_list_is_405_and_names_the_right_ones(client: Client, method: str) -> None:
     answer = client.request(method, "/v1/acp", headers=JSON_HEADERS, body=b"{}")

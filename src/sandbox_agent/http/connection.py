@@ -8,6 +8,7 @@ answered even while its body is still coming in: the rest is read and thrown awa
 from __future__ import annotations
 
 import logging
+import re
 import socket
 from collections import deque
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ _BODY_WINDOW_BYTES = 64 * 1024
 _LONG_BODY_BYTES = 64 * 1024
 # A body up to this length gets its place at once; a longer one must first arrive to cost memory.
 _PLACED_BODY_BYTES = 2 * 1024 * 1024
+_MADE_UP_METHOD = re.compile(rb"([A-Z][A-Z-]{0,31}) /[!-~]* HTTP/1\.1\r\n")
+_STAND_IN_METHOD = b"TRACE"
 # Stands in for the head of something that could not be understood.
 _NO_HEAD = RequestHead("GET", b"/", [], http_10=False, keep_alive=False)
 
@@ -58,6 +61,8 @@ class Connection:
         self._head_complete = False
         self._head_bytes = 0
         self._messages = 0
+        self._made_up_method: bytes | None = None
+        """The method of a request that ends the connection, because the parser does not know it."""
         self._plain_left = 0
         """Bytes of a body that are taken as they come, without the parser."""
         self._waiting: deque[Exchange] = deque()
@@ -198,6 +203,18 @@ class Connection:
             if rest:
                 self._feed(rest)
             return
+        except httptools.HttpParserInvalidMethodError as error:
+            if self._made_up_method:
+                return
+            request = _MADE_UP_METHOD.match(data)
+            if request is None or self._waiting or self._active is not None:
+                self._broken = self._broken or InvalidRequest(f"not HTTP/1.1: {error}")
+                return
+            # The parser knows the registered methods only; any other is a 405 too, and the last request here.
+            self._made_up_method = request[1]
+            self._parser = httptools.HttpRequestParser(self)
+            self._feed(_STAND_IN_METHOD + data[request.end(1) :])
+            return
         except httptools.HttpParserError as error:
             if self._broken is None:
                 self._broken = InvalidRequest(f"not HTTP/1.1: {error}")
@@ -232,11 +249,11 @@ class Connection:
             return
         parser = self._parser
         head = RequestHead(
-            parser.get_method().decode("ascii"),
+            (self._made_up_method or parser.get_method()).decode("ascii"),
             self._target,
             self._headers,
             http_10=parser.get_http_version() == "1.0",
-            keep_alive=parser.should_keep_alive(),
+            keep_alive=parser.should_keep_alive() and self._made_up_method is None,
         )
         self._parsing = Exchange(self, self._server, head)
         self._window_bytes = 0
