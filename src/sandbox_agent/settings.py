@@ -220,7 +220,7 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
     for item in SETTINGS:
         _from_environment(item, environ, values)
     given: dict[str, Any] = {}
-    rest = iter(arguments)
+    rest = iter(_apart(arguments, by_flag))
     for argument in rest:
         if argument in ("-h", "--help"):
             raise HelpRequested
@@ -237,6 +237,23 @@ def parse(arguments: Sequence[str], environ: Mapping[str, str]) -> Settings:
         else:
             given[item.name] = _convert(item, text, flag)
     return _checked(values | given, given)
+
+
+def _apart(arguments: Sequence[str], by_flag: Mapping[str, Setting]) -> Iterator[str]:
+    """The arguments with short flags taken apart: `-p8000` and `-p=8000` are `-p 8000`, `-nC` is `-n -C`."""
+    is_value = False
+    for argument in arguments:
+        item = None if is_value else by_flag.get(argument[:2])
+        while item is not None and len(argument) > 2 and not argument.startswith("--"):
+            yield argument[:2]
+            if not isinstance(item.default, bool):
+                argument, is_value = argument[2:].removeprefix("="), True
+                break
+            argument = "-" + argument[2:]
+            item = by_flag.get(argument[:2])
+        yield argument
+        named = None if is_value else by_flag.get(argument)
+        is_value = named is not None and not isinstance(named.default, bool)
 
 
 def _from_environment(item: Setting, environ: Mapping[str, str], values: dict[str, Any]) -> None:

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox_agent.cli.commands import root
+from sandbox_agent.settings import parse
 from tests.cli.place import PROGRAM, Place
 from tests.support.server_process import ServerProcess
 
@@ -137,3 +138,20 @@ def test_the_mock_agent_answers_on_stdio(place: Place) -> None:
     hello = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n'
     for name in ("mock-agent", "mock-agent-process"):
         assert place.run(name, stdin=hello).good().json["id"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "port", "token", "no_token"),
+    [
+        (["-p8000"], 8000, None, False),
+        (["-p=8000"], 8000, None, False),
+        (["-np8000"], 8000, None, True),
+        (["-t-p", "-p8000"], 8000, "-p", False),
+        (["--token", "-p1", "-p", "8000"], 8000, "-p1", False),
+    ],
+)
+def test_short_flags_of_the_server_may_hold_their_value(
+    arguments: list[str], port: int, token: str | None, no_token: bool
+) -> None:
+    settings = parse(arguments, {})
+    assert (settings.port, settings.token, settings.no_token) == (port, token, no_token)
