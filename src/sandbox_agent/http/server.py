@@ -62,13 +62,14 @@ class HttpServer:
             self._last_connection.set_result(None)
 
     def _tick(self) -> None:
+        # First of all, so that no fault of one connection ends the watch over all others.
+        self._ticker = self.loop.call_later(_TICK_S, self._tick)
         now = self.now()
         for connection in list(self.connections):
             connection.check_time(now)
         if self.services.streams.ended >= _MANY_STREAMS:
             self.services.streams.ended = 0
             self.loop.run_in_executor(None, freed_memory.give_back)
-        self._ticker = self.loop.call_later(_TICK_S, self._tick)
 
     async def stop(self) -> None:
         """Stop accepting, end streams and agents, let the last answers go out."""
