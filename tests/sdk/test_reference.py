@@ -10,8 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent import AsyncSandboxAgent, NotFoundError, UnsupportedAgentError, auto_approve
+from sandbox_agent import (
+    APIConnectionError,
+    AsyncSandboxAgent,
+    Attachment,
+    NotFoundError,
+    SandboxAgent,
+    UnsupportedAgentError,
+    auto_approve,
+)
 from sandbox_agent.sdk.universal import PermissionRequested
+from tests.sdk.conftest import told_within_a_second
 from tests.sdk.live_server import LiveServer
 
 ROOT = Path(__file__).parents[2]
@@ -40,15 +49,21 @@ def install() -> str:
 
 
 @pytest.fixture
-async def reference(tmp_path: Path) -> AsyncIterator[AsyncSandboxAgent]:
+async def reference_server(tmp_path: Path) -> AsyncIterator[LiveServer]:
     binary = await asyncio.to_thread(install)
     server = await LiveServer(tmp_path / "reference", binary_path=binary).start()
-    client = await AsyncSandboxAgent.connect(server.url, server.token, default_directory=str(server.work))
     try:
-        yield client
+        yield server
     finally:
-        await client.aclose()
         await server.kill()
+
+
+@pytest.fixture
+async def reference(reference_server: LiveServer) -> AsyncIterator[AsyncSandboxAgent]:
+    async with await AsyncSandboxAgent.connect(
+        reference_server.url, reference_server.token, default_directory=str(reference_server.work)
+    ) as client:
+        yield client
 
 
 @pytest.mark.timeout(120)
@@ -65,6 +80,43 @@ async def test_sessions_turns_and_permissions_work_on_the_reference(reference: A
     assert (await turn.result()).stop_reason == "cancelled"
     events = await session.events(limit=1000)
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
+
+
+@pytest.mark.timeout(120)
+async def test_turns_are_streamed_and_attachments_sent_on_the_reference(
+    reference: AsyncSandboxAgent, reference_server: LiveServer, tmp_path: Path
+) -> None:
+    session = await reference.sessions.create("amp", id="mine", title="T", directory=str(tmp_path))
+    (tmp_path / "notes.txt").write_text("milk")
+    async with session.stream("blocks", attachments=[]) as turn:
+        assert '"text": "blocks"' in "".join([piece async for piece in turn.text_deltas])
+    result = await session.prompt("look", attachments=[Attachment("notes.txt", embed=True), "notes.txt"])
+    assert result.text == "look resource resource_link" and result.stop_reason == "end_turn"
+    await session.terminate()
+    await session.terminate()
+    assert (await session.events(limit=1000))[-1].type == "session.ended"
+
+    def without_a_loop() -> str:
+        with SandboxAgent.connect(reference_server.url, reference_server.token) as client:
+            return client.sessions.create("amp", directory=str(tmp_path)).prompt("hello").text
+
+    assert await asyncio.to_thread(without_a_loop) == "hello"
+
+
+@pytest.mark.timeout(120)
+async def test_the_end_of_the_reference_is_told_and_the_conversation_goes_on_with_the_next(
+    reference: AsyncSandboxAgent, reference_server: LiveServer
+) -> None:
+    session = await reference.sessions.create("amp", mode="wild")
+    await session.prompt("my name is Ada")
+    async with session.stream("ask") as turn:
+        await asyncio.wait_for(turn.sent.wait(), 10)
+        await reference_server.kill()
+        with told_within_a_second(), pytest.raises(APIConnectionError):
+            await turn.result()
+    await reference_server.start()
+    assert "user: my name is Ada" in (await session.prompt("and now?")).text
+    assert session.restored.method == "replayed" and session.info.agent_mode == "wild"
 
 
 @pytest.mark.timeout(120)
