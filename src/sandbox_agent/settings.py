@@ -143,7 +143,9 @@ class Settings:
     agent_memory_mb: int = _setting(
         0, "--agent-memory-mb", help="address space of each agent process; 0: no limit"
     )
-    agent_processes: int = _setting(0, "--agent-processes", help="processes of the agent's user; 0: no limit")
+    agent_processes: int = _setting(
+        0, "--agent-processes", help="processes of the agent's user, who is not root; 0: no limit"
+    )
     agent_cpu_s: int = _setting(0, "--agent-cpu-s", help="CPU seconds of each agent process; 0: no limit")
     agent_env_allow: tuple[str, ...] = _setting(
         (), "--agent-env-allow", help="variable agents inherit; once given, agents get only those named"
