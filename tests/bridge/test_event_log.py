@@ -14,7 +14,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sandbox_agent.bridge.event_log import EventLog, Events, Gap, Reader, Retention
+from sandbox_agent.bridge import frames
+from sandbox_agent.bridge.event_log import EventLog, Gap, Reader, Retention
+from sandbox_agent.bridge.frames import Frames
 from sandbox_agent.bridge.spill import Spill
 
 
@@ -38,6 +40,10 @@ class Later:
 
 def line(number: int) -> bytes:
     return b'{"n":%d,"pad":"%b"}' % (number, b"x" * (number * 7 % 23))
+
+
+def frame(number: int) -> bytes:
+    return b"event: message\nid: %d\ndata: %b\n\n" % (number, line(number))
 
 
 class Client:
@@ -75,12 +81,13 @@ class Client:
             self.was_ahead = False
             self.last = item.oldest - 1
             return True
-        assert isinstance(item, Events)
-        assert item.lines
+        assert isinstance(item, Frames)
         expected = item.first if self.last is None else self.last + 1
         assert item.first == expected, "a silent skip or a repeat"
-        assert list(item.lines) == [line(n) for n in range(item.first, item.first + len(item.lines))]
-        self.last = item.first + len(item.lines) - 1
+        wire = b"".join(frame(n) for n in range(item.first, item.last + 1))
+        assert b"".join(item.pieces) == wire
+        assert wire
+        self.last = item.last
         return True
 
 
@@ -90,9 +97,9 @@ class LogMachine(RuleBasedStateMachine):
         self.directory = Path(tempfile.mkdtemp(prefix="log-machine-"))
         self.worker = Later()
         self.log = EventLog(
-            Retention(ring_events=5, ring_bytes=120),
+            Retention(ring_events=5, ring_bytes=280),
             first=4,
-            spill=Spill(self.directory, "1", max_bytes=400),
+            spill=Spill(self.directory, "1", max_bytes=1000),
             background=self.worker,
         )
         self.clients: list[Client] = []
@@ -101,7 +108,7 @@ class LogMachine(RuleBasedStateMachine):
     def publish(self, count: int) -> None:
         first = self.log.last + 1
         lines = [line(n) for n in range(first, first + count)]
-        self.log.publish(lines, sum(map(len, lines)))
+        self.log.publish(lines)
 
     @precondition(lambda self: len(self.clients) < 4)
     @rule(back=st.integers(-3, 60) | st.none())
@@ -149,9 +156,10 @@ class LogMachine(RuleBasedStateMachine):
 
     @invariant()
     def memory_is_bounded(self) -> None:
-        assert len(self.log._ring) - self.log._head <= 5
-        assert self.log._ring_bytes == sum(map(len, self.log._ring[self.log._head :]))
-        assert sum(path.stat().st_size for path in self.directory.iterdir()) <= 400
+        assert self.log.last - self.log._ring_first + 1 <= 5
+        assert self.log._ring_bytes == sum(map(frames.size_of, self.log._ring[self.log._head :]))
+        assert self.log._ring_bytes <= 280 + 280 // 8 or self.log._ring_first == self.log.last
+        assert sum(path.stat().st_size for path in self.directory.iterdir()) <= 1000
 
     def teardown(self) -> None:
         self.log.close()
@@ -170,7 +178,7 @@ def numbers(log: EventLog, last: int | None = None) -> list[int | Gap]:
     reader = log.attach(last, lambda: None)
     seen: list[int | Gap] = []
     while (item := reader.take()) is not None:
-        seen += [item] if isinstance(item, Gap) else range(item.first, item.first + len(item.lines))
+        seen += [item] if isinstance(item, Gap) else range(item.first, item.last + 1)
     reader.detach()
     return seen
 
@@ -178,7 +186,7 @@ def numbers(log: EventLog, last: int | None = None) -> list[int | Gap]:
 def filled(count: int, ring: int = 1000, **more: Any) -> EventLog:
     log = EventLog(Retention(ring_events=ring), **more)
     for n in range(1, count + 1):
-        log.publish([line(n)], len(line(n)))
+        log.publish([line(n)])
     return log
 
 
@@ -199,21 +207,25 @@ def test_an_empty_log_says_that_the_next_number_is_the_oldest() -> None:
 
 
 def test_the_newest_event_stays_however_large_it_is() -> None:
-    log = EventLog(Retention(ring_events=10, ring_bytes=100))
-    log.publish([b"a" * 50, b"b" * 40], 90)
-    log.publish([b"c" * 500], 500)
+    log = EventLog(Retention(ring_events=10, ring_bytes=200))
+    log.publish([b"a" * 50, b"b" * 40])
+    log.publish([b"c" * 500])
     assert numbers(log) == [3]
+    log.publish([b"d" * 100_000])
+    assert numbers(log) == [4]
+    log.publish([b"e" * 300, b"f" * 300, b"g" * 300])
+    assert numbers(log) == [7]
 
 
 def test_a_reader_overtaken_in_the_middle_gets_a_gap() -> None:
     log = filled(3, ring=5)
     reader = log.attach(None, lambda: None)
-    assert isinstance(reader.take(), Events)
+    assert isinstance(reader.take(), Frames)
     for n in range(4, 30):
-        log.publish([line(n)], len(line(n)))
+        log.publish([line(n)])
     assert reader.take() == Gap(25, 29)
     item = reader.take()
-    assert isinstance(item, Events)
+    assert isinstance(item, Frames)
     assert item.first == 25
 
 
@@ -230,13 +242,13 @@ def test_closing_wakes_every_reader_and_forgets_everything(tmp_path: Path) -> No
     assert woken
     assert reader.ended
     assert not list(tmp_path.iterdir())
-    log.publish([b"late"], 4)
+    log.publish([b"late"])
     assert log.last == 50
 
 
 def test_spill_files_are_private(tmp_path: Path) -> None:
     spill = Spill(tmp_path / "spill", "1", 1000)
-    assert spill.append(1, [b"secret"])
+    assert spill.append([frame(1)], 1)
     assert (tmp_path / "spill").stat().st_mode & 0o777 == 0o700
     assert [path.stat().st_mode & 0o777 for path in (tmp_path / "spill").iterdir()] == [0o600]
     spill.close()
@@ -249,7 +261,7 @@ def test_a_full_disk_keeps_the_newest_and_tells_the_gap(small_disk: Path) -> Non
     )
     big = b'"' + b"x" * 20_000 + b'"'
     for _ in range(200):
-        log.publish([big], len(big))
+        log.publish([big])
         worker.run_all()
     seen = log.attach(0, lambda: None)
     gap = seen.take()
@@ -263,8 +275,8 @@ def test_a_full_disk_keeps_the_newest_and_tells_the_gap(small_disk: Path) -> Non
                 break
             worker.run_all()
             continue
-        assert isinstance(item, Events)
-        total += len(item.lines)
+        assert isinstance(item, Frames)
+        total += item.last - item.first + 1
     assert total == 200 - gap.oldest + 1
 
 

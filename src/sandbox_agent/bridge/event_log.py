@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from sandbox_agent.bridge import frames
+from sandbox_agent.bridge.frames import Block, Frames
 from sandbox_agent.bridge.spill import Spill
 
 Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
@@ -21,14 +23,8 @@ Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
 BATCH_BYTES = 256 * 1024
 # A read from disk is a trip to a worker thread and back, which costs more than the reading: it brings more.
 _DISK_BATCH_BYTES = 1024 * 1024
-_BATCH_EVENTS = 2048
 # More than this waiting for the disk, and the agent is made to wait too.
 CONGESTION_BYTES = 16 * 1024 * 1024
-
-
-class Events(NamedTuple):
-    first: int
-    lines: Sequence[bytes]
 
 
 class Gap(NamedTuple):
@@ -57,11 +53,12 @@ class EventLog:
         slack = 1 / 8 if self._spill is not None else 0
         self._evict_above_events = retention.ring_events + min(1024, int(retention.ring_events * slack))
         self._evict_above_bytes = retention.ring_bytes + min(4 << 20, int(retention.ring_bytes * slack))
-        self._ring: list[bytes] = []
+        self._ring: list[Block] = []
         self._head = 0
+        """Where the ring begins; what is before it has gone."""
         self._ring_first = first
         self._ring_bytes = 0
-        self._overflow: list[Events] = []
+        self._overflow: list[_Overflow] = []
         self._overflow_bytes = 0
         self._writing = False
         self._waiting: set[Reader] = set()
@@ -69,8 +66,6 @@ class EventLog:
         self.closed = False
         self.last = first - 1
         self.on_congestion: Callable[[bool], None] | None = None
-        self.encoded: Any = None
-        """A place for the transport to keep its last encoded batch, shared by readers at the same spot."""
 
     @property
     def oldest(self) -> int:
@@ -87,15 +82,16 @@ class EventLog:
     def congested(self) -> bool:
         return self._overflow_bytes > CONGESTION_BYTES
 
-    def publish(self, lines: Sequence[bytes], total_bytes: int) -> None:
-        """Append events and wake every reader that waits. `total_bytes` is the sum of their lengths."""
-        if self.closed:
+    def publish(self, lines: Sequence[bytes]) -> None:
+        """Append events and wake every reader that waits."""
+        if self.closed or not lines:
             return
-        self._ring.extend(lines)
-        self._ring_bytes += total_bytes
+        block = frames.encode(self.last + 1, lines)
+        self._ring.append(block)
+        self._ring_bytes += frames.size_of(block)
         self.last += len(lines)
         if (
-            len(self._ring) - self._head > self._evict_above_events
+            self.last - self._ring_first >= self._evict_above_events
             or self._ring_bytes > self._evict_above_bytes
         ):
             self._evict()
@@ -105,49 +101,68 @@ class EventLog:
                 reader.wake()
 
     def _evict(self) -> None:
-        ring, start, end = self._ring, self._head, self._head
-        excess = len(ring) - start - self._retention.ring_events
-        if excess > 0:
-            end += excess
-            self._ring_bytes -= sum(map(len, ring[start:end]))
-        # The newest event always stays, however large it is.
-        while self._ring_bytes > self._retention.ring_bytes and end < len(ring) - 1:
-            self._ring_bytes -= len(ring[end])
-            end += 1
-        evicted = Events(self._ring_first, ring[start:end])
-        self._ring_first += end - start
-        self._head = end
-        if self._head * 2 > len(ring):
-            del ring[: self._head]
+        """Let the oldest go until the ring keeps to its size; the newest event always stays."""
+        evicted: list[Block] = []
+        first = self._ring_first
+        while self._ring_first < self.last:
+            events_over = self.last - self._ring_first + 1 - self._retention.ring_events
+            bytes_over = self._ring_bytes - self._retention.ring_bytes
+            if events_over <= 0 and bytes_over <= 0:
+                break
+            block = self._ring[self._head]
+            kept = self._kept_of(block, events_over, bytes_over)
+            if kept:
+                self._ring[self._head] = kept
+                self._ring_first = frames.first_number(kept)
+                block = frames.before(block, kept)
+            else:
+                self._ring[self._head] = b""
+                self._head += 1
+                self._ring_first = frames.first_number(self._ring[self._head])
+            self._ring_bytes -= frames.size_of(block)
+            evicted.append(block)
+        if self._head * 2 > len(self._ring):
+            del self._ring[: self._head]
             self._head = 0
-        else:
-            ring[start:end] = [b""] * (end - start)
-        if self._spill is not None and evicted.lines:
-            self._overflow.append(evicted)
-            self._overflow_bytes += sum(map(len, evicted.lines))
+        if self._spill is not None and evicted:
+            overflow = _Overflow(first, self._ring_first - 1, evicted, sum(map(frames.size_of, evicted)))
+            self._overflow.append(overflow)
+            self._overflow_bytes += overflow.size
             self._write_overflow()
             if self.congested and self.on_congestion:
                 self.on_congestion(True)
+
+    def _kept_of(self, block: Block, events_over: int, bytes_over: int) -> Block:
+        """What stays of the oldest block; nothing if it can go as a whole."""
+        is_only = self._head == len(self._ring) - 1
+        if not is_only:
+            next_first = frames.first_number(self._ring[self._head + 1])
+            if self._spill is not None or next_first - self._ring_first <= events_over:
+                return b""
+        if events_over > 0:
+            return frames.from_number(block, self._ring_first + events_over)
+        kept = frames.from_byte(block, bytes_over)
+        return kept or (frames.newest(block) if is_only else b"")
 
     def _write_overflow(self) -> None:
         if self._writing or not self._overflow or self._spill is None or self._background is None:
             return
         self._writing = True
         spill, batches = self._spill, list(self._overflow)
-        first = batches[0].first
-        lines = [line for batch in batches for line in batch.lines]
+        blocks = [block for batch in batches for block in batch.blocks]
+        last = batches[-1].last
 
         def written(_: Any) -> None:
             self._writing = False
             for batch in batches:
                 if self._overflow and self._overflow[0] is batch:
                     del self._overflow[0]
-                    self._overflow_bytes -= sum(map(len, batch.lines))
+                    self._overflow_bytes -= batch.size
             if self.on_congestion and not self.congested:
                 self.on_congestion(False)
             self._write_overflow()
 
-        self._background(lambda: spill.append(first, lines), written)
+        self._background(lambda: spill.append(blocks, last), written)
 
     def attach(self, last_event_id: int | None, wake: Callable[[], None]) -> Reader:
         """A reader of everything after `last_event_id`, or of everything retained."""
@@ -166,7 +181,6 @@ class EventLog:
         self._ring, self._head, self._ring_bytes = [], 0, 0
         self._ring_first = self.last + 1
         self._overflow.clear()
-        self.encoded = None
         if self._spill is not None and self._background is not None:
             self._background(self._spill.close, lambda _: None)
         self._waiting.clear()
@@ -177,27 +191,22 @@ class EventLog:
     def _first_in_memory(self) -> int:
         return self._overflow[0].first if self._overflow else self._ring_first
 
-    def _in_memory(self, number: int) -> Events | None:
+    def _in_memory(self, number: int) -> Frames | None:
         if number >= self._ring_first:
-            start = self._head + number - self._ring_first
-            return Events(number, _cut(self._ring, start))
+            return frames.take(self._ring, self._head, self.last, number, BATCH_BYTES)
         for batch in self._overflow:
-            if batch.first <= number < batch.first + len(batch.lines):
-                return Events(number, _cut(batch.lines, number - batch.first))
+            if batch.first <= number <= batch.last:
+                return frames.take(batch.blocks, 0, batch.last, number, BATCH_BYTES)
         return None
 
 
-def _cut(lines: Sequence[bytes], start: int) -> Sequence[bytes]:
-    """As many lines from `start` on as make one batch, at least one."""
-    batch = lines[start : start + _BATCH_EVENTS]
-    if sum(map(len, batch)) <= BATCH_BYTES:
-        return batch
-    size = 0
-    for count, line in enumerate(batch):
-        size += len(line)
-        if size > BATCH_BYTES:
-            return batch[: max(count, 1)]
-    return batch
+class _Overflow(NamedTuple):
+    """What has left the ring and is on its way to the disk."""
+
+    first: int
+    last: int
+    blocks: list[Block]
+    size: int
 
 
 def _nobody() -> None:
@@ -214,7 +223,7 @@ class Reader:
     ) -> None:
         self._log = log
         self._gap = starts_with_gap
-        self._fetched: Events | None = None
+        self._fetched: Frames | None = None
         self._fetching = False
         self._idle = False
         """Nobody will take anything soon: what comes from disk is not kept."""
@@ -227,7 +236,7 @@ class Reader:
     def ended(self) -> bool:
         return self._log.closed
 
-    def take(self) -> Events | Gap | None:
+    def take(self) -> Frames | Gap | None:
         log = self._log
         self._idle = False
         if log.closed:
@@ -255,8 +264,8 @@ class Reader:
         self._awaited = True
         return None
 
-    def _advance(self, events: Events) -> Events:
-        self.position = events.first + len(events.lines)
+    def _advance(self, events: Frames) -> Frames:
+        self.position = events.last + 1
         return events
 
     def _fetch(self) -> None:
@@ -267,10 +276,10 @@ class Reader:
         number = self.position
         self._fetching = True
 
-        def fetched(lines: list[bytes] | None) -> None:
+        def fetched(data: bytes) -> None:
             self._fetching = False
-            if lines and not self._idle:
-                self._fetched = Events(number, lines)
+            if data and not self._idle:
+                self._fetched = Frames(number, frames.last_number(data), [data])
             if self._awaited:
                 self._awaited = False
                 self.wake()

@@ -239,7 +239,7 @@ class Instance:
             return False
         if b"\r" in block:
             lines = [line.removesuffix(b"\r") for line in lines]
-        self.log.publish(lines, len(block) - len(lines))
+        self.log.publish(lines)
         for index, raw in enumerate(found):
             if raw.id:
                 self._notice(bytes(raw.id), bool(raw.method), lines[index])
@@ -263,7 +263,7 @@ class Instance:
         return True
 
     def _publish(self, message: Envelope, line: bytes) -> None:
-        self.log.publish((line,), len(line))
+        self.log.publish((line,))
         if message.id:
             self._notice(message.id, message.has_method, line)
 
@@ -318,7 +318,7 @@ class Instance:
         if self._limits.adapter_messages:
             message = {"jsonrpc": "2.0", "method": f"_adapter/{name}", "params": params}
             line = msgspec.json.encode(message)
-            self.log.publish((line,), len(line))
+            self.log.publish((line,))
 
     # ---- time --------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Events that fell out of memory, on disk: segments of raw lines, numbered by position.
+"""Events that fell out of memory, on disk: segments of frames, as they will be sent.
 
 Every method that touches a file is meant for a worker thread and holds the lock while it does. When the
 space is used up (the limit, or a full disk) the oldest segment goes, so the newest events always survive.
@@ -15,20 +15,21 @@ from contextlib import suppress
 
 import msgspec
 
-from sandbox_agent.bridge.lines import split_lines
+from sandbox_agent.bridge import frames
+from sandbox_agent.bridge.frames import Block
 
 _SEGMENTS_PER_LIMIT = 8
 # One remembered offset per so many bytes: finding an event reads at most this much too much.
 _INDEX_STEP_BYTES = 64 * 1024
-# The kernel takes 1024 buffers at a time, two for each line.
-_LINES_PER_WRITE = 512
+# The kernel takes 1024 buffers at a time.
+_PIECES_PER_WRITE = 1024
 
 
 class _Segment(msgspec.Struct):
     path: str
     fd: int
     first: int
-    count: int = 0
+    last: int = 0
     size: int = 0
     index_numbers: list[int] = msgspec.field(default_factory=list)
     index_offsets: list[int] = msgspec.field(default_factory=list)
@@ -58,47 +59,55 @@ class Spill:
         except IndexError:
             return None
 
-    def append(self, first: int, lines: Sequence[bytes]) -> bool:
+    def append(self, blocks: Sequence[Block], last: int) -> bool:
         """Write events that follow those already here; False if they could not be kept."""
         with self._lock:
             if self._closed:
                 return False
-            needed = sum(map(len, lines)) + len(lines)
+            blocks, needed = self._newest_that_fit(blocks)
             while self._segments and self._size + needed > self._max:
                 self._drop_oldest()
-            start = 0
-            while needed > self._max:  # More than fits at all: the newest part of it stays.
-                needed -= len(lines[start]) + 1
-                start += 1
-            first, lines = first + start, lines[start:]
-            if not lines:
+            if not blocks:
                 return False
-            while not self._try_append(first, lines, needed):
+            while not self._try_append(blocks, needed, last):
                 if not self._segments:
                     return False
                 self._drop_oldest()
             return True
 
-    def _try_append(self, first: int, lines: Sequence[bytes], needed: int) -> bool:
+    def _newest_that_fit(self, blocks: Sequence[Block]) -> tuple[Sequence[Block], int]:
+        """All blocks as a rule; of more than the disk may hold, the newest part, and its size."""
+        needed = sum(map(frames.size_of, blocks))
+        start = 0
+        while needed > self._max:
+            size = frames.size_of(blocks[start])
+            rest = frames.from_byte(blocks[start], needed - self._max)
+            needed -= size - frames.size_of(rest)
+            if rest:
+                return [rest, *blocks[start + 1 :]], needed
+            start += 1
+        return blocks[start:], needed
+
+    def _try_append(self, blocks: Sequence[Block], needed: int, last: int) -> bool:
         segment = None
         try:
-            segment = self._segment_for(first)
-            _write_lines(segment.fd, lines, segment.size)
+            segment = self._segment_for(frames.first_number(blocks[0]))
+            _write(segment.fd, frames.pieces_of(blocks), segment.size)
         except OSError:
             if segment is not None:
                 # Nothing of a half-written batch may remain; the file shrinks, which needs no space.
                 os.ftruncate(segment.fd, segment.size)
-                if segment.count == 0 and segment is self._segments[-1]:
+                if not segment.size and segment is self._segments[-1]:
                     self._segments.pop().drop()
             return False
         offset = segment.size
-        for number, line in enumerate(lines, first):
+        for block in blocks:
             if not segment.index_offsets or offset - segment.index_offsets[-1] >= _INDEX_STEP_BYTES:
-                segment.index_numbers.append(number)
+                segment.index_numbers.append(frames.first_number(block))
                 segment.index_offsets.append(offset)
-            offset += len(line) + 1
+            offset += frames.size_of(block)
         segment.size += needed
-        segment.count += len(lines)
+        segment.last = last
         self._size += needed
         return True
 
@@ -113,24 +122,19 @@ class Spill:
         self._segments.append(segment)
         return segment
 
-    def read(self, number: int, max_bytes: int) -> list[bytes]:
-        """Events from `number` on, about `max_bytes` of them; empty if `number` is not here any more."""
+    def read(self, number: int, max_bytes: int) -> bytes:
+        """Frames from `number` on, about `max_bytes` of them; empty if `number` is not here any more."""
         with self._lock:
-            segment = next(
-                (s for s in self._segments if s.first <= number < s.first + s.count),
-                None,
-            )
+            segment = next((s for s in self._segments if s.first <= number <= s.last), None)
             if segment is None:
-                return []
+                return b""
             at = bisect_right(segment.index_numbers, number) - 1
-            offset = segment.index_offsets[at]
-            skip = number - segment.index_numbers[at]
             try:
-                return _read_lines(segment, offset, skip, max_bytes)
-            except OSError:
+                return _read(segment, segment.index_offsets[at], number, max_bytes)
+            except (OSError, ValueError):
                 # A disk that cannot be read keeps nothing: readers are told of a gap instead of waiting.
                 self._drop_all()
-                return []
+                return b""
 
     def _drop_oldest(self) -> None:
         segment = self._segments.pop(0)
@@ -148,29 +152,27 @@ class Spill:
             self._drop_all()
 
 
-def _read_lines(segment: _Segment, offset: int, skip: int, max_bytes: int) -> list[bytes]:
+def _read(segment: _Segment, offset: int, number: int, max_bytes: int) -> bytes:
     while True:
         data = os.pread(segment.fd, min(max_bytes, segment.size - offset), offset)
-        # What follows the last newline is a line whose end has not been read.
-        lines = split_lines(data[: data.rfind(b"\n") + 1])
-        if len(lines) > skip:
-            return lines[skip:]
+        found = frames.whole(data)
+        if found and frames.last_number(found) >= number:
+            rest = frames.from_number(found, number)
+            return rest if isinstance(rest, bytes) else b""
         if len(data) < max_bytes:
             raise OSError("the spill file is shorter than it was written")
         max_bytes *= 2
 
 
-def _write_lines(fd: int, lines: Sequence[bytes], offset: int) -> None:
-    """Each line and its newline, without putting them together in memory first."""
-    for start in range(0, len(lines), _LINES_PER_WRITE):
-        buffers: list[bytes] = []
-        for line in lines[start : start + _LINES_PER_WRITE]:
-            buffers += (line, b"\n")
-        size = sum(map(len, buffers))
-        written = os.pwritev(fd, buffers, offset)
+def _write(fd: int, pieces: Sequence[bytes], offset: int) -> None:
+    """All pieces, without putting them together in memory first."""
+    for start in range(0, len(pieces), _PIECES_PER_WRITE):
+        some = pieces[start : start + _PIECES_PER_WRITE]
+        size = sum(map(len, some))
+        written = os.pwritev(fd, some, offset)
         if written < size:
             # A long write may stop half-way; what is left goes the slow way.
-            _write_all(fd, b"".join(buffers)[written:], offset + written)
+            _write_all(fd, b"".join(some)[written:], offset + written)
         offset += size
 
 

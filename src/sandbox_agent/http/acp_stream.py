@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.event_log import EventLog, Reader
+from sandbox_agent.bridge.event_log import EventLog, Gap, Reader
 from sandbox_agent.errors import InvalidRequest, NotAcceptable, TooManyStreams
 from sandbox_agent.http import sse
 from sandbox_agent.http.exchange import HeaderList, Receive, Send
@@ -82,8 +82,10 @@ async def serve(
         while not gone.done():
             ready.clear()
             item = reader.take()
-            if item is not None:
-                await _send_chunk(send, sse.encode(log, item))
+            if isinstance(item, Gap):
+                await _send_chunk(send, sse.gap(item))
+            elif item is not None:
+                await _send_chunk(send, b"".join(item.pieces))
             elif reader.ended:
                 break
             else:

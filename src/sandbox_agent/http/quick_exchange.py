@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
 from sandbox_agent.errors import InternalError, SandboxAgentError
@@ -276,6 +276,12 @@ class Exchange:
     def write_chunk(self, data: bytes) -> None:
         # Joined, not formatted: formatting copies a long text several times.
         self._connection.write(b"".join((b"%x\r\n" % len(data), data, b"\r\n")) if self._chunked else data)
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> int:
+        """Several pieces as one chunk, without putting them together; returns how long it is."""
+        size = sum(map(len, pieces))
+        self._connection.writelines([b"%x\r\n" % size, *pieces, b"\r\n"] if self._chunked else list(pieces))
+        return size
 
     def end_chunks(self) -> None:
         if self._chunked:

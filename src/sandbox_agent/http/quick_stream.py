@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.event_log import EventLog
+from sandbox_agent.bridge.event_log import EventLog, Gap
 from sandbox_agent.http import sse
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ class QuickStream:
     ) -> None:
         self._exchange = exchange
         self._services = services
-        self._log = log
         self._loop = asyncio.get_running_loop()
         self._reader = services.streams.attach(log, last_event_id, self.pump)
         self._over = False
@@ -46,9 +45,8 @@ class QuickStream:
                 if self._reader.ended:
                     self._end()
                 break
-            data = sse.encode(self._log, item)
-            self._exchange.write_chunk(data)
-            written += len(data)
+            pieces = (sse.gap(item),) if isinstance(item, Gap) else item.pieces
+            written += self._exchange.write_pieces(pieces)
             if written > _FAIR_BYTES:
                 self._loop.call_soon(self.pump)
                 break

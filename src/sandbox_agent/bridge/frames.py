@@ -1,0 +1,124 @@
+"""Events as they go over the wire: made once when published, kept, stored and sent as they are.
+
+A block is one or more frames in a row. Its bytes hold everything there is to know: a frame begins with its
+number and ends with the only empty line, because the text of an event has no line ends in it. One long event
+is a block of three pieces, which saves a copy of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Block = bytes | tuple[bytes, ...]
+
+_HEAD = b"event: message\nid: %d\ndata: "
+_BEFORE_NUMBER = len(b"event: message\nid: ")
+_END = b"\n\n"
+# Formatting copies a line once more than joining does, but costs less per line.
+_LONG_LINE_BYTES = 1024
+_BLOCK_OF_ITS_OWN_BYTES = 64 * 1024
+# Pieces for one system call: the kernel takes 1024.
+_PIECES = 500
+
+
+class Frames(NamedTuple):
+    """Some events in a row, ready to be sent."""
+
+    first: int
+    last: int
+    pieces: Sequence[bytes]
+
+
+def encode(first: int, lines: Sequence[bytes]) -> Block:
+    if len(lines) == 1 and len(lines[0]) > _BLOCK_OF_ITS_OWN_BYTES:
+        line = lines[0].replace(b"\r", b" ") if b"\r" in lines[0] else lines[0]
+        return (_HEAD % first, line, _END)
+    if len(lines[0]) > _LONG_LINE_BYTES:
+        parts: list[bytes] = []
+        for number, line in enumerate(lines, first):
+            parts += (_HEAD % number, line, _END)
+        data = b"".join(parts)
+    else:
+        data = b"".join(
+            [b"event: message\nid: %d\ndata: %b\n\n" % event for event in enumerate(lines, first)]
+        )
+    # JSON allows a raw CR between tokens; SSE would take it for the end of a line.
+    return data.replace(b"\r", b" ") if b"\r" in data else data
+
+
+def pieces_of(blocks: Sequence[Block]) -> list[bytes]:
+    pieces: list[bytes] = []
+    for block in blocks:
+        if isinstance(block, bytes):
+            pieces.append(block)
+        else:
+            pieces += block
+    return pieces
+
+
+def size_of(block: Block) -> int:
+    return len(block) if isinstance(block, bytes) else sum(map(len, block))
+
+
+def first_number(block: Block) -> int:
+    data = block if isinstance(block, bytes) else block[0]
+    return int(data[_BEFORE_NUMBER : data.index(b"\n", _BEFORE_NUMBER)])
+
+
+def last_number(data: bytes) -> int:
+    """The number of the last frame of data that ends with a whole one."""
+    before_last = data.rfind(_END, 0, len(data) - len(_END))
+    start = 0 if before_last < 0 else before_last + len(_END)
+    return first_number(data[start : start + 64])
+
+
+def from_number(block: Block, number: int) -> Block:
+    """The block without the events before `number`, which is one of its own."""
+    if isinstance(block, bytes) and first_number(block) != number:
+        return block[block.index(_HEAD % number) :]
+    return block
+
+
+def from_byte(block: Block, position: int) -> Block:
+    """The block from the first frame on that begins at the position or later; empty if none does."""
+    if position <= 0:
+        return block
+    if not isinstance(block, bytes):
+        return b""
+    end = block.find(_END, max(0, position - len(_END)))
+    return b"" if end < 0 else block[end + len(_END) :]
+
+
+def before(block: Block, kept: Block) -> Block:
+    """What the block had before the part of it that is kept."""
+    return block[: len(block) - len(kept)]
+
+
+def newest(block: Block) -> Block:
+    """The last event of the block alone."""
+    return from_number(block, last_number(block)) if isinstance(block, bytes) else block
+
+
+def whole(data: bytes) -> bytes:
+    """Data that may end in the middle of a frame, without that frame."""
+    return data[: data.rfind(_END) + len(_END)]
+
+
+def take(blocks: Sequence[Block], start: int, last: int, number: int, max_bytes: int) -> Frames:
+    """The events from `number` on, about `max_bytes` of them, out of blocks in order whose last is `last`."""
+    if number >= first_number(blocks[-1]):
+        at = len(blocks) - 1
+    else:
+        at = bisect_right(blocks, number, start, key=first_number) - 1
+    chosen = [from_number(blocks[at], number)]
+    size = size_of(chosen[0])
+    end = at + 1
+    while end < len(blocks) and len(chosen) < _PIECES:
+        size += size_of(blocks[end])
+        if size > max_bytes:
+            break
+        chosen.append(blocks[end])
+        end += 1
+    return Frames(number, last if end == len(blocks) else first_number(blocks[end]) - 1, pieces_of(chosen))
