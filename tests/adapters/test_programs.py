@@ -18,16 +18,17 @@ pytestmark = pytest.mark.timeout(300)
 _FORMS = {"elicitation": {"form": {}}}
 
 
-async def test_a_question_of_claude_that_is_rejected_is_denied(
-    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+@pytest.mark.parametrize(("name", "words"), [("claude", "did not answer"), ("opencode", "dismissed")])
+async def test_a_question_that_is_rejected_is_told_to_the_program(
+    name: str, words: str, program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
-    claude = await asyncio.to_thread(program, "claude")
-    async with adapter_of("claude", claude, model, tmp_path) as adapter:
+    native = await asyncio.to_thread(program, name)
+    async with adapter_of(name, native, model, tmp_path) as adapter:
         session = await adapter.begin()
         adapter.policies = {"_sandboxagent/session/request_question": lambda _: {"status": "rejected"}}
         answer = await adapter.prompt(session, "[[ask Which colour?]]")
     assert answer["result"]["stopReason"] == "end_turn"
-    assert "did not answer" in json.dumps(adapter.params("session/update"))
+    assert words in json.dumps(adapter.params("session/update"))
 
 
 async def test_claudes_plan_is_approved_or_kept(

@@ -29,7 +29,6 @@ from sandbox_agent.agents.adapters.native_agent import (
 from sandbox_agent.agents.adapters.native_process import Message, NativeProcess
 from sandbox_agent.agents.adapters.options import Setting, Settings, Value
 from sandbox_agent.agents.adapters.prompt import Picture, Text, as_text
-from sandbox_agent.agents.adapters.schemas import amp as native
 from sandbox_agent.agents.adapters.turn import Turn
 from sandbox_agent.agents.adapters.updates import Unparsed
 
@@ -148,17 +147,16 @@ class Amp(NativeAgent):
         if message.get("type") != "result":
             return
         try:
-            result = amp_events.read_result(message)
+            failure = amp_events.read_failure(message)
         except msgspec.ValidationError as error:
             turn.fail(faults.turn_failed("amp", f"the end of the turn cannot be read: {error}", message))
             return
-        if isinstance(result, native.ErrorResultMessage):
-            if result.subtype == "error_max_turns":
-                turn.end("max_turn_requests")
-            else:
-                turn.fail(faults.turn_failed("amp", result.error))
-        else:
+        if failure is None:
             turn.end("end_turn")
+        elif failure.subtype == "error_max_turns":
+            turn.end("max_turn_requests")
+        else:
+            turn.fail(faults.turn_failed("amp", failure.error))
 
     async def _replay(self, session: Session) -> None:
         printed = await self._run(["threads", "export", session.id], session.cwd)

@@ -15,7 +15,6 @@ from sandbox_agent.agents.adapters.schemas import amp as native
 from sandbox_agent.agents.adapters.updates import Unparsed, Update
 
 Output = list[Update | Unparsed]
-Result = native.ResultMessage | native.ErrorResultMessage
 
 
 def convert(raw: Mapping[str, Any]) -> Output:
@@ -27,12 +26,11 @@ def convert(raw: Mapping[str, Any]) -> Output:
             return _assistant(message.message.get("content"), message.parent_tool_use_id)
         if kind == "user":
             return _results(msgspec.convert(raw, native.UserMessage).message.get("content"))
-        if kind == "system":
-            msgspec.convert(raw, native.SystemMessage)
-            return []
     except msgspec.ValidationError as error:
         return [Unparsed(f"stdout/{kind}", dict(raw), str(error))]
-    return [] if kind == "result" else [Unparsed(f"stdout/{kind}", dict(raw))]
+    if kind == "result":
+        return stream_json.bill(raw)
+    return [] if kind == "system" else [Unparsed(f"stdout/{kind}", dict(raw))]
 
 
 def exported(message: Mapping[str, Any]) -> Output:
@@ -53,11 +51,9 @@ def exported(message: Mapping[str, Any]) -> Output:
     return output
 
 
-def read_result(raw: Mapping[str, Any]) -> Result:
-    """The end of a turn; raises `msgspec.ValidationError`."""
-    if raw.get("is_error"):
-        return msgspec.convert(raw, native.ErrorResultMessage)
-    return msgspec.convert(raw, native.ResultMessage)
+def read_failure(raw: Mapping[str, Any]) -> native.ErrorResultMessage | None:
+    """How a turn failed, None if it did not; raises `msgspec.ValidationError`."""
+    return msgspec.convert(raw, native.ErrorResultMessage) if raw.get("is_error") else None
 
 
 def _assistant(content: Any, parent: str | None) -> Output:

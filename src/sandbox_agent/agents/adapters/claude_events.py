@@ -25,9 +25,7 @@ _QUIET_SUBTYPES = frozenset(
     "commands_changed background_tasks_changed task_started task_updated task_progress task_notification "
     "permission_denied worker_shutting_down plugin_install elicitation_complete".split()
 )
-_QUIET_TYPES = frozenset(
-    {"result", "control_request", "control_response", "control_cancel_request", "keep_alive"}
-)
+_QUIET_TYPES = frozenset({"control_request", "control_response", "control_cancel_request", "keep_alive"})
 _QUIET_EVENTS = frozenset({"message_start", "message_delta", "message_stop", "content_block_stop", "ping"})
 _QUIET_DELTAS = frozenset({"input_json_delta", "signature_delta", "citations_delta"})
 
@@ -55,6 +53,8 @@ class ClaudeConverter:
             return [Unparsed(f"stdout/{kind}", dict(raw), str(error))]
         if kind in _QUIET_TYPES or replay:
             return []
+        if kind == "result":
+            return stream_json.bill(raw)
         if kind == "rate_limit_event":
             return [updates.note(rateLimit=raw.get("rate_limit_info"))]
         return [Unparsed(f"stdout/{kind}", dict(raw))]

@@ -138,8 +138,6 @@ class OpenCodeConverter:
         info = properties["info"]
         if info.get("role") == "user":
             self._from_user.add(_read(info, native.UserMessage).id)
-        else:
-            _read(info, native.AssistantMessage)
         return []
 
     def _part_updated(self, properties: Mapping[str, Any]) -> Output:

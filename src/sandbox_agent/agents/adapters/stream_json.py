@@ -13,7 +13,7 @@ from acp.schema import ToolCallLocation, ToolCallProgress, ToolCallStart
 
 from sandbox_agent.agents.adapters import updates
 from sandbox_agent.agents.adapters.prompt import Picture, Text
-from sandbox_agent.agents.adapters.updates import Content, Kind, Update
+from sandbox_agent.agents.adapters.updates import Content, Kind, Unparsed, Update
 
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("Bash", "BashOutput", "KillShell"), "execute"),
@@ -115,6 +115,12 @@ def result_text(content: Any) -> str:
             str(block.get("text", "")) for block in content if isinstance(block, dict) and "text" in block
         )
     return json.dumps(content)
+
+
+def bill(raw: Mapping[str, Any]) -> list[Update | Unparsed]:
+    """What a turn has cost, of the line that ends it: ACP has no update for it."""
+    known = {key: raw[key] for key in ("usage", "modelUsage", "total_cost_usd") if raw.get(key)}
+    return [updates.note(turn=known)] if known else []
 
 
 def todo_plan(arguments: Mapping[str, Any]) -> list[Update]:

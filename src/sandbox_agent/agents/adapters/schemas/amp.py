@@ -7,23 +7,13 @@ from typing import Any
 from msgspec import Struct
 
 
-class SystemMessage(Struct):
-    subtype: str
-    session_id: str
-    cwd: str
-    tools: list[str]
-
-
 class AssistantMessage(Struct):
     message: dict[str, Any]
-    session_id: str
     parent_tool_use_id: str | None = None
 
 
 class UserMessage(Struct):
     message: dict[str, Any]
-    session_id: str
-    parent_tool_use_id: str | None = None
 
 
 class TextContent(Struct):
@@ -42,24 +32,6 @@ class ToolResultContent(Struct):
     is_error: bool
 
 
-class Usage(Struct):
-    input_tokens: float
-    output_tokens: float
-    cache_read_input_tokens: float | None = None
-    cache_creation_input_tokens: float | None = None
-
-
-class ResultMessage(Struct):
-    subtype: str
-    is_error: bool
-    result: str
-    session_id: str
-    usage: Usage | None = None
-
-
 class ErrorResultMessage(Struct):
     subtype: str
-    is_error: bool
     error: str
-    session_id: str
-    usage: Usage | None = None

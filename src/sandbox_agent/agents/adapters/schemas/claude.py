@@ -7,36 +7,19 @@ from typing import Any
 from msgspec import Struct, field
 
 
-class SDKSystemMessage(Struct):
-    subtype: str
-    session_id: str
-    cwd: str
-    model: str
-    permission_mode: str = field(name="permissionMode")
-    tools: list[str]
-    slash_commands: list[str]
-
-
 class SDKStatusMessage(Struct):
-    subtype: str
-    status: str | None
-    session_id: str
     permission_mode: str | None = field(name="permissionMode", default=None)
 
 
 class SDKPartialAssistantMessage(Struct):
     event: Any
-    session_id: str
-    parent_tool_use_id: str | None = None
 
 
 class BetaRawContentBlockStartEvent(Struct):
-    index: float
     content_block: Any
 
 
 class BetaRawContentBlockDeltaEvent(Struct):
-    index: float
     delta: Any
 
 
@@ -49,10 +32,7 @@ class BetaThinkingDelta(Struct):
 
 
 class BetaMessage(Struct):
-    id: str
     content: list[Any]
-    model: str
-    stop_reason: str | None = None
 
 
 class BetaTextBlock(Struct):
@@ -71,14 +51,10 @@ class BetaToolUseBlock(Struct):
 
 class SDKUserMessage(Struct):
     message: Any
-    parent_tool_use_id: str | None = None
-    session_id: str | None = None
-    is_synthetic: bool | None = field(name="isSynthetic", default=None)
 
 
 class UserMessageParam(Struct):
     content: Any
-    role: str
 
 
 class ToolResultBlockParam(Struct):
@@ -91,15 +67,19 @@ class TextBlockParam(Struct):
     text: str
 
 
-class NonNullableUsage(Struct):
-    input_tokens: Any
-    output_tokens: Any
-    cache_read_input_tokens: Any
-    cache_creation_input_tokens: Any
+class SDKResultSuccess(Struct):
+    is_error: bool
+    result: str
+    stop_reason: str | None = None
+    terminal_reason: str | None = None
+
+
+class SDKResultError(Struct):
+    subtype: str
+    errors: list[str]
 
 
 class SDKControlPermissionRequest(Struct):
-    subtype: str
     tool_name: str
     input: Any
     tool_use_id: str
@@ -112,39 +92,10 @@ class ModelInfo(Struct):
     description: str
 
 
-class SlashCommand(Struct):
-    name: str
-    description: str
-    argument_hint: str = field(name="argumentHint")
-
-
 class SDKAssistantMessage(Struct):
     message: BetaMessage
-    session_id: str
     parent_tool_use_id: str | None = None
-    error: str | None = None
-
-
-class SDKResultSuccess(Struct):
-    subtype: str
-    is_error: bool
-    result: str
-    usage: NonNullableUsage
-    session_id: str
-    stop_reason: str | None = None
-    terminal_reason: str | None = None
-
-
-class SDKResultError(Struct):
-    subtype: str
-    is_error: bool
-    errors: list[str]
-    usage: NonNullableUsage
-    session_id: str
-    stop_reason: str | None = None
-    terminal_reason: str | None = None
 
 
 class SDKControlInitializeResponse(Struct):
-    commands: list[SlashCommand]
     models: list[ModelInfo]

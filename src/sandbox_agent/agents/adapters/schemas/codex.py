@@ -8,37 +8,31 @@ from msgspec import Struct, field
 
 
 class AgentMessageDeltaNotification(Struct):
-    thread_id: str = field(name="threadId")
     item_id: str = field(name="itemId")
     delta: str
 
 
 class ReasoningSummaryTextDeltaNotification(Struct):
-    thread_id: str = field(name="threadId")
     item_id: str = field(name="itemId")
     delta: str
 
 
 class ReasoningTextDeltaNotification(Struct):
-    thread_id: str = field(name="threadId")
     item_id: str = field(name="itemId")
     delta: str
 
 
 class CommandExecutionOutputDeltaNotification(Struct):
-    thread_id: str = field(name="threadId")
     item_id: str = field(name="itemId")
     delta: str
 
 
 class PlanDeltaNotification(Struct):
-    thread_id: str = field(name="threadId")
     item_id: str = field(name="itemId")
     delta: str
 
 
 class McpToolCallProgressNotification(Struct):
-    thread_id: str = field(name="threadId")
     item_id: str = field(name="itemId")
     message: str
 
@@ -49,47 +43,36 @@ class TurnPlanStep(Struct):
 
 
 class ItemStartedNotification(Struct):
-    thread_id: str = field(name="threadId")
     item: Any
 
 
 class ItemCompletedNotification(Struct):
-    thread_id: str = field(name="threadId")
     item: Any
 
 
 class TurnError(Struct):
     message: str
     codex_error_info: Any | None = field(name="codexErrorInfo", default=None)
-    additional_details: str | None = field(name="additionalDetails", default=None)
 
 
 class ErrorNotification(Struct):
-    thread_id: str = field(name="threadId")
     error: TurnError
     will_retry: bool = field(name="willRetry")
 
 
 class TokenUsageBreakdown(Struct):
     total_tokens: int = field(name="totalTokens")
-    input_tokens: int = field(name="inputTokens")
-    cached_input_tokens: int = field(name="cachedInputTokens")
-    output_tokens: int = field(name="outputTokens")
-    reasoning_output_tokens: int = field(name="reasoningOutputTokens")
 
 
 class ThreadNameUpdatedNotification(Struct):
-    thread_id: str = field(name="threadId")
     thread_name: str | None = field(name="threadName", default=None)
 
 
 class WarningNotification(Struct):
     message: str
-    thread_id: str | None = field(name="threadId", default=None)
 
 
 class UserMessageThreadItem(Struct):
-    id: str
     content: list[dict[str, Any]]
 
 
@@ -149,7 +132,6 @@ class FileChangeRequestApprovalParams(Struct):
     thread_id: str = field(name="threadId")
     item_id: str = field(name="itemId")
     reason: str | None = None
-    grant_root: str | None = field(name="grantRoot", default=None)
 
 
 class PermissionsRequestApprovalParams(Struct):
@@ -164,15 +146,34 @@ class ToolRequestUserInputOption(Struct):
     description: str
 
 
+class Thread(Struct):
+    id: str
+    cwd: str
+    preview: str
+    updated_at: int = field(name="updatedAt")
+    name: str | None = None
+
+
+class ThreadStartResponse(Struct):
+    thread: Thread
+    model: str
+
+
+class ThreadResumeResponse(Struct):
+    thread: Thread
+    model: str
+
+
+class ThreadListResponse(Struct):
+    data: list[Thread]
+
+
 class ReasoningEffortOption(Struct):
     reasoning_effort: str = field(name="reasoningEffort")
-    description: str
 
 
 class TurnPlanUpdatedNotification(Struct):
-    thread_id: str = field(name="threadId")
     plan: list[TurnPlanStep]
-    explanation: str | None = None
 
 
 class Turn(Struct):
@@ -183,7 +184,6 @@ class Turn(Struct):
 
 
 class ThreadTokenUsage(Struct):
-    total: TokenUsageBreakdown
     last: TokenUsageBreakdown
     model_context_window: int | None = field(name="modelContextWindow", default=None)
 
@@ -210,33 +210,6 @@ class ToolRequestUserInputQuestion(Struct):
     question: str
     options: list[ToolRequestUserInputOption] | None = None
     is_other: bool | None = field(name="isOther", default=None)
-    is_secret: bool | None = field(name="isSecret", default=None)
-
-
-class Thread(Struct):
-    id: str
-    cwd: str
-    preview: str
-    updated_at: int = field(name="updatedAt")
-    turns: list[Turn]
-    name: str | None = None
-
-
-class ThreadStartResponse(Struct):
-    thread: Thread
-    model: str
-    reasoning_effort: str | None = field(name="reasoningEffort", default=None)
-
-
-class ThreadResumeResponse(Struct):
-    thread: Thread
-    model: str
-    reasoning_effort: str | None = field(name="reasoningEffort", default=None)
-
-
-class ThreadListResponse(Struct):
-    data: list[Thread]
-    next_cursor: str | None = field(name="nextCursor", default=None)
 
 
 class ThreadTurnsListResponse(Struct):
@@ -245,27 +218,18 @@ class ThreadTurnsListResponse(Struct):
 
 
 class Model(Struct):
-    id: str
     model: str
     display_name: str = field(name="displayName")
     description: str
     hidden: bool
-    is_default: bool = field(name="isDefault")
     supported_reasoning_efforts: list[ReasoningEffortOption] = field(name="supportedReasoningEfforts")
 
 
-class TurnStartedNotification(Struct):
-    thread_id: str = field(name="threadId")
-    turn: Turn
-
-
 class TurnCompletedNotification(Struct):
-    thread_id: str = field(name="threadId")
     turn: Turn
 
 
 class ThreadTokenUsageUpdatedNotification(Struct):
-    thread_id: str = field(name="threadId")
     token_usage: ThreadTokenUsage = field(name="tokenUsage")
 
 
@@ -277,4 +241,3 @@ class ToolRequestUserInputParams(Struct):
 
 class ModelListResponse(Struct):
     data: list[Model]
-    next_cursor: str | None = field(name="nextCursor", default=None)

@@ -16,11 +16,9 @@ class Session(Struct):
 
 class PermissionRequest(Struct):
     id: str
-    session_id: str = field(name="sessionID")
     permission: str
     patterns: list[str]
     metadata: dict[str, Any]
-    always: list[str]
     tool: dict[str, Any] | None = None
 
 
@@ -31,81 +29,41 @@ class QuestionOption(Struct):
 
 class TextPart(Struct):
     id: str
-    session_id: str = field(name="sessionID")
     message_id: str = field(name="messageID")
     text: str
-    synthetic: bool | None = None
 
 
 class ReasoningPart(Struct):
     id: str
-    session_id: str = field(name="sessionID")
-    message_id: str = field(name="messageID")
     text: str
 
 
 class FilePart(Struct):
-    id: str
-    session_id: str = field(name="sessionID")
     message_id: str = field(name="messageID")
-    mime: str
-    url: str
-    filename: str | None = None
 
 
 class ToolPart(Struct):
-    id: str
-    session_id: str = field(name="sessionID")
-    message_id: str = field(name="messageID")
     call_id: str = field(name="callID")
     tool: str
     state: Any
 
 
-class ToolStatePending(Struct):
-    status: str
-    input: dict[str, Any]
-
-
-class ToolStateRunning(Struct):
-    status: str
-    input: dict[str, Any]
-    title: str | None = None
-    metadata: dict[str, Any] | None = None
-
-
 class ToolStateCompleted(Struct):
-    status: str
-    input: dict[str, Any]
     output: str
-    title: str
     metadata: dict[str, Any]
 
 
 class ToolStateError(Struct):
-    status: str
-    input: dict[str, Any]
     error: str
-
-
-class AssistantMessage(Struct):
-    id: str
-    session_id: str = field(name="sessionID")
-    parent_id: str = field(name="parentID")
-    tokens: dict[str, Any]
-    cost: float
-    error: Any | None = None
 
 
 class UserMessage(Struct):
     id: str
-    session_id: str = field(name="sessionID")
 
 
 class Todo(Struct):
     content: str
     status: str
-    priority: str
 
 
 class QuestionInfo(Struct):
@@ -118,6 +76,5 @@ class QuestionInfo(Struct):
 
 class QuestionRequest(Struct):
     id: str
-    session_id: str = field(name="sessionID")
     questions: list[QuestionInfo]
     tool: Any | None = None
