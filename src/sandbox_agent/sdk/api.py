@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .acp_client import AsyncAcpClient
 from .blocks import Attachment, image, resource, resource_link, text
 from .client import AsyncSandboxAgent, build_inspector_url
 from .embedded import SpawnOptions
@@ -73,7 +74,7 @@ from .stores import (
     SqliteStore,
     StoreError,
 )
-from .sync import SandboxAgent, Session, Turn
+from .sync import AcpClient, SandboxAgent, Session, Turn
 from .turn import AsyncTurn, PromptResult, Usage
 from .universal import UniversalEvent, UniversalItem, UniversalMapper
 
@@ -82,6 +83,7 @@ __all__ = [
     "APIConnectionError",
     "APIStatusError",
     "APITimeoutError",
+    "AcpClient",
     "AcpInstance",
     "AgentExitedError",
     "AgentInfo",
@@ -89,6 +91,7 @@ __all__ = [
     "AgentProcessError",
     "AgentTimeoutError",
     "AsgiProvider",
+    "AsyncAcpClient",
     "AsyncSandboxAgent",
     "AsyncSession",
     "AsyncTurn",

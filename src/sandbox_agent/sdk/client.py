@@ -104,7 +104,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
         self.agents = AsyncAgents(self._api)
         self.fs = AsyncFiles(self._api)
         self.config = AsyncConfig(self._api)
-        self.acp = AsyncAcp(self._api)
+        self.acp = AsyncAcp(self._api, self._alive)
         self.sessions = AsyncSessions(self._hub, self._defaults)
 
     # -- ways in ----------------------------------------------------------------------------------------

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from . import wire
-from .errors import NotFoundError
+from .acp_client import AsyncAcpClient
+from .errors import NotFoundError, SandboxAgentError
 from .http_api import HttpApi, segment
 from .models import AcpInstance, AgentInfo, InstallResult
 
@@ -53,8 +55,27 @@ class AsyncAgents:
 class AsyncAcp:
     """The agent instances that run in the server."""
 
-    def __init__(self, api: HttpApi) -> None:
+    def __init__(self, api: HttpApi, server_alive: Callable[[], bool] | None = None) -> None:
         self._api = api
+        self._server_alive = server_alive
+
+    async def connect(
+        self,
+        agent: str,
+        *,
+        server_id: str | None = None,
+        directory: str | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> AsyncAcpClient:
+        """Start an agent and speak ACP with it directly; `params` are those of `initialize`."""
+        client = AsyncAcpClient(self._api, server_id, server_alive=self._server_alive)
+        try:
+            await client.initialize(agent, directory=directory, params=params)
+        except BaseException:
+            with suppress(SandboxAgentError):
+                await client.aclose()
+            raise
+        return client
 
     async def list(self) -> list[AcpInstance]:
         """All instances, running or exited."""

@@ -7,8 +7,9 @@ All methods are thread-safe.
 
 from __future__ import annotations
 
+from .acp_client import AcpClient
 from .client import SandboxAgent
 from .session import Session
 from .turn import Turn
 
-__all__ = ["SandboxAgent", "Session", "Turn"]
+__all__ = ["AcpClient", "SandboxAgent", "Session", "Turn"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..control import AsyncAcp, AsyncAgents, AsyncConfig, AsyncConfigEntries
 from ..models import AcpInstance, AgentInfo, InstallResult
+from .acp_client import AcpClient
 from .portal import Portal
 
 
@@ -50,6 +51,18 @@ class Acp:
     def __init__(self, portal: Portal, acp: AsyncAcp) -> None:
         self._portal = portal
         self._acp = acp
+
+    def connect(
+        self,
+        agent: str,
+        *,
+        server_id: str | None = None,
+        directory: str | None = None,
+        params: Mapping[str, Any] | None = None,
+    ) -> AcpClient:
+        """Start an agent and speak ACP with it directly; `params` are those of `initialize`."""
+        work = self._acp.connect(agent, server_id=server_id, directory=directory, params=params)
+        return AcpClient(self._portal, self._portal.run(work))
 
     def list(self) -> list[AcpInstance]:
         """All instances, running or exited."""
