@@ -109,7 +109,8 @@ HEAD = f"""# Conformance
 What the server promises on the wire, proven from outside over plain sockets. The suite in
 `tests/conformance/` needs a server command, or only a URL, a token and a directory in which a scripted agent
 can be placed, so it runs against any server of this family. Below is what this server and the reference
-binary (version {VERSION}) pass. Every case may take {SECONDS_PER_CASE} seconds; a case that hangs has failed.
+binary (version {VERSION}) pass. Every case may take {SECONDS_PER_CASE} seconds, a few
+that need it more; one that hangs has failed.
 Where the two differ, this product has decided otherwise, or the reference has a fault that is not copied.
 `-` marks cases about flags and files that only this product has. The reference's topics run six at a time,
 this server's one after the other, so on a busy machine some of the reference's cases may have met their limit
