@@ -1,7 +1,7 @@
 """Measure each native adapter beside the published one: `python -m tests.adapters.side_by_side`.
 
 Both are driven through one server against the fake model, one after the other, three times; the table has
-the medians. It goes between the marks of docs/agents.md and docs/native-adapters.md, and what was measured
+the medians. It goes, with what each can do (side_by_side.md), between the marks of docs/agents.md and docs/native-adapters.md, and what was measured
 is kept beside the installed agents; `--write-only` measures nothing.
 """
 
@@ -28,6 +28,8 @@ from tests.real_agents.recipes import RECIPES
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = (_ROOT / "docs/agents.md", _ROOT / "docs/native-adapters.md")
+_TEMPLATE = Path(__file__).with_suffix(".md")
+"""What each can do, and which is the default and why."""
 _BEGIN, _END = "<!-- side by side: begin -->", "<!-- side by side: end -->"
 _ROUNDS = 3
 _AGENTS = [agent for name in ("claude", "codex", "opencode", "amp") for agent in (name, f"{name}-native")]
@@ -107,7 +109,7 @@ def main() -> None:
     if "--write-only" not in sys.argv:
         kept.write_text(json.dumps(asyncio.run(measure_all(data_home))))
     for page in _PAGES:
-        write(page, table(json.loads(kept.read_text())))
+        write(page, _TEMPLATE.read_text().strip().replace("{costs}", table(json.loads(kept.read_text()))))
 
 
 if __name__ == "__main__":
