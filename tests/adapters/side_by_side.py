@@ -1,8 +1,8 @@
 """Measure each native adapter beside the published one: `python -m tests.adapters.side_by_side`.
 
 Both are driven through one server against the fake model, one after the other, three times; the table has
-the medians. It goes, with what each can do (side_by_side.md), between the marks of docs/agents.md and docs/native-adapters.md, and what was measured
-is kept beside the installed agents; `--write-only` measures nothing.
+the medians. It goes, with what each can do (side_by_side.md), between the marks of docs/agents.md and
+docs/native-adapters.md. What was measured is kept beside the installed agents; `--write-only` measures nothing.
 """
 
 from __future__ import annotations
