@@ -9,13 +9,14 @@ that runs a job in a worker and then calls back on the loop; until it is written
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from sandbox_agent.bridge import frames
 from sandbox_agent.bridge.frames import Block, Frames
 from sandbox_agent.bridge.spill import Spill
+from sandbox_agent.bridge.stored import Stored
 
 Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
 
@@ -209,6 +210,9 @@ class _Overflow(NamedTuple):
     size: int
 
 
+_Taken = TypeVar("_Taken", Frames, Stored)
+
+
 def _nobody() -> None:
     """Whom a reader wakes that has left."""
 
@@ -223,7 +227,7 @@ class Reader:
     ) -> None:
         self._log = log
         self._gap = starts_with_gap
-        self._fetched: Frames | None = None
+        self._fetched: Stored | None = None
         self._fetching = False
         self._idle = False
         """Nobody will take anything soon: what comes from disk is not kept."""
@@ -236,7 +240,7 @@ class Reader:
     def ended(self) -> bool:
         return self._log.closed
 
-    def take(self) -> Frames | Gap | None:
+    def take(self) -> Frames | Stored | Gap | None:
         log = self._log
         self._idle = False
         if log.closed:
@@ -245,7 +249,7 @@ class Reader:
             events, self._fetched = self._fetched, None
             self._advance(events)
             if self.position < log._first_in_memory:
-                self._fetch()
+                self._fetch(events)
             return events
         if self._fetching:
             self._awaited = True
@@ -260,31 +264,31 @@ class Reader:
         in_memory = log._in_memory(self.position)
         if in_memory is not None:
             return self._advance(in_memory)
-        self._fetch()
+        self._fetch(None)
         self._awaited = True
         return None
 
-    def _advance(self, events: Frames) -> Frames:
+    def _advance(self, events: _Taken) -> _Taken:
         self.position = events.last + 1
         return events
 
-    def _fetch(self) -> None:
-        """Read from disk in the background; an empty answer means the events are gone by now."""
+    def _fetch(self, before: Stored | None) -> None:
+        """Look on the disk in the background; without an answer the events are gone by now."""
         spill, background = self._log._spill, self._log._background
         if spill is None or background is None:  # pragma: no cover - the range below the ring is the spill's
             raise RuntimeError("an event below the ring without a spill")
         number = self.position
         self._fetching = True
 
-        def fetched(data: bytes) -> None:
+        def fetched(found: Stored | None) -> None:
             self._fetching = False
-            if data and not self._idle:
-                self._fetched = Frames(number, frames.last_number(data), [data])
+            if not self._idle:
+                self._fetched = found
             if self._awaited:
                 self._awaited = False
                 self.wake()
 
-        background(lambda: spill.read(number, _DISK_BATCH_BYTES), fetched)
+        background(lambda: spill.find(number, _DISK_BATCH_BYTES, before), fetched)
 
     def rest(self) -> None:
         """Nothing can be taken for now: what was fetched ahead is let go, so that waiting costs no memory."""

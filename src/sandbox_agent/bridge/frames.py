@@ -77,8 +77,13 @@ def last_number(data: bytes) -> int:
 def from_number(block: Block, number: int) -> Block:
     """The block without the events before `number`, which is one of its own."""
     if isinstance(block, bytes) and first_number(block) != number:
-        return block[block.index(_HEAD % number) :]
+        return block[offset_of(block, number) :]
     return block
+
+
+def offset_of(data: bytes, number: int) -> int:
+    """Where the event begins. Raises ValueError if it is not here."""
+    return data.index(_HEAD % number)
 
 
 def from_byte(block: Block, position: int) -> Block:
@@ -99,11 +104,6 @@ def before(block: Block, kept: Block) -> Block:
 def newest(block: Block) -> Block:
     """The last event of the block alone."""
     return from_number(block, last_number(block)) if isinstance(block, bytes) else block
-
-
-def whole(data: bytes) -> bytes:
-    """Data that may end in the middle of a frame, without that frame."""
-    return data[: data.rfind(_END) + len(_END)]
 
 
 def take(blocks: Sequence[Block], start: int, last: int, number: int, max_bytes: int) -> Frames:

@@ -11,12 +11,12 @@ import os
 import threading
 from bisect import bisect_right
 from collections.abc import Sequence
-from contextlib import suppress
 
 import msgspec
 
 from sandbox_agent.bridge import frames
 from sandbox_agent.bridge.frames import Block
+from sandbox_agent.bridge.stored import Stored, StoredFile
 
 _SEGMENTS_PER_LIMIT = 8
 # One remembered offset per so many bytes: finding an event reads at most this much too much.
@@ -26,18 +26,31 @@ _PIECES_PER_WRITE = 1024
 
 
 class _Segment(msgspec.Struct):
-    path: str
-    fd: int
+    file: StoredFile
     first: int
     last: int = 0
     size: int = 0
     index_numbers: list[int] = msgspec.field(default_factory=list)
     index_offsets: list[int] = msgspec.field(default_factory=list)
 
-    def drop(self) -> None:
-        os.close(self.fd)
-        with suppress(FileNotFoundError):
-            os.unlink(self.path)
+    def range_from(self, number: int, offset: int, max_bytes: int) -> Stored:
+        """What begins with event `number` at `offset`, up to a place that the index knows."""
+        at = bisect_right(self.index_offsets, offset + max_bytes) - 1
+        if self.index_offsets[at] <= offset:
+            at += 1  # One block, longer than what was wished for.
+        if self.size <= offset + max_bytes or at == len(self.index_offsets):
+            return Stored(number, self.last, self.file, offset, self.size - offset)
+        end = self.index_offsets[at]
+        return Stored(number, self.index_numbers[at] - 1, self.file, offset, end - offset)
+
+    def find(self, number: int) -> int:
+        """The offset of an event that is here. Raises OSError or ValueError if the file is not as written."""
+        at = bisect_right(self.index_numbers, number) - 1
+        offset = self.index_offsets[at]
+        if self.index_numbers[at] == number:
+            return offset
+        end = self.index_offsets[at + 1] if at + 1 < len(self.index_offsets) else self.size
+        return offset + frames.offset_of(os.pread(self.file.fd, end - offset, offset), number)
 
 
 class Spill:
@@ -92,13 +105,13 @@ class Spill:
         segment = None
         try:
             segment = self._segment_for(frames.first_number(blocks[0]))
-            _write(segment.fd, frames.pieces_of(blocks), segment.size)
+            _write(segment.file.fd, frames.pieces_of(blocks), segment.size)
         except OSError:
             if segment is not None:
                 # Nothing of a half-written batch may remain; the file shrinks, which needs no space.
-                os.ftruncate(segment.fd, segment.size)
+                os.ftruncate(segment.file.fd, segment.size)
                 if not segment.size and segment is self._segments[-1]:
-                    self._segments.pop().drop()
+                    self._segments.pop().file.remove()
             return False
         offset = segment.size
         for block in blocks:
@@ -116,30 +129,37 @@ class Spill:
             return self._segments[-1]
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
         path = os.path.join(self._directory, f"{self._name}-{self._made}")
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        segment = _Segment(StoredFile(path), first)
         self._made += 1
-        segment = _Segment(path, fd, first)
         self._segments.append(segment)
         return segment
 
-    def read(self, number: int, max_bytes: int) -> bytes:
-        """Frames from `number` on, about `max_bytes` of them; empty if `number` is not here any more."""
+    def find(self, number: int, max_bytes: int, before: Stored | None) -> Stored | None:
+        """The range that begins with event `number`, about `max_bytes` long; None if it is not here any more.
+
+        `before` is the range that the caller had last: what follows it needs no search.
+        """
         with self._lock:
             segment = next((s for s in self._segments if s.first <= number <= s.last), None)
             if segment is None:
-                return b""
-            at = bisect_right(segment.index_numbers, number) - 1
+                return None
             try:
-                return _read(segment, segment.index_offsets[at], number, max_bytes)
+                if before is not None and before.file is segment.file and before.last + 1 == number:
+                    offset = before.end
+                else:
+                    offset = segment.find(number)
+                found = segment.range_from(number, offset, max_bytes)
+                found.warm()
             except (OSError, ValueError):
                 # A disk that cannot be read keeps nothing: readers are told of a gap instead of waiting.
                 self._drop_all()
-                return b""
+                return None
+            return found
 
     def _drop_oldest(self) -> None:
         segment = self._segments.pop(0)
         self._size -= segment.size
-        segment.drop()
+        segment.file.remove()
 
     def _drop_all(self) -> None:
         while self._segments:
@@ -150,18 +170,6 @@ class Spill:
         with self._lock:
             self._closed = True
             self._drop_all()
-
-
-def _read(segment: _Segment, offset: int, number: int, max_bytes: int) -> bytes:
-    while True:
-        data = os.pread(segment.fd, min(max_bytes, segment.size - offset), offset)
-        found = frames.whole(data)
-        if found and frames.last_number(found) >= number:
-            rest = frames.from_number(found, number)
-            return rest if isinstance(rest, bytes) else b""
-        if len(data) < max_bytes:
-            raise OSError("the spill file is shorter than it was written")
-        max_bytes *= 2
 
 
 def _write(fd: int, pieces: Sequence[bytes], offset: int) -> None:

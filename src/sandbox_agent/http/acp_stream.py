@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.event_log import EventLog, Gap, Reader
+from sandbox_agent.bridge.stored import Stored
 from sandbox_agent.errors import InvalidRequest, NotAcceptable, TooManyStreams
 from sandbox_agent.http import sse
 from sandbox_agent.http.exchange import HeaderList, Receive, Send
@@ -84,6 +85,9 @@ async def serve(
             item = reader.take()
             if isinstance(item, Gap):
                 await _send_chunk(send, sse.gap(item))
+            elif isinstance(item, Stored):
+                data = await asyncio.get_running_loop().run_in_executor(None, item.read)
+                await _send_chunk(send, data)
             elif item is not None:
                 await _send_chunk(send, b"".join(item.pieces))
             elif reader.ended:

@@ -31,6 +31,7 @@ from sandbox_agent.http.routes import decode_segment
 from sandbox_agent.http.socket_transport import SocketTransport
 
 if TYPE_CHECKING:
+    from sandbox_agent.bridge.stored import Stored
     from sandbox_agent.http.server import HttpServer
 
 logger = logging.getLogger("sandbox_agent.http")
@@ -341,6 +342,10 @@ class Connection:
     def writelines(self, pieces: list[bytes]) -> None:
         if not self.closed:
             self._transport.writelines(pieces)
+
+    def write_stored(self, stored: Stored) -> None:
+        if not self.closed:
+            self._transport.write_stored(stored)
 
     def abort(self) -> None:
         """Break the connection: the answer cannot be completed."""

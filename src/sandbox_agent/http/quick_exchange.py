@@ -18,6 +18,7 @@ from sandbox_agent.http.exchange import JSON, HeaderList, Message, Response
 from sandbox_agent.http.guard import PLAIN, VARY
 
 if TYPE_CHECKING:
+    from sandbox_agent.bridge.stored import Stored
     from sandbox_agent.http.app import App
     from sandbox_agent.http.connection import Connection
     from sandbox_agent.http.heads import RequestHead
@@ -282,6 +283,14 @@ class Exchange:
         size = sum(map(len, pieces))
         self._connection.writelines([b"%x\r\n" % size, *pieces, b"\r\n"] if self._chunked else list(pieces))
         return size
+
+    def write_stored(self, stored: Stored) -> None:
+        """A range of a file as one chunk; the kernel takes it from there."""
+        if self._chunked:
+            self._connection.write(b"%x\r\n" % stored.size)
+        self._connection.write_stored(stored)
+        if self._chunked:
+            self._connection.write(b"\r\n")
 
     def end_chunks(self) -> None:
         if self._chunked:

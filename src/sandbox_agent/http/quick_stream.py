@@ -10,6 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.event_log import EventLog, Gap
+from sandbox_agent.bridge.stored import Stored
 from sandbox_agent.http import sse
 
 if TYPE_CHECKING:
@@ -45,8 +46,12 @@ class QuickStream:
                 if self._reader.ended:
                     self._end()
                 break
-            pieces = (sse.gap(item),) if isinstance(item, Gap) else item.pieces
-            written += self._exchange.write_pieces(pieces)
+            if isinstance(item, Stored):
+                self._exchange.write_stored(item)
+                written += item.size
+            else:
+                pieces = (sse.gap(item),) if isinstance(item, Gap) else item.pieces
+                written += self._exchange.write_pieces(pieces)
             if written > _FAIR_BYTES:
                 self._loop.call_soon(self.pump)
                 break

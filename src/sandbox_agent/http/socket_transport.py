@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 from collections import deque
 from typing import Protocol
+
+from sandbox_agent.bridge.stored import Stored
 
 logger = logging.getLogger("sandbox_agent.http")
 
 _READ_BYTES = 256 * 1024
 _HIGH_WATER, _LOW_WATER = 256 * 1024, 64 * 1024
-# How many waiting pieces one system call takes.
+# How many waiting pieces one system call takes, and how much of a file; then the others get their turn.
 _PIECES_PER_WRITE = 64
+_FILE_BYTES_PER_WRITE = 256 * 1024
 
 
 class Receiver(Protocol):
@@ -63,7 +67,7 @@ class SocketTransport:
         self._closing = False
         self._eof_wanted = False
         self._filling: memoryview | None = None
-        self._waiting: deque[memoryview] = deque()
+        self._waiting: deque[memoryview | Stored] = deque()
         self._waiting_bytes = 0
         self._full = False
         self.resume_reading()
@@ -149,32 +153,30 @@ class SocketTransport:
                 self._keep(memoryview(piece)[sent:])
                 sent = 0
 
-    def _keep(self, data: memoryview) -> None:
+    def write_stored(self, stored: Stored) -> None:
+        """Send a range of a file; the kernel copies, and only when the socket has room."""
+        if not self._closing:
+            self._keep(stored)
+
+    def _keep(self, data: memoryview | Stored) -> None:
         if not self._waiting:
             self._loop.add_writer(self._fd, self._on_writable)
         self._waiting.append(data)
-        self._waiting_bytes += len(data)
+        self._waiting_bytes += data.size if isinstance(data, Stored) else len(data)
         if self._waiting_bytes > _HIGH_WATER and not self._full:
             self._full = True
             self._receiver.pause_writing()
 
     def _on_writable(self) -> None:
         waiting = self._waiting
-        pieces = [waiting[index] for index in range(min(len(waiting), _PIECES_PER_WRITE))]
         try:
-            sent = self._sock.sendmsg(pieces)
+            sent = self._send_stored(waiting[0]) if isinstance(waiting[0], Stored) else self._send_pieces()
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
             self.abort()
             return
         self._waiting_bytes -= sent
-        for piece in pieces:
-            if sent < len(piece):
-                waiting[0] = piece[sent:]
-                break
-            sent -= len(piece)
-            waiting.popleft()
         if not waiting:
             self._loop.remove_writer(self._fd)
             if self._eof_wanted:
@@ -184,6 +186,32 @@ class SocketTransport:
         if self._full and self._waiting_bytes <= _LOW_WATER and not self._closing:
             self._full = False
             self._receiver.resume_writing()
+
+    def _send_pieces(self) -> int:
+        """Send what waits before the next range of a file; returns how much the socket took."""
+        pieces: list[memoryview] = []
+        for piece in self._waiting:
+            if isinstance(piece, Stored) or len(pieces) == _PIECES_PER_WRITE:
+                break
+            pieces.append(piece)
+        sent = left = self._sock.sendmsg(pieces)
+        for piece in pieces:
+            if left < len(piece):
+                self._waiting[0] = piece[left:]
+                break
+            left -= len(piece)
+            self._waiting.popleft()
+        return sent
+
+    def _send_stored(self, stored: Stored) -> int:
+        sent = os.sendfile(self._fd, stored.file.fd, stored.offset, min(stored.size, _FILE_BYTES_PER_WRITE))
+        if not sent:
+            raise OSError("the spill file is shorter than it was written")
+        if sent == stored.size:
+            self._waiting.popleft()
+        else:
+            self._waiting[0] = stored._replace(offset=stored.offset + sent, size=stored.size - sent)
+        return sent
 
     def write_eof(self) -> None:
         """No more is sent after what waits; the other side may go on."""

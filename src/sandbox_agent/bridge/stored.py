@@ -1,0 +1,59 @@
+"""Events on disk that are ready to be sent: a range of a file, handed on without being read.
+
+The file stays open as long as somebody holds a range of it, also when it has been removed meanwhile: a reader
+that has begun a range can finish it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import NamedTuple
+
+_WARMING_BYTES = 256 * 1024
+
+
+class StoredFile:
+    __slots__ = ("fd", "path")
+
+    def __init__(self, path: str) -> None:
+        """Create the file, readable by its owner only. Raises OSError."""
+        self.path = path
+        self.fd = -1
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+
+    def __del__(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+
+    def remove(self) -> None:
+        with suppress(FileNotFoundError):
+            os.unlink(self.path)
+
+
+class Stored(NamedTuple):
+    """Some events in a row, in a file."""
+
+    first: int
+    last: int
+    file: StoredFile
+    offset: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size
+
+    def read(self) -> bytes:
+        """The frames themselves. Raises OSError."""
+        data = os.pread(self.file.fd, self.size, self.offset)
+        if len(data) < self.size:
+            raise OSError("the spill file is shorter than it was written")
+        return data
+
+    def warm(self) -> None:
+        """See to it that sending does not wait for the disk. Raises OSError when it cannot be read."""
+        place = bytearray(min(self.size, _WARMING_BYTES))
+        for offset in range(self.offset, self.end, len(place)):
+            if not os.preadv(self.file.fd, [place], offset):
+                raise OSError("the spill file is shorter than it was written")
