@@ -113,7 +113,8 @@ def test_on_other_addresses_the_host_is_not_looked_at(start_server) -> None:
 def test_on_other_addresses_listed_hosts_bind(start_server) -> None:
     server = start_server(
         host="0.0.0.0",
-        settings={"SANDBOX_AGENT_ALLOWED_HOSTS": "my.box"},
+        settings={"SANDBOX_AGENT_ALLOWED_HOSTS": "my.box,Ported.box:8080"},
     )
-    assert server.client.get("/v1/health", headers={"host": "my.box"}).status == 200
+    for host in ("my.box", "my.box:99", "ported.box", "localhost:1", "127.0.0.1", "[::1]"):
+        assert server.client.get("/v1/health", headers={"host": host}).status == 200
     assert server.client.get("/v1/health", headers={"host": "third.box"}).status == 421

@@ -44,11 +44,11 @@ class Guard:
 
     @staticmethod
     def _allowed_hosts(settings: Settings) -> frozenset[bytes] | None:
-        """Names the server answers to; None for any."""
-        named = frozenset(name.lower().encode() for name in settings.allow_host)
-        if is_loopback(settings.host):
+        """Names the server answers to; None for any. Loopback names are harmless: no other site has them."""
+        named = frozenset(_without_port(name.encode()) for name in settings.allow_host) - {b""}
+        if named or is_loopback(settings.host):
             return named | _LOOPBACK_NAMES
-        return named or None
+        return None
 
     def check(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> Passed | Response:
         """Raises MisdirectedRequest, ForbiddenOrigin or TokenInvalid; the latter carries CORS headers."""
