@@ -87,6 +87,13 @@ def test_user_adds_an_agent_by_command(tmp_path: Path) -> None:
     assert (spec.command, spec.env, spec.cwd) == (("/opt/own", "--acp"), {"A": "1"}, "/srv")
 
 
+@pytest.mark.parametrize("head", ['[[agents]]\nid = "own"', "[agents.own]", "[agent.own]"])
+def test_other_ways_to_write_an_agent_are_understood(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "agents.toml"
+    path.write_text(f'{head}\ncommand = "/bin/cat"\nargs = ["-u"]\n')
+    assert Catalog.load(path).get("own").command == ("/bin/cat", "-u")
+
+
 def test_user_overrides_single_keys_of_a_built_in_agent(tmp_path: Path) -> None:
     text = '[[agent]]\nid = "claude"\nenv = { ANTHROPIC_MODEL = "x" }\n'
     spec = Catalog.load(user_file(tmp_path, text)).get("claude")
@@ -124,6 +131,8 @@ def test_default_file_is_found_under_the_config_home(tmp_path: Path, monkeypatch
         ('[[agent]]\nid = "a"\ncommand = "x"\n[[agent.install]]\nfoo = ["x"]\n', "unknown key `foo`"),
         ('[[agent]]\nid = "a"\ncommand = "x"\n[[agent.install]]\ncheck = ["x"]\n', "either `npm` or `pypi`"),
         ('[profile]\nwork = "x"\n', "[profile.NAME]"),
+        ('[own]\ncommand = "x"\n', "agents are written as [[agent]]"),
+        ('agents = "x"\n', "agents are written as [[agent]]"),
     ],
 )
 def test_fault_in_the_users_file_is_said_in_plain_words(tmp_path: Path, text: str, words: str) -> None:

@@ -115,11 +115,8 @@ def _read_user_file(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, di
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CatalogError(f"{path}: not valid TOML: {error}") from error
-    tables = document.get("agent", [])
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise CatalogError(f"{path}: agents are written as [[agent]] tables")
     agents: dict[str, dict[str, Any]] = {}
-    for number, table in enumerate(tables, 1):
+    for number, table in enumerate(_agent_tables(document, path), 1):
         agent_id = table.get("id")
         if not isinstance(agent_id, str):
             raise CatalogError(f"{path}: agent {number} has no `id`")
@@ -127,6 +124,22 @@ def _read_user_file(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, di
             raise CatalogError(f"{path}: agent `{agent_id}` is there twice")
         agents[agent_id] = table
     return agents, _read_profiles(document.get("profile", {}), path)
+
+
+def _agent_tables(document: dict[str, Any], path: Path) -> list[dict[str, Any]]:
+    """`[[agent]]` tables; the plural and `[agents.NAME]` are understood too."""
+    fault = CatalogError(f"{path}: agents are written as [[agent]] tables, profiles as [profile.NAME]")
+    if document.keys() - {"agent", "agents", "profile"}:
+        raise fault
+    found: list[dict[str, Any]] = []
+    for key in ("agent", "agents"):
+        tables = document.get(key, [])
+        if isinstance(tables, dict) and all(isinstance(table, dict) for table in tables.values()):
+            tables = [{"id": name} | table for name, table in tables.items()]
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+            raise fault
+        found += tables
+    return found
 
 
 def _read_profiles(tables: Any, path: Path) -> dict[str, dict[str, str]]:
