@@ -9,7 +9,9 @@ from statistics import median
 import pytest
 
 from sandbox_agent.errors import TokenInvalid
+from sandbox_agent.http.app import create_app
 from sandbox_agent.http.guard import Guard
+from sandbox_agent.http.server import HttpServer
 from sandbox_agent.settings import Settings
 from tests.support.processes import resident_bytes
 from tests.support.server_process import ServerProcess
@@ -116,3 +118,18 @@ def test_refusals_of_tokens_are_alike(server: ServerProcess) -> None:
         assert answer.status == 401
         bodies.add(answer.body)
     assert len(bodies) == 1
+
+
+async def test_a_fault_of_one_connection_does_not_end_the_watch_over_slow_requests() -> None:
+    """A reset at the wrong moment once did, and whoever dripped afterwards could drip for ever."""
+
+    class Broken:
+        def check_time(self, _now: float) -> None:
+            raise OSError("not connected")
+
+    server = HttpServer(create_app(Settings()))
+    server.connections.add(Broken())  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="not connected"):
+        server._tick()
+    assert server._ticker is not None and not server._ticker.cancelled()
+    server._ticker.cancel()
