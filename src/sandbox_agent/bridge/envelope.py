@@ -17,7 +17,7 @@ from sandbox_agent.bridge.json_scan import NotJson, scan
 SCAN_IN_THREAD_ABOVE = 64 * 1024
 
 
-class RawEnvelope(msgspec.Struct):
+class RawEnvelope(msgspec.Struct, gc=False):
     id: msgspec.Raw = msgspec.Raw()
     method: msgspec.Raw = msgspec.Raw()
 

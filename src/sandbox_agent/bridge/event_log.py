@@ -66,6 +66,8 @@ class EventLog:
         self._readers: set[Reader] = set()
         self.closed = False
         self.last = first - 1
+        self._newest_first = first
+        """Number of the first event of the newest block: where a reader that keeps up goes on."""
         self.on_congestion: Callable[[bool], None] | None = None
 
     @property
@@ -90,6 +92,7 @@ class EventLog:
         block = frames.encode(self.last + 1, lines)
         self._ring.append(block)
         self._ring_bytes += frames.size_of(block)
+        self._newest_first = self.last + 1
         self.last += len(lines)
         if (
             self.last - self._ring_first >= self._evict_above_events
@@ -193,6 +196,8 @@ class EventLog:
         return self._overflow[0].first if self._overflow else self._ring_first
 
     def _in_memory(self, number: int) -> Frames | None:
+        if number == self._newest_first >= self._ring_first:
+            return Frames(number, self.last, frames.pieces_of(self._ring[-1:]))
         if number >= self._ring_first:
             return frames.take(self._ring, self._head, self.last, number, BATCH_BYTES)
         for batch in self._overflow:

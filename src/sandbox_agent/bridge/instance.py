@@ -231,10 +231,9 @@ class Instance:
     def _take_batch(self, block: bytes) -> bool:
         """The common case, in one go: every line is one JSON object; False if any is not."""
         lines = split_lines(block)
-        decode = envelopes.decode_object
         try:
             envelopes.check_utf8(block)
-            found = [decode(line) for line in lines]
+            found = list(map(envelopes.decode_object, lines))
         except (NotJson, msgspec.DecodeError, RecursionError):
             return False
         if b"\r" in block:
