@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from sandbox_agent.sdk import wire
 from sandbox_agent.sdk.asgi_transport import StreamingAsgiTransport
 from sandbox_agent.sdk.calls import Call
-from sandbox_agent.sdk.errors import RpcError
-from sandbox_agent.sdk.retries import backoff, refused
+from sandbox_agent.sdk.errors import RpcError, status_error
+from sandbox_agent.sdk.retries import Retries, backoff, refused
 from sandbox_agent.sdk.sse import Frame, FrameDecoder
 
 STREAM = (
@@ -66,6 +66,23 @@ async def test_a_call_is_accepted_once_and_settled_once() -> None:
 def test_pauses_grow_to_a_limit_with_jitter() -> None:
     assert all(0.07 < backoff(0, first=0.1, limit=10) < 0.13 for _ in range(50))
     assert all(7 < backoff(30, first=0.1, limit=10) < 13 for _ in range(50))
+
+
+def test_a_server_that_is_stopping_is_asked_again_for_less_than_a_second() -> None:
+    stopping = status_error(503, {"type": "urn:sandbox-agent:error:server_stopping"})
+    retries = Retries(2, idempotent=False)
+    pauses = [pause for _ in range(3) if (pause := retries.pause_after(stopping)) is not None]
+    assert len(pauses) == 3 and sum(pauses) < 0.75, "nothing was taken in, so even a prompt may go again"
+    assert Retries(0, idempotent=True).pause_after(stopping) is None
+
+
+def test_the_last_word_of_the_server_is_not_asked_for_twice() -> None:
+    for kind, status in (("timeout", 504), ("agent_process_exited", 502), ("stream_error", 502)):
+        verdict = status_error(status, {"type": f"urn:sandbox-agent:error:{kind}"})
+        assert Retries(2, idempotent=True, read_only=True).pause_after(verdict) is None
+    page = status_error(502, None, text="<h1>Bad Gateway</h1>")
+    assert Retries(2, idempotent=True).pause_after(page) is not None
+    assert Retries(2, idempotent=False).pause_after(page) is None
 
 
 async def test_a_refused_connection_is_told_from_a_broken_network() -> None:

@@ -75,7 +75,7 @@ class Delivery:
                 ) as response:
                     with network_errors(f"POST {self._path}"):
                         return response.status_code, await response.aread()
-            except APIConnectionError as error:
+            except (APIConnectionError, APIStatusError) as error:
                 pause = retries.pause_after(error)
                 if pause is None or self._connection.dead_server() is not None:
                     raise

@@ -38,7 +38,7 @@ class Retries:
         """How long to wait before the next try; None if there must not be one."""
         if self._limit == 0 or not self._may_repeat(error):
             return None
-        if refused(error):
+        if refused(error) or server_stopping(error):
             now = time.monotonic()
             self._refused_since = self._refused_since or now
             pause = backoff(self._refusals, first=REFUSED_PAUSE_S)
@@ -51,10 +51,15 @@ class Retries:
 
     def _may_repeat(self, error: SandboxAgentError) -> bool:
         if isinstance(error, APIStatusError):
-            return self._idempotent and gateway_failed(error)
+            return server_stopping(error) or (self._idempotent and gateway_failed(error))
         if isinstance(error, APITimeoutError):
             return self._read_only
         return isinstance(error, APIConnectionError) and (self._idempotent or never_sent(error))
+
+
+def server_stopping(error: BaseException) -> bool:
+    """True if the server takes nothing in any more because it is about to end; its successor may."""
+    return isinstance(error, APIStatusError) and error.error_type == "server_stopping"
 
 
 def gateway_failed(error: APIStatusError) -> bool:

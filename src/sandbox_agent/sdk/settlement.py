@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from .calls import Call
 from .errors import AgentExitedError, APIConnectionError, APIStatusError, SandboxAgentError
-from .retries import REFUSED_PATIENCE_S, gateway_failed, refused
+from .retries import REFUSED_PATIENCE_S, gateway_failed, refused, server_stopping
 from .standing import Standing
 
 # The network is broken, the server may live: a call whose POST broke hopes for this long.
@@ -70,7 +70,7 @@ class Settlement:
         except APIConnectionError as error:
             self._not_reached(error, gone=refused(error))
         except APIStatusError as error:
-            if gateway_failed(error):
+            if gateway_failed(error) or server_stopping(error):
                 self._not_reached(error, gone=True)
             else:
                 self._call.fail(error)
