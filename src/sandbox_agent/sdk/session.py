@@ -19,11 +19,11 @@ from .link import SessionLink
 from .options import ConfigOption, OptionValue
 from .restore import Restored
 from .session_events import EventCallback, SessionEvents
-from .session_info import SessionInfo, SessionSettings
+from .session_info import SessionInfo, SessionSettings, describe
 from .session_life import SessionLife
 from .session_turns import PromptRequest, Turns
 from .turn import AsyncTurn, PromptResult
-from .universal import UniversalEvent, meta
+from .universal import UniversalEvent
 from .wire import Envelope
 
 Callback = TypeVar("Callback", bound=EventCallback)
@@ -101,30 +101,7 @@ class AsyncSession:
     @property
     def info(self) -> SessionInfo:
         """A snapshot of the session."""
-        record = self._link.record
-        asked = meta.product_meta(record.session_init or {})
-        return SessionInfo(
-            session_id=record.id,
-            agent=record.agent,
-            agent_mode=self._choices.current_mode or asked.get("agentMode"),
-            permission_mode=asked.get("permissionMode"),
-            model=self._choices.current("model") or asked.get("model"),
-            thought_level=self._choices.current("thought_level"),
-            event_count=self._link.mapper.sequence,
-            pending_questions=[one.id for one in self.pending_questions],
-            pending_permissions=[one.id for one in self.pending_permissions],
-            subscribers=self._link.watchers,
-            ended=record.destroyed_at is not None or not self._link.live,
-            native_session_id=self.native_session_id,
-            title=record.title,
-            metadata=self.metadata,
-            directory=self.directory,
-            created_at=record.created_at,
-            destroyed_at=record.destroyed_at,
-            server_id=record.server_id,
-            restored=self._life.restored,
-            busy=self.busy,
-        )
+        return describe(self._link, self._choices, self._life.settings, self._life.restored)
 
     async def update(self, *, title: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
         """Change the title or the labels; they belong to the client and stay in its store."""

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .choices import Choices
 from .hub import InstanceKey
+from .link import SessionLink
 from .restore import Restored, RestorePolicy
+from .universal import meta
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +51,33 @@ class SessionSettings:
     restore: RestorePolicy = "auto"
     replay_max_events: int = 50
     replay_max_chars: int = 12_000
+
+
+def describe(
+    link: SessionLink, choices: Choices, settings: SessionSettings, restored: Restored
+) -> SessionInfo:
+    """The session as it is now; what the agent does not report is shown as it was asked for."""
+    record = link.record
+    asked = meta.product_meta(record.session_init or {})
+    return SessionInfo(
+        session_id=record.id,
+        agent=record.agent,
+        agent_mode=choices.current_mode or asked.get("agentMode"),
+        permission_mode=asked.get("permissionMode"),
+        model=choices.current("model") or asked.get("model"),
+        thought_level=choices.current("thought_level"),
+        event_count=link.mapper.sequence,
+        pending_questions=[one.id for one in link.desk.questions],
+        pending_permissions=[one.id for one in link.desk.permissions],
+        subscribers=link.watchers,
+        ended=record.destroyed_at is not None or not link.live,
+        native_session_id=link.native_id or None,
+        title=record.title,
+        metadata=dict(record.metadata or {}),
+        directory=settings.key.directory,
+        created_at=record.created_at,
+        destroyed_at=record.destroyed_at,
+        server_id=record.server_id,
+        restored=restored,
+        busy=bool(link.mapper.open_turn_ids),
+    )
