@@ -2,7 +2,7 @@
 
 Both are driven through one server against the fake model, one after the other, three times; the table has
 the medians. It goes, with what each can do (side_by_side.md), between the marks of docs/agents.md and
-docs/native-adapters.md. What was measured is kept beside the installed agents; `--write-only` measures nothing.
+docs/native-adapters.md. What was measured is kept beside the installed agents; `--write-only` only writes.
 """
 
 from __future__ import annotations
