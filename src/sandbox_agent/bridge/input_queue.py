@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
 from collections.abc import Callable
 from itertools import islice
 
@@ -41,7 +40,7 @@ class InputQueue:
         self._loop = loop
         self._fd = fd
         self._on_closed = on_closed
-        self._messages: deque[Outgoing] = deque()
+        self._messages: list[Outgoing] = []
         self._due = False
         """A write is on the way: at the end of this turn, or when the pipe has room."""
         self.queued_bytes = 0
@@ -105,15 +104,18 @@ class InputQueue:
         return buffers, size
 
     def _count_off(self, written: int) -> None:
-        while written and self._messages:
-            message = self._messages[0]
+        done = 0
+        for message in self._messages:
             left = message.size - message.sent
             if written < left:
                 message.sent += written
-                return
+                break
             written -= left
             message.sent = message.size
-            self._messages.popleft()
+            done += 1
+        finished = self._messages[:done]
+        del self._messages[:done]
+        for message in finished:
             self.queued_bytes -= message.size
             if message.on_written is not None:
                 message.on_written()

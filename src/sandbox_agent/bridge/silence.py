@@ -16,7 +16,7 @@ class SilenceClock:
     def __init__(self, now: float, first_line_limit_s: float, limit_s: float) -> None:
         self._first_line_limit_s = first_line_limit_s
         self._limit_s = limit_s
-        self._open: set[bytes] = set()
+        self._open: dict[bytes, None] = {}
         self._heard = False
         self._active = 0.0
         self._since = now
@@ -42,13 +42,13 @@ class SilenceClock:
     def asked(self, key: bytes, now: float) -> None:
         """The agent asked its client something; time stands still until it is answered."""
         if len(self._open) < _MAX_OPEN_QUESTIONS:
-            self._open.add(key)
+            self._open[key] = None
         self._settle(now)
         self._since = now + _LONGEST_STANDSTILL_S
 
     def answered(self, key: bytes, now: float) -> None:
         if key in self._open:
-            self._open.discard(key)
+            del self._open[key]
             if not self._open:
                 self._settle(now)
 
