@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -85,6 +86,8 @@ def _import_lean() -> None:
 
 
 def _serve(settings: Settings) -> int:
+    # Loading makes no garbage, and the search for it takes time; `server.serve` allows it again.
+    gc.disable()
     _import_lean()
     import asyncio
 

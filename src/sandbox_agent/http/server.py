@@ -120,6 +120,7 @@ def _calm_collector() -> None:
     """What was loaded at start stays, and messages make no cycles: the search for garbage can be rare."""
     gc.freeze()
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
+    gc.enable()
 
 
 def _stop_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
