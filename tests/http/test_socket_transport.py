@@ -119,7 +119,7 @@ async def test_a_file_that_is_removed_meanwhile_is_still_sent_and_then_let_go(
     assert is_open(path)
     assert len(await pair.read(2_000_000)) == 2_000_000
     async with asyncio.timeout(BOUND_S):
-        while is_open(path):
+        while is_open(path):  # noqa: ASYNC110 - the kernel tells nobody
             await asyncio.sleep(0.01)
 
 
