@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -16,6 +15,7 @@ from sandbox_agent.errors import InternalError, SandboxAgentError
 from sandbox_agent.http import problems
 from sandbox_agent.http.exchange import JSON, HeaderList, Message, Response
 from sandbox_agent.http.guard import PLAIN, VARY
+from sandbox_agent.http.status_line import REASONS, date
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.stored import Stored
@@ -35,64 +35,7 @@ _ORDINARY_HEAD = (
     b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n%b: %b\r\n" % VARY
     + b"content-length: %d\r\n%b\r\n"
 )
-# Spelled out: the standard library's table costs two milliseconds of start-up.
-_REASONS = {
-    200: b"OK",
-    202: b"Accepted",
-    204: b"No Content",
-    206: b"Partial Content",
-    304: b"Not Modified",
-    400: b"Bad Request",
-    401: b"Unauthorized",
-    403: b"Forbidden",
-    404: b"Not Found",
-    405: b"Method Not Allowed",
-    406: b"Not Acceptable",
-    408: b"Request Timeout",
-    409: b"Conflict",
-    412: b"Precondition Failed",
-    413: b"Content Too Large",
-    415: b"Unsupported Media Type",
-    416: b"Range Not Satisfiable",
-    421: b"Misdirected Request",
-    429: b"Too Many Requests",
-    431: b"Request Header Fields Too Large",
-    500: b"Internal Server Error",
-    502: b"Bad Gateway",
-    503: b"Service Unavailable",
-    504: b"Gateway Timeout",
-}
-# Spelled out because strftime speaks the user's language.
-_DAYS = b"Mon Tue Wed Thu Fri Sat Sun".split()
-_MONTHS = b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-
-
-class _Date:
-    """The date header, made once a second."""
-
-    def __init__(self) -> None:
-        self._second = 0
-        self.line = b""
-
-    def current(self) -> bytes:
-        second = int(time.time())
-        if second != self._second:
-            self._second = second
-            now = time.gmtime(second)
-            self.line = b"date: %b, %02d %b %d %02d:%02d:%02d GMT\r\n" % (
-                _DAYS[now.tm_wday],
-                now.tm_mday,
-                _MONTHS[now.tm_mon - 1],
-                now.tm_year,
-                now.tm_hour,
-                now.tm_min,
-                now.tm_sec,
-            )
-        return self.line
-
-
-_date = _Date()
 
 
 class Exchange:
@@ -193,9 +136,9 @@ class Exchange:
         self._status = status
         if self._server.request_log is not None:
             self._server.request_log.write(self.method, self.head.path, status, self.head.headers)
-        parts = [b"HTTP/1.1 %d %b\r\n" % (status, _REASONS.get(status, b"Unknown"))]
+        parts = [b"HTTP/1.1 %d %b\r\n" % (status, REASONS.get(status, b"Unknown"))]
         parts += [b"%b: %b\r\n" % header for header in headers]
-        parts.append(_date.current())
+        parts.append(date.current())
         if not (self.keep_alive and self.complete) or self._server.stopping:
             self.keep_alive = False
             parts.append(b"connection: close\r\n")
@@ -227,7 +170,7 @@ class Exchange:
             self.end_chunks()
         elif self._is_ordinary and not self._status:
             self._status = 200
-            head = _ORDINARY_HEAD % (len(body), _date.current())
+            head = _ORDINARY_HEAD % (len(body), date.current())
             if len(body) > _JOINED_BYTES:
                 self._connection.writelines([head, body])
             else:
