@@ -30,7 +30,8 @@ from .errors import (
 )
 from .files import AsyncFiles
 from .flat_names import AsyncFlatNames
-from .http_api import CONTROL_TIMEOUT_S, HttpApi, segment
+from .gate import Gate
+from .http_api import CONTROL_TIMEOUT_S, HEALTH_PATH, HttpApi, segment
 from .hub import Hub
 from .human import OnPermission, OnQuestion
 from .logs import set_up_logging
@@ -48,7 +49,8 @@ class AsyncSandboxAgent(AsyncFlatNames):
     """A client of one server. Use `connect` or `start`, and `async with`.
 
     All arguments are optional: the URL comes from `SANDBOX_AGENT_URL`, the token from
-    `SANDBOX_AGENT_TOKEN`; without a store, sessions live in memory.
+    `SANDBOX_AGENT_TOKEN`; without a store, sessions live in memory. The constructor asks the server nothing:
+    the first request waits for its health, as `connect` does at once, unless `wait_for_health` is False.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
         default_directory: str | None = None,
         keep_running: bool = False,
         callbacks_in_threads: bool = False,
+        wait_for_health: bool | float = True,
     ) -> None:
         set_up_logging()
         store = store if store is not None else persist
@@ -87,6 +90,8 @@ class AsyncSandboxAgent(AsyncFlatNames):
             http_client=http_client,
             transport=transport,
         )
+        if wait_for_health is not False:
+            self._api.gate = Gate(lambda: self._until_healthy(wait_for_health))
         self._keep_running = keep_running
         self._closed = False
         self._provider: SandboxProvider | None = None
@@ -123,16 +128,12 @@ class AsyncSandboxAgent(AsyncFlatNames):
         An address where nobody listens is said at once, a server that listens is given 15 s to be healthy.
         With a number of seconds both get that long; with False nothing is asked.
         """
-        client = cls(base_url, token, **options)
-        if wait_for_health is not False:
-            at_once = wait_for_health is True
-            try:
-                await client.wait_healthy(
-                    HEALTH_WAIT_S if at_once else float(wait_for_health), must_listen=at_once
-                )
-            except BaseException:
-                await client.aclose()
-                raise
+        client = cls(base_url, token, wait_for_health=wait_for_health, **options)
+        try:
+            await client._api.ready()
+        except BaseException:
+            await client.aclose()
+            raise
         return client
 
     @classmethod
@@ -166,6 +167,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
                 await ask_provider(provider, "get_url", raw_id),
                 await ask_provider(provider, "get_token", raw_id) or "",
                 transport=await ask_provider(provider, "get_transport", raw_id),
+                wait_for_health=False,
                 **options,
             )
             client._belongs_to(provider, raw_id)
@@ -197,6 +199,11 @@ class AsyncSandboxAgent(AsyncFlatNames):
         return self._provider
 
     @property
+    def sandbox(self) -> SandboxProvider | None:
+        """The TypeScript SDK's name of `provider`."""
+        return self._provider
+
+    @property
     def inspector_url(self) -> str:
         """The server's web page, logged in."""
         return build_inspector_url(self.base_url, self.token)
@@ -206,7 +213,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
         return await self._health(once=False)
 
     async def _health(self, *, once: bool) -> dict[str, object]:
-        answer = await self._api.request("GET", "/v1/health", once=once)
+        answer = await self._api.request("GET", HEALTH_PATH, once=once)
         return dict(wire.decode(answer.content))
 
     async def wait_healthy(self, timeout_s: float, *, must_listen: bool = False) -> None:
@@ -232,6 +239,10 @@ class AsyncSandboxAgent(AsyncFlatNames):
             raise APITimeoutError(
                 f"the server at {self.base_url} was not healthy within {timeout_s:g} s"
             ) from last
+
+    async def _until_healthy(self, wait: bool | float) -> None:
+        at_once = wait is True
+        await self.wait_healthy(HEALTH_WAIT_S if at_once else float(wait), must_listen=at_once)
 
     # -- the end ----------------------------------------------------------------------------------------
 
@@ -265,6 +276,7 @@ class AsyncSandboxAgent(AsyncFlatNames):
             if self._own_store:
                 await self.store.close()
 
+    close = aclose
     dispose = aclose
 
     async def destroy_sandbox(self) -> None:

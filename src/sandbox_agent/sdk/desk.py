@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -113,6 +113,13 @@ class HumanDesk:
         if pending is None:
             raise PermissionNotFoundError(permission_id)
         await self._answer(pending.request_id, replies.permission_result(pending, reply))
+
+    async def answer_permission(self, permission_id: str, result: Mapping[str, Any]) -> None:
+        """Answer with an ACP response that the caller made."""
+        pending = self._mapper.pending_permissions.get(permission_id)
+        if pending is None:
+            raise PermissionNotFoundError(permission_id)
+        await self._answer(pending.request_id, dict(result))
 
     async def cancel_permission(self, permission_id: str) -> None:
         pending = self._mapper.pending_permissions.get(permission_id)

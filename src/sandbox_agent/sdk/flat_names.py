@@ -14,6 +14,7 @@ from .models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResul
 from .options import ConfigOption, OptionValue
 from .session import AsyncSession
 from .session_events import EventCallback
+from .session_names import PermissionListener
 from .session_options import SessionOptions
 from .sessions import AsyncSessions
 from .stores import Page, SessionRecord, SessionStore
@@ -89,14 +90,36 @@ class AsyncFlatNames:
         return (await self.sessions.live(session_id)).modes
 
     async def raw_send_session_method(
-        self, session_id: str, method: str, params: Mapping[str, Any] | None = None
+        self,
+        session_id: str,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        notification: bool = False,
     ) -> Any:
-        """`session.request`."""
-        return await (await self.sessions.live(session_id)).request(method, params)
+        """`session.raw_send`."""
+        session = await self.sessions.live(session_id)
+        return await session.raw_send(method, params, notification=notification)
 
     async def on_session_event(self, session_id: str, callback: EventCallback) -> Callable[[], None]:
         """`session.on_event`."""
         return (await self.sessions.live(session_id)).on_event(callback)
+
+    async def on_permission_request(
+        self, session_id: str, listener: PermissionListener
+    ) -> Callable[[], None]:
+        """`session.on_permission_request`."""
+        return (await self.sessions.live(session_id)).on_permission_request(listener)
+
+    async def respond_permission(self, session_id: str, permission_id: str, reply: str) -> None:
+        """`session.respond_permission`; the session comes first, as permissions are counted per session."""
+        await (await self.sessions.live(session_id)).respond_permission(permission_id, reply)
+
+    async def raw_respond_permission(
+        self, session_id: str, permission_id: str, response: Mapping[str, Any]
+    ) -> None:
+        """`session.raw_respond_permission`."""
+        await (await self.sessions.live(session_id)).raw_respond_permission(permission_id, response)
 
     async def get_health(self) -> dict[str, object]:
         """`health`."""
@@ -110,9 +133,21 @@ class AsyncFlatNames:
         """`agents.get`."""
         return await self.agents.get(agent, config=config, no_cache=no_cache)
 
-    async def install_agent(self, agent: str, *, reinstall: bool = False) -> InstallResult:
+    async def install_agent(
+        self,
+        agent: str,
+        *,
+        reinstall: bool = False,
+        agent_version: str | None = None,
+        agent_process_version: str | None = None,
+    ) -> InstallResult:
         """`agents.install`."""
-        return await self.agents.install(agent, reinstall=reinstall)
+        return await self.agents.install(
+            agent,
+            reinstall=reinstall,
+            agent_version=agent_version,
+            agent_process_version=agent_process_version,
+        )
 
     async def list_acp_servers(self) -> list[AcpInstance]:
         """`acp.list`."""

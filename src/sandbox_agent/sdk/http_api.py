@@ -16,8 +16,10 @@ import httpx
 
 from . import wire
 from .errors import APIConnectionError, APIStatusError, APITimeoutError, SandboxAgentError, status_error
+from .gate import Gate
 from .retries import Retries, refused
 
+HEALTH_PATH = "/v1/health"
 CONTROL_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
 # Shorter than any server's own limit, so that a request rarely meets a connection about to be closed.
@@ -44,6 +46,8 @@ class HttpApi:
         self.token = token
         self.timeout = timeout
         self.max_retries = max_retries
+        self.gate: Gate | None = None
+        """What every request waits for, except those about the server's health."""
         self._headers = {**({"authorization": f"Bearer {token}"} if token else {}), **dict(headers or {})}
         self._owned = http_client is None
         self._client = http_client or httpx.AsyncClient(
@@ -53,6 +57,11 @@ class HttpApi:
                 max_connections=None, max_keepalive_connections=64, keepalive_expiry=KEEPALIVE_EXPIRY_S
             ),
         )
+
+    async def ready(self) -> None:
+        """Wait until requests may be sent."""
+        if self.gate is not None:
+            await self.gate.passed()
 
     async def aclose(self) -> None:
         """Close the HTTP client, unless the caller brought it."""
@@ -77,6 +86,8 @@ class HttpApi:
         `retry` says whether it may be repeated once it may have arrived (default: by the method); `once`
         forbids repeating it at all.
         """
+        if path != HEALTH_PATH:
+            await self.ready()  # outside the loop: a wait that failed is not repeated
         body = wire.encode(json) if json is not None else content
         extra = {"content-type": "application/json"} if json is not None else {}
         repeatable = not once and (body is None or isinstance(body, bytes))
@@ -123,6 +134,8 @@ class HttpApi:
         unlimited: bool = False,
     ) -> AsyncIterator[httpx.Response]:
         """Send a request once and hand out the open response; raise on any status outside 2xx."""
+        if path != HEALTH_PATH:
+            await self.ready()
         limit = None if unlimited else (read_timeout if read_timeout is not None else self.timeout)
         request = self._client.build_request(
             method,

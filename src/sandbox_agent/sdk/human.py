@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Literal
 
 from .universal.pending import PendingPermission, PendingQuestion, PermissionOption, QuestionOption
@@ -38,6 +39,12 @@ class PermissionRequest:
     """What it wants to do, in the agent's words."""
     tool_call: Mapping[str, Any]
     options: tuple[PermissionOption, ...]
+    created_at: int
+    """When it was asked, in milliseconds since the epoch."""
+    agent_session_id: str
+    """The agent's own id of the session."""
+    raw_request: Mapping[str, Any]
+    """The parameters of the ACP request."""
 
     @property
     def kind(self) -> str | None:
@@ -54,7 +61,14 @@ class PermissionRequest:
     @classmethod
     def of(cls, pending: PendingPermission, session_id: str) -> PermissionRequest:
         return cls(
-            pending.permission_id, session_id, pending.action, pending.tool_call, tuple(pending.options)
+            id=pending.permission_id,
+            session_id=session_id,
+            action=pending.action,
+            tool_call=pending.tool_call,
+            options=tuple(pending.options),
+            created_at=round(datetime.fromisoformat(pending.time).timestamp() * 1000),
+            agent_session_id=str(pending.raw_request.get("sessionId", "")),
+            raw_request=pending.raw_request,
         )
 
 

@@ -18,6 +18,7 @@ from .errors import (
     APIStatusError,
     APITimeoutError,
     SandboxAgentError,
+    SessionNotFoundError,
 )
 from .hub import Hub, instance_facts
 from .instance import AgentInstance
@@ -29,6 +30,8 @@ from .universal import UniversalMapper, notes
 from .wire import Envelope
 
 BINDING_METHODS = frozenset({"session/new", "session/load", "session/resume"})
+# What any client of the store may change; the rest of a record says where the session runs.
+SHARED_FIELDS = ("title", "metadata", "archived_at", "destroyed_at")
 NO_ANSWER = "urn:sandbox-agent:error:connection_lost"
 
 
@@ -285,6 +288,19 @@ class SessionLink:
         self._changes.clear()
         await self.hub.store.update_session(self.record)
         self.recorder.start()
+
+    async def refresh(self) -> None:
+        """Take over what other clients of the store changed; a live session stays where it runs."""
+        while True:
+            await self.flush()
+            known = self.record
+            stored = await self.hub.store.get_session(known.id)
+            if stored is None:
+                raise SessionNotFoundError(known.id)
+            if self.record is known:
+                break
+        shared = {name: getattr(stored, name) for name in SHARED_FIELDS}
+        self.record = replace(known, **shared) if self.live else stored
 
     async def flush(self) -> None:
         """Wait until record and events are stored."""

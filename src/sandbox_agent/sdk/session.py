@@ -21,6 +21,7 @@ from .restore import Restored
 from .session_events import EventCallback, SessionEvents
 from .session_info import SessionInfo, SessionSettings, describe
 from .session_life import SessionLife
+from .session_names import AsyncSessionNames
 from .session_turns import PromptRequest, Turns
 from .turn import AsyncTurn, PromptResult
 from .universal import UniversalEvent
@@ -29,7 +30,7 @@ from .wire import Envelope
 Callback = TypeVar("Callback", bound=EventCallback)
 
 
-class AsyncSession:
+class AsyncSession(AsyncSessionNames):
     """One session; get it from `client.sessions.create()` or `.resume()`."""
 
     def __init__(self, link: SessionLink, settings: SessionSettings, restored: Restored) -> None:
@@ -281,6 +282,8 @@ class AsyncSession:
         if not keep_running and self._link.live:
             self._life.note_end()
         await self._finish(keep_running=keep_running)
+
+    close = aclose
 
     async def _finish(self, *, keep_running: bool) -> None:
         await self._turns.give_up(SessionEndedError(self.id))

@@ -41,6 +41,8 @@ class SessionOptions(CallbackOptions, total=False):
     """Labels of your own; they stay in the store."""
     isolated: bool
     """Give the session an agent process of its own."""
+    session_init: Mapping[str, Any] | None
+    """Parameters of `session/new` as ACP has them; its `cwd` comes before `directory`."""
     cwd: str | None
     """Another name of `directory`."""
     agent_mode: str | None

@@ -71,7 +71,8 @@ class AsyncSessions:
         own_id = options.get("id")
         if own_id is not None and await self._hub.store.get_session(own_id) is not None:
             raise SessionAlreadyExistsError(own_id)
-        where = await self._hub.absolute(options.get("directory"))
+        given = dict(options.get("session_init") or {})
+        where = await self._hub.absolute(given.get("cwd") or options.get("directory"))
         handlers = self._handlers(options)
         alone = uuid.uuid4().hex if options.get("isolated") else None
         key = InstanceKey(name, where, self._forms(handlers), alone)
@@ -79,7 +80,7 @@ class AsyncSessions:
             where, options.get("mcp"), from_directory=options.get("use_directory_config", False)
         )
         init = meta.with_session_request(
-            {"cwd": where, "mcpServers": servers},
+            {**given, "cwd": where, "mcpServers": [*given.get("mcpServers", ()), *servers]},
             agent=name,
             requested_session_id=own_id,
             agent_version=options.get("agent_version"),

@@ -20,7 +20,8 @@ from .protocol import SessionStore
 from .records import EventRecord, Order, Page, Sender, SessionRecord
 from .sqlite import SqliteStore
 
-# The names of the TypeScript SDK's drivers.
+# The names of the TypeScript SDK's records and drivers.
+SessionEvent = EventRecord
 PersistDriver = SessionStore
 MemoryPersist = MemoryStore
 SQLitePersist = SqliteStore
@@ -38,6 +39,7 @@ __all__ = [
     "PostgresStore",
     "SQLitePersist",
     "Sender",
+    "SessionEvent",
     "SessionRecord",
     "SessionStore",
     "SqliteStore",

@@ -22,12 +22,19 @@ class SandboxAgent(FlatNames):
     """A client of one server. Use `connect` or `start`, and `with`."""
 
     def __init__(
-        self, base_url: str | None = None, token: str | None = None, **options: Unpack[ConnectOptions]
+        self,
+        base_url: str | None = None,
+        token: str | None = None,
+        *,
+        wait_for_health: bool | float = True,
+        **options: Unpack[ConnectOptions],
     ) -> None:
         options.setdefault("callbacks_in_threads", True)
         portal = Portal()
         try:
-            client = portal.call(lambda: AsyncSandboxAgent(base_url, token, **options))
+            client = portal.call(
+                lambda: AsyncSandboxAgent(base_url, token, wait_for_health=wait_for_health, **options)
+            )
         except BaseException:
             portal.close()
             raise
@@ -106,6 +113,11 @@ class SandboxAgent(FlatNames):
         return self._client.provider
 
     @property
+    def sandbox(self) -> SandboxProvider | None:
+        """The TypeScript SDK's name of `provider`."""
+        return self._client.sandbox
+
+    @property
     def inspector_url(self) -> str:
         """The server's web page, logged in."""
         return self._client.inspector_url
@@ -142,6 +154,7 @@ class SandboxAgent(FlatNames):
         finally:
             self._portal.close()
 
+    aclose = close
     dispose = close
 
     def destroy_sandbox(self) -> None:

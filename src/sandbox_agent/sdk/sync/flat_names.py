@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 from ..files import BinaryBody, Body
+from ..human import PermissionRequest
 from ..models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
 from ..options import ConfigOption, OptionValue
 from ..session_options import SessionOptions
@@ -91,16 +92,38 @@ class FlatNames:
         return self.sessions.live(session_id).modes
 
     def raw_send_session_method(
-        self, session_id: str, method: str, params: Mapping[str, Any] | None = None
+        self,
+        session_id: str,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        notification: bool = False,
     ) -> Any:
-        """`session.request`."""
-        return self.sessions.live(session_id).request(method, params)
+        """`session.raw_send`."""
+        session = self.sessions.live(session_id)
+        return session.raw_send(method, params, notification=notification)
 
     def on_session_event(
         self, session_id: str, callback: Callable[[UniversalEvent], None]
     ) -> Callable[[], None]:
         """`session.on_event`."""
         return self.sessions.live(session_id).on_event(callback)
+
+    def on_permission_request(
+        self, session_id: str, listener: Callable[[PermissionRequest], object]
+    ) -> Callable[[], None]:
+        """`session.on_permission_request`."""
+        return self.sessions.live(session_id).on_permission_request(listener)
+
+    def respond_permission(self, session_id: str, permission_id: str, reply: str) -> None:
+        """`session.respond_permission`; the session comes first, as permissions are counted per session."""
+        self.sessions.live(session_id).respond_permission(permission_id, reply)
+
+    def raw_respond_permission(
+        self, session_id: str, permission_id: str, response: Mapping[str, Any]
+    ) -> None:
+        """`session.raw_respond_permission`."""
+        self.sessions.live(session_id).raw_respond_permission(permission_id, response)
 
     def get_health(self) -> dict[str, object]:
         """`health`."""
@@ -114,9 +137,21 @@ class FlatNames:
         """`agents.get`."""
         return self.agents.get(agent, config=config, no_cache=no_cache)
 
-    def install_agent(self, agent: str, *, reinstall: bool = False) -> InstallResult:
+    def install_agent(
+        self,
+        agent: str,
+        *,
+        reinstall: bool = False,
+        agent_version: str | None = None,
+        agent_process_version: str | None = None,
+    ) -> InstallResult:
         """`agents.install`."""
-        return self.agents.install(agent, reinstall=reinstall)
+        return self.agents.install(
+            agent,
+            reinstall=reinstall,
+            agent_version=agent_version,
+            agent_process_version=agent_process_version,
+        )
 
     def list_acp_servers(self) -> list[AcpInstance]:
         """`acp.list`."""

@@ -16,12 +16,13 @@ from ..turn import PromptResult
 from ..universal import UniversalEvent
 from ..wire import Envelope
 from .portal import Portal
+from .session_names import SessionNames
 from .turn import Turn
 
 Callback = TypeVar("Callback", bound=Callable[[UniversalEvent], None])
 
 
-class Session:
+class Session(SessionNames):
     """One session; get it from `client.sessions.create()` or `.resume()`."""
 
     def __init__(self, portal: Portal, session: AsyncSession) -> None:
@@ -248,3 +249,5 @@ class Session:
     def close(self, *, keep_running: bool = False) -> None:
         """Let go of the session without ending it; it can be resumed."""
         self._portal.run(self._session.aclose(keep_running=keep_running))
+
+    aclose = close

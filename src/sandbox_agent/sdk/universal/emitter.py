@@ -45,6 +45,8 @@ class Emitter:
         self.session_id = session_id
         self.native_session_id = native_session_id
         self.sequence = 0
+        self.time = ""
+        """The moment of the message that is being read."""
         self._include_raw = include_raw
         self._drafts: list[_Draft] = []
         self._counters: Counter[str] = Counter()
@@ -59,17 +61,16 @@ class Emitter:
         self._counters[prefix] += 1
         return f"{prefix}_{self._counters[prefix]}"
 
-    def finish(self, message: Any, time: str) -> list[UniversalEvent]:
+    def finish(self, message: Any) -> list[UniversalEvent]:
         """Number and name what was emitted since the last call."""
         drafts, self._drafts = self._drafts, []
         legacy = legacy_event_of(message) if drafts and isinstance(message, dict) else None
         principal = next((n for n, draft in enumerate(drafts) if not draft.synthetic), 0)
         return [
-            self._event(draft, legacy if n == principal else None, message, time)
-            for n, draft in enumerate(drafts)
+            self._event(draft, legacy if n == principal else None, message) for n, draft in enumerate(drafts)
         ]
 
-    def _event(self, draft: _Draft, legacy: LegacyEvent | None, message: Any, time: str) -> UniversalEvent:
+    def _event(self, draft: _Draft, legacy: LegacyEvent | None, message: Any) -> UniversalEvent:
         self.sequence += 1
         synthetic = draft.synthetic
         event_id = source = native = None
@@ -84,7 +85,7 @@ class Emitter:
         return EVENT_CLASSES[draft.type](
             event_id=event_id or f"evt_{self.session_id}_{self.sequence}",
             sequence=self.sequence,
-            time=time,
+            time=self.time,
             session_id=self.session_id,
             native_session_id=native or draft.native_session_id,
             synthetic=synthetic,

@@ -53,6 +53,8 @@ class Human:
             tool_call=tool_call,
             options=options,
             metadata={"request_id": request_id, "tool_call": tool_call, "options": params["options"]},
+            time=self._out.time,
+            raw_request=params,
         )
         self.permissions[pending.permission_id] = pending
         self._out.emit("permission.requested", _permission_data(pending, "requested", {}))

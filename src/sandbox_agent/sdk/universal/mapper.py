@@ -111,12 +111,13 @@ class UniversalMapper:
         self, message: dict[str, Any] | bytes | str, direction: Direction, time: Time | None = None
     ) -> list[UniversalEvent]:
         """The events one message produces; bytes and text are read as JSON."""
+        self._out.time = rfc3339(self._clock() if time is None else time)
         value = self._decode(message) if isinstance(message, bytes | str) else message
         if value is not _UNREADABLE:
             self._read(value, direction)
         raw = message.decode("utf-8", "replace") if isinstance(message, bytes) else message
         shown = raw if value is _UNREADABLE else value
-        return self._out.finish(shown, rfc3339(self._clock() if time is None else time))
+        return self._out.finish(shown)
 
     def _decode(self, text: bytes | str) -> Any:
         try:

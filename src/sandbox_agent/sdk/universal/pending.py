@@ -31,6 +31,10 @@ class PendingPermission(Struct, frozen=True, kw_only=True):
     tool_call: dict[str, Any]
     options: list[PermissionOption]
     metadata: dict[str, Any]
+    time: str
+    """When it was asked, as in the event."""
+    raw_request: dict[str, Any]
+    """The parameters of the request."""
 
 
 class QuestionOption(Struct, frozen=True):

@@ -1,0 +1,113 @@
+"""The members of a session by the names of the TypeScript SDK, in snake_case.
+
+Code that was written for that SDK can be carried over line by line; each name leads to the member that
+does the work. The client's names are in `flat_names`.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Self
+
+from .choices import Choices
+from .human import PermissionRequest
+from .link import SessionLink
+from .options import ConfigOption
+from .session_events import SessionEvents
+from .stores import SessionRecord
+from .universal import PermissionRequested, UniversalEvent
+
+PermissionListener = Callable[[PermissionRequest], Awaitable[object] | object]
+"""Is told of a permission request, sync or async; what it returns does not matter."""
+
+
+class AsyncSessionNames:
+    """TypeScript names beside the session's own."""
+
+    _link: SessionLink
+    _choices: Choices
+    _events: SessionEvents
+
+    @property
+    def agent_session_id(self) -> str:
+        """The agent's own id of the session; see `native_session_id`."""
+        return self._link.record.agent_session_id
+
+    @property
+    def last_connection_id(self) -> str:
+        """The `server_id` of the agent process the session was last bound to."""
+        return self._link.record.last_connection_id
+
+    @property
+    def created_at(self) -> int:
+        """When the session was made, in milliseconds since the epoch."""
+        return self._link.record.created_at
+
+    @property
+    def destroyed_at(self) -> int | None:
+        """When the session was ended for good, in milliseconds since the epoch."""
+        return self._link.record.destroyed_at
+
+    def to_record(self) -> SessionRecord:
+        """The session's record; only the store knows its `last_event_id`."""
+        return self._link.record
+
+    async def refresh(self) -> Self:
+        """Read the record again, as another client of the same store may have changed it."""
+        await self._link.refresh()
+        return self
+
+    async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
+        """Send any ACP request."""
+        raise NotImplementedError
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send any ACP notification."""
+        raise NotImplementedError
+
+    async def raw_send(
+        self, method: str, params: Mapping[str, Any] | None = None, *, notification: bool = False
+    ) -> Any:
+        """`request`, or `notify` with `notification`."""
+        return await (self.notify if notification else self.request)(method, params)
+
+    async def get_config_options(self) -> list[ConfigOption]:
+        """`config_options`."""
+        return self._choices.options
+
+    async def get_modes(self) -> list[str]:
+        """`modes`."""
+        return self._choices.modes
+
+    def on_permission_request(self, listener: PermissionListener) -> Callable[[], None]:
+        """Tell the listener of every permission request from now on; returns the way to stop.
+
+        The request stays open for `respond_permission`. If the listener fails, it is cancelled.
+        """
+
+        async def tell(event: UniversalEvent) -> None:
+            if not isinstance(event, PermissionRequested):
+                return
+            desk = self._link.desk
+            asked = next((one for one in desk.permissions if one.id == event.data.permission_id), None)
+            if asked is None:
+                return
+            try:
+                told = listener(asked)
+                if inspect.isawaitable(told):
+                    await told
+            except Exception:
+                if any(one.id == asked.id for one in desk.permissions):
+                    await desk.cancel_permission(asked.id)
+                raise
+
+        return self._events.on_event(tell, "permission.requested")
+
+    async def respond_permission(self, permission_id: str, reply: str) -> None:
+        """`reply_permission`."""
+        await self._link.desk.reply_permission(permission_id, reply)
+
+    async def raw_respond_permission(self, permission_id: str, response: Mapping[str, Any]) -> None:
+        """Answer with an ACP `RequestPermissionResponse`, sent as it is."""
+        await self._link.desk.answer_permission(permission_id, response)
