@@ -143,8 +143,9 @@ Operations that went wrong: {len(result["failures"])}.
 After everything was closed: {at_rest["processes"]} processes (server and guardian),
 {at_rest["descriptors"]} descriptors, {at_rest["tasks"]} task, {at_rest["spill_files"]} spill files.
 
-The server remembers the number of the last event of each closed id (about 300 bytes, at most 100,000 ids), so that
-an id that is used again goes on counting. Load that always invents new ids makes memory rise by that much.
+The server remembers the number of the last event of each closed id (about 300 bytes, at most 100,000 ids),
+so that an id that is used again goes on counting. Load that always invents new ids makes memory rise by
+that much.
 
 | operation | times |
 |---|---|
