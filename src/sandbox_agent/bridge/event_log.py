@@ -297,7 +297,7 @@ class Reader:
         background(lambda: spill.find(number, _DISK_BATCH_BYTES, before), fetched)
 
     def rest(self) -> None:
-        """Nothing can be taken for now: what was fetched ahead is let go, so that waiting costs no memory."""
+        """Nothing can be taken for now: what was fetched ahead is let go, so that waiting holds no file."""
         self._idle = True
         self._fetched = None
 
