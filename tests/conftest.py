@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import time
 import tomllib
 from collections.abc import Generator
@@ -17,6 +18,9 @@ _skipped: dict[str, str] = {}
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell starts what it puts into the background like this, and programs under test would inherit it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     task_watch.watch()
 
 
