@@ -82,7 +82,9 @@ class MockProcess:
             stderr=subprocess.PIPE,
             env=environment,
         )
-        self._lines: queue.Queue[bytes | None] = queue.Queue()
+        # Bounded: a flood waits in the pipe for its reader, who looks at every message for a while.
+        self._lines: queue.Queue[bytes | None] = queue.Queue(maxsize=2000)
+        self._closing = False
         self._stderr: list[bytes] = []
         self._threads = [
             threading.Thread(target=self._read_stdout, daemon=True),
@@ -100,8 +102,16 @@ class MockProcess:
     def _read_stdout(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self._lines.put(line)
-        self._lines.put(None)
+            self._put(line)
+        self._put(None)
+
+    def _put(self, line: bytes | None) -> None:
+        while not self._closing:
+            try:
+                self._lines.put(line, timeout=0.1)
+                return
+            except queue.Full:
+                continue
 
     def _read_stderr(self) -> None:
         assert self.process.stderr is not None
@@ -222,6 +232,7 @@ class MockProcess:
         return self.wait()
 
     def close(self) -> None:
+        self._closing = True
         self.process.kill()
         self.wait()
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
