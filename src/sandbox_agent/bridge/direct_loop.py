@@ -13,7 +13,7 @@ import os
 import select
 import selectors
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 # What one poll may report; with more ready than that the kernel takes turns.
 _MAX_EVENTS = 512
@@ -71,7 +71,21 @@ class _DirectSelector(selectors.EpollSelector):
             )
             ready.append((key, mask & key.events))
 
-    def watch(self, fd: int, watch: _Watch) -> None:
+    def change(
+        self, fd: int, side: Literal["reader", "writer"], callback: Callable[[], object] | None
+    ) -> bool:
+        """Set or clear one side of a descriptor; whether there was one before."""
+        watch = self.watches.get(fd)
+        if watch is None:
+            if callback is None:
+                return False
+            watch = _Watch()
+        had_one = getattr(watch, side) is not None
+        setattr(watch, side, callback)
+        self._watch(fd, watch)
+        return had_one
+
+    def _watch(self, fd: int, watch: _Watch) -> None:
         mask = (_READ if watch.reader else 0) | (_WRITE if watch.writer else 0)
         if not mask:
             del self.watches[fd]
@@ -100,36 +114,23 @@ class DirectLoop(asyncio.SelectorEventLoop):
     def add_reader(  # type: ignore[override]  # the same, without a type for each argument
         self, fd: Any, callback: Callable[..., Any], *args: Any
     ) -> None:
-        number, watch = self._watch_of(fd)
-        watch.reader = _with_arguments(callback, args)
-        self._watching.watch(number, watch)
+        self._watching.change(_number(fd), "reader", _with_arguments(callback, args))
 
     def add_writer(  # type: ignore[override]  # the same, without a type for each argument
         self, fd: Any, callback: Callable[..., Any], *args: Any
     ) -> None:
-        number, watch = self._watch_of(fd)
-        watch.writer = _with_arguments(callback, args)
-        self._watching.watch(number, watch)
+        self._watching.change(_number(fd), "writer", _with_arguments(callback, args))
 
     def remove_reader(self, fd: Any) -> bool:
-        number, watch = self._watch_of(fd)
-        if watch.reader is None:
-            return False
-        watch.reader = None
-        self._watching.watch(number, watch)
-        return True
+        return self._watching.change(_number(fd), "reader", None)
 
     def remove_writer(self, fd: Any) -> bool:
-        number, watch = self._watch_of(fd)
-        if watch.writer is None:
-            return False
-        watch.writer = None
-        self._watching.watch(number, watch)
-        return True
+        return self._watching.change(_number(fd), "writer", None)
 
-    def _watch_of(self, fd: Any) -> tuple[int, _Watch]:
-        number: int = fd if isinstance(fd, int) else fd.fileno()
-        return number, self._watching.watches.get(number) or _Watch()
+
+def _number(fd: Any) -> int:
+    number: int = fd if isinstance(fd, int) else fd.fileno()
+    return number
 
 
 def _with_arguments(callback: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[[], Any]:

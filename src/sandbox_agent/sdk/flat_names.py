@@ -5,6 +5,7 @@ Each does what the method of the namespace does that it calls.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
@@ -31,9 +32,9 @@ class AsyncFlatNames:
     config: AsyncConfig
     store: SessionStore
 
+    @abstractmethod
     async def health(self) -> dict[str, object]:
         """The server's own word on its health."""
-        raise NotImplementedError
 
     async def create_session(self, agent: str, **options: Unpack[SessionOptions]) -> AsyncSession:
         """`sessions.create`."""

@@ -7,6 +7,7 @@ does the work. The client's names are in `flat_names`.
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Self
 
@@ -58,13 +59,13 @@ class AsyncSessionNames:
         await self._link.refresh()
         return self
 
+    @abstractmethod
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         """Send any ACP request."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any ACP notification."""
-        raise NotImplementedError
 
     async def raw_send(
         self, method: str, params: Mapping[str, Any] | None = None, *, notification: bool = False
