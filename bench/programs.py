@@ -20,7 +20,7 @@ NAMES = ("echo_agent", "http_load", "sse_readers", "loopback_copy")
 
 def build() -> None:
     BUILT.mkdir(parents=True, exist_ok=True)
-    shared = (SOURCES / "common.h").stat().st_mtime
+    shared = max(header.stat().st_mtime for header in SOURCES.glob("*.h"))
     for name in NAMES:
         source, program = SOURCES / f"{name}.c", BUILT / name
         if program.exists() and program.stat().st_mtime > max(shared, source.stat().st_mtime):

@@ -7,10 +7,11 @@
  * Requests come from load programs of this directory with "params" as their last key, and a server that
  * sorts keys keeps it last; so the params are everything from that key to the closing brace. Between a key and
  * its value there is no space. */
-#include "common.h"
+#include "flood_line.h"
 
 static char *out;
-static size_t out_used, out_room = 1 << 20;
+/* No more than a processor keeps at hand. */
+static size_t out_used, out_room = 128 << 10;
 
 static void write_all(const char *from, size_t length) {
     while (length) {
@@ -43,17 +44,10 @@ static long number_in(const char *params, size_t length, const char *key, long f
 }
 
 static void flood(size_t bytes, long count) {
-    size_t head = strlen(NOTIFICATION_HEAD), data = flood_data_length(bytes);
-    char *line = grow(NULL, head + data + 64), digits[32];
-    memcpy(line, NOTIFICATION_HEAD, head);
-    fill_pattern(line + head, data);
-    for (long n = 0; n < count; n++) {
-        snprintf(digits, sizeof digits, "%010ld", n);
-        memcpy(line + head, digits, SEQUENCE_DIGITS);
-        int tail = sprintf(line + head + data, "\"," SEQUENCE_KEY "%ld}}\n", n);
-        put(line, head + data + (size_t)tail);
-    }
-    free(line);
+    struct flood_line line;
+    flood_line_begin(&line, bytes);
+    for (; line.number < count; flood_line_next(&line)) put(line.text, line.length);
+    free(line.text);
 }
 
 static void stamp(long count, long pause_us) {

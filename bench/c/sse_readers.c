@@ -7,29 +7,28 @@
  * and reads N flood events already published. Ends when every reader has all N, or when the agent has
  * answered and nothing has arrived for Q ms. Prints one JSON object: delivered, missing, repeated and altered
  * events over all readers, the time to the last one, and for stamps the time from pipe to reader. */
-#include "common.h"
+#include "flood_line.h"
 
 #include <sys/epoll.h>
 
+#define RECEIVE_BYTES (256 << 10)
+
 struct reader {
-    int fd, head_done, ended;
-    char *raw; /* undecoded HTTP bytes */
-    size_t raw_used, raw_room;
+    int fd, ended;
+    enum { HEAD, CHUNK_SIZE, CHUNK, CHUNK_END } in;
     size_t chunk_left;
-    int in_chunk;
-    char *text; /* decoded stream, from the last unfinished line on */
-    size_t text_used, text_room, text_seen;
-    long next;
+    char *partial; /* the head of the answer or the line that has not arrived in full */
+    size_t partial_used, partial_room;
+    struct flood_line next; /* what has to come next */
 };
 
 static enum { FLOOD, STAMP, REPLAY } mode;
 static long wanted, pause_us, bytes_each;
-static char *expected;
-static size_t expected_length, head_length;
 static uint64_t delivered, missing, repeated, altered, gaps, wire_bytes, last_at, *latencies, latency_count;
 static uint64_t received_at;
 
-static void event(struct reader *r, const char *line, size_t length) {
+/* An event that is not exactly the one that had to come next: which one is it, and is it intact? */
+static void other_event(struct reader *r, const char *line, size_t length) {
     const char *head = mode == STAMP ? STAMP_HEAD : NOTIFICATION_HEAD;
     size_t head_size = strlen(head);
     if (length < head_size || memcmp(line, head, head_size)) return;
@@ -39,88 +38,101 @@ static void event(struct reader *r, const char *line, size_t length) {
         altered++;
         return;
     }
-    long n = strtol(key + strlen(SEQUENCE_KEY), NULL, 10);
+    char digits[32] = "";
+    size_t at = (size_t)(key - line) + strlen(SEQUENCE_KEY), left = length - at;
+    memcpy(digits, line + at, left < sizeof digits ? left : sizeof digits - 1);
+    long n = strtol(digits, NULL, 10);
     delivered++;
     last_at = received_at;
-    if (n < r->next) {
+    if (n < r->next.number) {
         repeated++;
         return;
     }
-    missing += (uint64_t)(n - r->next);
-    r->next = n + 1;
-    if (mode == STAMP) {
-        latencies[latency_count++] = received_at - strtoull(line + head_size, NULL, 10);
-        return;
-    }
-    char digits[32];
-    snprintf(digits, sizeof digits, "%010ld", n);
-    if ((size_t)(key - line) != head_length + expected_length + 2 ||
-        memcmp(line + head_length, digits, SEQUENCE_DIGITS) ||
-        memcmp(line + head_length + SEQUENCE_DIGITS, expected + SEQUENCE_DIGITS,
-               expected_length - SEQUENCE_DIGITS))
-        altered++;
+    missing += (uint64_t)(n - r->next.number);
+    flood_line_go_to(&r->next, n);
+    if (mode == STAMP) latencies[latency_count++] = received_at - strtoull(line + head_size, NULL, 10);
+    else if (length + 1 != r->next.length || memcmp(line, r->next.text, length)) altered++;
+    flood_line_next(&r->next);
 }
 
-static void take_lines(struct reader *r) {
-    char *line = r->text, *end;
-    while ((end = memchr(r->text + r->text_seen, '\n', r->text_used - r->text_seen))) {
-        size_t length = (size_t)(end - line);
-        *end = '\0';
-        if (length > 6 && !memcmp(line, "data: ", 6)) event(r, line + 6, length - 6);
-        else if (length == 10 && !memcmp(line, "event: gap", 10)) gaps++;
-        line = end + 1;
-        r->text_seen = (size_t)(line - r->text);
-    }
-    r->text_used -= (size_t)(line - r->text);
-    memmove(r->text, line, r->text_used);
-    r->text_seen = r->text_used;
+static void other_line(struct reader *r, const char *line, size_t length) {
+    if (length > 6 && !memcmp(line, "data: ", 6)) other_event(r, line + 6, length - 6);
+    else if (length == 10 && !memcmp(line, "event: gap", 10)) gaps++;
 }
 
-static void decode(struct reader *r) {
-    size_t at = 0;
-    if (!r->head_done) {
-        char *end = memmem(r->raw, r->raw_used, "\r\n\r\n", 4);
-        if (!end) return;
-        if (strncmp(r->raw, "HTTP/1.1 200", 12)) {
-            fprintf(stderr, "the stream was refused: %.60s\n", r->raw);
-            exit(1);
+static void keep(struct reader *r, const char *from, size_t length) {
+    if (r->partial_used + length > r->partial_room)
+        r->partial = grow(r->partial, r->partial_room = (r->partial_used + length) * 2);
+    memcpy(r->partial + r->partial_used, from, length);
+    r->partial_used += length;
+}
+
+/* The lines of a piece of the stream. Where the event that has to come next stands here in full, comparing
+ * it is all there is to do; every other line is looked at more closely. */
+static void take_text(struct reader *r, const char *at, const char *end) {
+    while (at < end) {
+        if (!r->partial_used && (size_t)(end - at) >= 6 + r->next.length && !memcmp(at, "data: ", 6) &&
+            !memcmp(at + 6, r->next.text, r->next.length)) {
+            at += 6 + r->next.length;
+            delivered++;
+            last_at = received_at;
+            flood_line_next(&r->next);
+            continue;
         }
-        r->head_done = 1;
-        at = (size_t)(end - r->raw) + 4;
-    }
-    while (at < r->raw_used) {
-        if (!r->in_chunk) {
-            char *end = memmem(r->raw + at, r->raw_used - at, "\r\n", 2);
-            if (!end) break;
-            if (end == r->raw + at) { /* line end after a chunk */
-                at += 2;
-                continue;
-            }
-            r->chunk_left = strtoul(r->raw + at, NULL, 16);
-            at = (size_t)(end - r->raw) + 2;
-            if (!r->chunk_left) {
-                r->ended = 1;
-                break;
-            }
-            r->in_chunk = 1;
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        if (!newline) {
+            keep(r, at, (size_t)(end - at));
+            return;
         }
-        size_t take = r->raw_used - at < r->chunk_left ? r->raw_used - at : r->chunk_left;
-        if (r->text_used + take + 1 > r->text_room)
-            r->text = grow(r->text, r->text_room = (r->text_used + take) * 2 + 1);
-        memcpy(r->text + r->text_used, r->raw + at, take);
-        r->text_used += take;
-        at += take;
-        r->chunk_left -= take;
-        r->in_chunk = r->chunk_left > 0;
+        if (r->partial_used) {
+            keep(r, at, (size_t)(newline - at));
+            other_line(r, r->partial, r->partial_used);
+            r->partial_used = 0;
+        } else other_line(r, at, (size_t)(newline - at));
+        at = newline + 1;
     }
-    r->raw_used -= at;
-    memmove(r->raw, r->raw + at, r->raw_used);
-    take_lines(r);
+}
+
+/* Where the stream begins in what has arrived: after the head of the answer. */
+static const char *take_head(struct reader *r, const char *at, const char *end) {
+    size_t before = r->partial_used;
+    keep(r, at, (size_t)(end - at));
+    char *empty_line = memmem(r->partial, r->partial_used, "\r\n\r\n", 4);
+    if (!empty_line) return end;
+    if (memcmp(r->partial, "HTTP/1.1 200", 12)) {
+        fprintf(stderr, "the stream was refused: %.*s\n", (int)(empty_line - r->partial), r->partial);
+        exit(1);
+    }
+    r->in = CHUNK_SIZE;
+    r->partial_used = r->chunk_left = 0;
+    return at + ((size_t)(empty_line + 4 - r->partial) - before);
+}
+
+static void decode(struct reader *r, const char *at, const char *end) {
+    if (r->in == HEAD) at = take_head(r, at, end);
+    while (at < end && !r->ended) {
+        if (r->in == CHUNK) {
+            size_t here = (size_t)(end - at) < r->chunk_left ? (size_t)(end - at) : r->chunk_left;
+            take_text(r, at, at + here);
+            at += here;
+            if (!(r->chunk_left -= here)) r->in = CHUNK_END;
+            continue;
+        }
+        char c = *at++;
+        if (r->in == CHUNK_END) {
+            if (c == '\n') r->in = CHUNK_SIZE;
+        } else if (c == '\n') {
+            if (r->chunk_left) r->in = CHUNK;
+            else r->ended = 1;
+        } else if (c != '\r') {
+            r->chunk_left = r->chunk_left * 16 + (size_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+        }
+    }
 }
 
 static void pull(struct reader *r) {
-    if (r->raw_room - r->raw_used < 4096) r->raw = grow(r->raw, r->raw_room *= 2);
-    ssize_t got = read(r->fd, r->raw + r->raw_used, r->raw_room - r->raw_used);
+    static char received[RECEIVE_BYTES]; /* one for all, so that it stays in the processor's cache */
+    ssize_t got = read(r->fd, received, sizeof received);
     if (got < 0 && errno == EAGAIN) return;
     received_at = now_ns();
     if (got <= 0) {
@@ -128,8 +140,7 @@ static void pull(struct reader *r) {
         return;
     }
     wire_bytes += (uint64_t)got;
-    r->raw_used += (size_t)got;
-    decode(r);
+    decode(r, received, received + got);
 }
 
 static void send_request(int fd, const char *text) {
@@ -152,10 +163,6 @@ int main(int argc, char **argv) {
     wanted = number_option(argc, argv, "--count", 1000);
     bytes_each = number_option(argc, argv, "--bytes", 200);
     pause_us = number_option(argc, argv, "--pause-us", 1000);
-    head_length = strlen(NOTIFICATION_HEAD);
-    expected_length = flood_data_length((size_t)bytes_each);
-    expected = grow(NULL, expected_length);
-    fill_pattern(expected, expected_length);
     latencies = grow(NULL, (size_t)(wanted * readers + 1) * sizeof *latencies);
 
     struct reader *all = calloc((size_t)readers, sizeof *all);
@@ -165,8 +172,7 @@ int main(int argc, char **argv) {
              "Accept: text/event-stream\r\n\r\n",
              server_id, port, token);
     for (int i = 0; i < readers; i++) {
-        all[i].raw = grow(NULL, all[i].raw_room = 256 << 10);
-        all[i].text = grow(NULL, all[i].text_room = 256 << 10);
+        flood_line_begin(&all[i].next, (size_t)bytes_each);
         all[i].fd = connect_loopback(port);
         struct epoll_event e = {.events = EPOLLIN, .data.ptr = &all[i]};
         epoll_ctl(poller, EPOLL_CTL_ADD, all[i].fd, &e);
@@ -194,8 +200,8 @@ int main(int argc, char **argv) {
             answered = 1;
         }
         for (int i = 0; i < readers; i++) {
-            opened &= all[i].head_done;
-            complete &= all[i].next >= wanted || all[i].ended;
+            opened &= all[i].in != HEAD;
+            complete &= all[i].next.number >= wanted || all[i].ended;
         }
         if (opened && !asked) {
             int length = mode == STAMP
@@ -219,7 +225,7 @@ int main(int argc, char **argv) {
         if (now > give_up) break;
     }
     for (int i = 0; i < readers; i++)
-        if (all[i].next < wanted) missing += (uint64_t)(wanted - all[i].next);
+        if (all[i].next.number < wanted) missing += (uint64_t)(wanted - all[i].next.number);
     double seconds = last_at > start ? (double)(last_at - start) / 1e9 : 0;
     qsort(latencies, latency_count, sizeof *latencies, by_value);
     printf("{\"readers\":%d,\"expected\":%llu,\"delivered\":%llu,\"missing\":%llu,\"repeated\":%llu,"
