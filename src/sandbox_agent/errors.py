@@ -34,8 +34,10 @@ members. `http/problems.py` writes them down as problem+json; nothing else knows
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, ClassVar
 
 
 class SandboxAgentError(Exception):
