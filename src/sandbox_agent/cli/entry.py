@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _WITH_VALUE = ("-t", "--token")
 _WITHOUT_VALUE = ("-n", "--no-token")
