@@ -6,20 +6,22 @@ A handler is `async def handler(request, services) -> Response | StreamingRespon
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-from typing import Any
-
 from sandbox_agent.errors import InvalidRequest, PayloadTooLarge
 
-Scope = MutableMapping[str, Any]
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+    from typing import Any, TypeAlias
+
+# In quotes: what they are made of is loaded by type checkers only.
+Scope: TypeAlias = "MutableMapping[str, Any]"
+Message: TypeAlias = "MutableMapping[str, Any]"
+Receive: TypeAlias = "Callable[[], Awaitable[Message]]"
+Send: TypeAlias = "Callable[[Message], Awaitable[None]]"
 HeaderList = list[tuple[bytes, bytes]]
 
 JSON = b"application/json"
-_ESCAPE = re.compile(rb"%([0-9a-fA-F]{2})")
+_HEX_DIGITS = b"0123456789abcdefABCDEF"
 
 
 class ClientDisconnected(Exception):
@@ -39,9 +41,19 @@ def decode_component(raw: bytes, *, plus_is_blank: bool = False) -> str:
     if plus_is_blank:
         raw = raw.replace(b"+", b" ")
     try:
-        return _ESCAPE.sub(lambda escape: bytes.fromhex(escape[1].decode()), raw).decode()
+        return (_unescaped(raw) if b"%" in raw else raw).decode()
     except UnicodeDecodeError:
         raise InvalidRequest("the address is not valid UTF-8 after percent-decoding") from None
+
+
+def _unescaped(raw: bytes) -> bytes:
+    first, *others = raw.split(b"%")
+    parts = [first]
+    for other in others:
+        code = other[:2]
+        is_escape = len(code) == 2 and not code.strip(_HEX_DIGITS)
+        parts += (bytes((int(code, 16),)), other[2:]) if is_escape else (b"%", other)
+    return b"".join(parts)
 
 
 class Query:
