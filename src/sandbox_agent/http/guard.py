@@ -6,30 +6,33 @@ CORS preflight), or with an error. Both doors of the server, the ASGI applicatio
 
 from __future__ import annotations
 
-import re
 from _operator import _compare_digest  # hmac's own, without loading OpenSSL for it
-from collections.abc import Mapping
-
-import msgspec
 
 from sandbox_agent.errors import ForbiddenOrigin, MisdirectedRequest, TokenInvalid
 from sandbox_agent.http.exchange import HeaderList, Response
 from sandbox_agent.settings import Settings, SettingsError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
 _LOOPBACK_NAMES = frozenset((b"localhost", b"127.0.0.1", b"[::1]"))
-_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^/\s?#]+", re.ASCII | re.IGNORECASE)
-_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", re.ASCII)
+_ORIGIN = r"(?ai)[a-z][a-z0-9+.-]*://[^/\s?#]+"
+_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 
 def is_loopback(host: str) -> bool:
     return host in ("localhost", "::1", "[::1]") or host.startswith("127.")
 
 
-class Passed(msgspec.Struct, frozen=True):
+class Passed:
     """The request may go on; the response gets these headers too."""
 
-    headers: HeaderList
+    __slots__ = ("headers",)
+
+    def __init__(self, headers: HeaderList) -> None:
+        self.headers = headers
 
 
 PLAIN = Passed([VARY])
@@ -89,16 +92,21 @@ def _without_port(host: bytes) -> bytes:
     return name + bracket if not port or port.isdigit() else b""
 
 
+def _check_cors(settings: Settings) -> None:
+    import re  # only for those who let other sites in
+
+    for origin in settings.cors_allow_origin:
+        if origin != "*" and not re.fullmatch(_ORIGIN, origin):
+            raise SettingsError(f"--cors-allow-origin: '{origin}' is not an origin like https://example.com")
+    for name in (*settings.cors_allow_method, *settings.cors_allow_header):
+        if name != "*" and not re.fullmatch(_NAME, name):
+            raise SettingsError(f"'{name}' is not the name of a method or header")
+
+
 class _Cors:
     def __init__(self, settings: Settings) -> None:
-        for origin in settings.cors_allow_origin:
-            if origin != "*" and not _ORIGIN.fullmatch(origin):
-                raise SettingsError(
-                    f"--cors-allow-origin: '{origin}' is not an origin like https://example.com"
-                )
-        for name in (*settings.cors_allow_method, *settings.cors_allow_header):
-            if name != "*" and not _NAME.fullmatch(name):
-                raise SettingsError(f"'{name}' is not the name of a method or header")
+        if settings.cors_allow_origin or settings.cors_allow_method or settings.cors_allow_header:
+            _check_cors(settings)
         self._every = "*" in settings.cors_allow_origin
         self._origins = frozenset(origin.encode().lower() for origin in settings.cors_allow_origin)
         self._credentials = settings.cors_allow_credentials
