@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http.exchange import Response
 
 PROBLEM_JSON = b"application/problem+json"
-_encode = msgspec.json.Encoder().encode
 
 
 def document(error: SandboxAgentError) -> dict[str, object]:
@@ -23,8 +20,10 @@ def document(error: SandboxAgentError) -> dict[str, object]:
 
 
 def encode(error: SandboxAgentError) -> bytes:
+    import msgspec.json  # a server that nothing goes wrong with need not load it here
+
     # Ids and paths come from outside and may hold lone surrogates, which JSON can only carry as text.
-    return _encode(_printable(document(error)))
+    return msgspec.json.encode(_printable(document(error)))
 
 
 def _printable(value: object) -> object:
