@@ -7,11 +7,10 @@ parser. Equal bytes have equal meaning, so this changes nothing but the time it 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError
 from sandbox_agent.http.exchange import HeaderList, first_headers
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.guard import Passed
     from sandbox_agent.http.post_terms import PostTerms
