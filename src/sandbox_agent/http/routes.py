@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any, NamedTuple
+import sys
 
 from sandbox_agent.errors import InvalidRequest, MethodNotAllowed, NotFound
 from sandbox_agent.http.exchange import decode_component
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_SEGMENT_BYTES = 1024
 
@@ -45,15 +48,20 @@ GET     /v1/config/skills/entries       config:list_skills
 """
 
 
-class Route(NamedTuple):
-    method: str
-    path: str
-    handler: str
-    is_raw: bool
+class Route:
+    __slots__ = ("handler", "is_raw", "method", "path")
+
+    def __init__(self, method: str, path: str, handler: str, is_raw: bool) -> None:
+        self.method = method
+        self.path = path
+        self.handler = handler
+        self.is_raw = is_raw
 
     def load(self) -> Any:
         module, _, name = self.handler.partition(":")
-        return getattr(import_module(f"sandbox_agent.http.{module}"), name)
+        module = f"sandbox_agent.http.{module}"
+        __import__(module)
+        return getattr(sys.modules[module], name)
 
 
 ROUTES = tuple(
