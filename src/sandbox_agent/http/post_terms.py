@@ -5,16 +5,14 @@ Read once: a client that keeps its connection sends the same head with every mes
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
-import msgspec
-
 from sandbox_agent.bridge.instances import Bootstrap
 from sandbox_agent.errors import InvalidRequest, NotAcceptable, UnsupportedAgent, UnsupportedMediaType
 from sandbox_agent.http.exchange import JSON, Query
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sandbox_agent.http.services import Services
 
 _ACCEPTED = frozenset((b"application/json", b"application/*", b"*/*"))
@@ -73,6 +71,8 @@ def parse_environment(header: bytes, services: Services) -> Mapping[str, str]:
     """`X-Sandbox-Agent-Env`: a JSON object of strings, or the name of a profile in the agents file."""
     text = header.strip()
     if text.startswith(b"{"):
+        import msgspec  # hardly anybody sends this header
+
         try:
             return msgspec.json.decode(text, type=dict[str, str])
         except msgspec.MsgspecError as error:
