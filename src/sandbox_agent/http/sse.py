@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from sandbox_agent.bridge.event_log import Gap
-from sandbox_agent.http.exchange import HeaderList
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sandbox_agent.bridge.event_log import Gap
+    from sandbox_agent.http.exchange import HeaderList
 
 HEADERS: HeaderList = [
     (b"content-type", b"text/event-stream"),
@@ -15,4 +17,4 @@ STOPPING = b": server stopping\n\n"
 
 
 def gap(item: Gap) -> bytes:
-    return b'event: gap\ndata: {"oldest":%d,"newest":%d}\n\n' % item
+    return b'event: gap\ndata: {"oldest":%d,"newest":%d}\n\n' % (item.oldest, item.newest)
