@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sandbox_agent.http.exchange import Request, Response
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
 
