@@ -7,17 +7,23 @@ which the agent, or something it starts, runs without them; if one cannot be set
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any
 
-import msgspec
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 
-class Confinement(msgspec.Struct, frozen=True):
-    user: str | None = None
-    memory_bytes: int = 0
-    processes: int = 0
-    cpu_s: int = 0
+class Confinement:
+    __slots__ = ("cpu_s", "memory_bytes", "processes", "user")
+
+    def __init__(
+        self, user: str | None = None, memory_bytes: int = 0, processes: int = 0, cpu_s: int = 0
+    ) -> None:
+        self.user = user
+        self.memory_bytes = memory_bytes
+        self.processes = processes
+        self.cpu_s = cpu_s
 
     def popen_arguments(self) -> dict[str, Any]:
         """How to start as the other user. Raises KeyError when there is none of that name."""
