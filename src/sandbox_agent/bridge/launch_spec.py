@@ -6,10 +6,11 @@ runs it. `env` is the whole environment of the child, not an addition to the ser
 
 from __future__ import annotations
 
-import msgspec
 
+class LaunchSpec:
+    __slots__ = ("argv", "cwd", "env")
 
-class LaunchSpec(msgspec.Struct, frozen=True):
-    argv: tuple[str, ...]
-    env: dict[str, str]
-    cwd: str
+    def __init__(self, argv: tuple[str, ...], env: dict[str, str], cwd: str) -> None:
+        self.argv = argv
+        self.env = env
+        self.cwd = cwd
