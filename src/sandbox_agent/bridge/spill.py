@@ -8,15 +8,17 @@ What is left is one unbroken range `oldest .. end-1`; if a write fails for good 
 from __future__ import annotations
 
 import os
-import threading
-from bisect import bisect_right
-from collections.abc import Sequence
-
-import msgspec
+from _bisect import bisect_right
+from _thread import allocate_lock
 
 from sandbox_agent.bridge import frames
-from sandbox_agent.bridge.frames import Block
 from sandbox_agent.bridge.stored import Stored, StoredFile
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sandbox_agent.bridge.frames import Block
 
 _SEGMENTS_PER_LIMIT = 8
 # One remembered offset per so many bytes: finding an event reads at most this much too much.
@@ -25,13 +27,16 @@ _INDEX_STEP_BYTES = 64 * 1024
 _PIECES_PER_WRITE = 1024
 
 
-class _Segment(msgspec.Struct):
-    file: StoredFile
-    first: int
-    last: int = 0
-    size: int = 0
-    index_numbers: list[int] = msgspec.field(default_factory=list)
-    index_offsets: list[int] = msgspec.field(default_factory=list)
+class _Segment:
+    __slots__ = ("file", "first", "index_numbers", "index_offsets", "last", "size")
+
+    def __init__(self, file: StoredFile, first: int) -> None:
+        self.file = file
+        self.first = first
+        self.last = 0
+        self.size = 0
+        self.index_numbers: list[int] = []
+        self.index_offsets: list[int] = []
 
     def range_from(self, number: int, offset: int, max_bytes: int) -> Stored:
         """What begins with event `number` at `offset`, up to a place that the index knows."""
@@ -62,7 +67,7 @@ class Spill:
         self._made = 0
         self._size = 0
         self._closed = False
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
 
     @property
     def oldest(self) -> int | None:
