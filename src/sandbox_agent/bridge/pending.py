@@ -6,13 +6,17 @@ second prompt); another body is a conflict. A call without waiters stays: its an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-from sandbox_agent.bridge.input_queue import Outgoing
 from sandbox_agent.errors import Conflict, SandboxAgentError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    from sandbox_agent.bridge.input_queue import Outgoing
+
 Answer = bytes | SandboxAgentError
-Waiter = Callable[[Answer], None]
+Waiter: TypeAlias = "Callable[[Answer], None]"
 
 
 class Call:
