@@ -6,7 +6,9 @@ OVERLONG in the place of a line that was thrown away because it exceeds the limi
 
 from __future__ import annotations
 
-from typing import Final
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 OVERLONG: Final = None
 Piece = bytes | None
