@@ -1,32 +1,48 @@
 """What kind of message is this, and what is its id: peeked at, never decoded, never rewritten.
 
-`peek` takes the bytes of one message. Nearly all are answered by msgspec, which skips everything but the
-two keys; legal texts that msgspec refuses (depth, lone surrogates) go to the complete scanner.
+`peek` takes the bytes of one message. Nearly all are answered by msgspec (`raw_envelope`), which skips
+everything but the two keys; legal texts that msgspec refuses (depth, lone surrogates) go to the complete
+scanner. Until `load` is called, or a message needs it, msgspec is not there and `plain_envelope` answers.
 Ids are compared as JSON values with their type: `1`, `1.0` and `"1"` are three ids.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import msgspec
-
+from sandbox_agent.bridge import plain_envelope
 from sandbox_agent.bridge.json_scan import NotJson, scan
+from sandbox_agent.bridge.plain_json import NotPlain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from sandbox_agent.bridge.plain_envelope import PlainEnvelope
+    from sandbox_agent.bridge.raw_envelope import RawEnvelope
 
 # Above this size the complete scanner belongs into a thread: it needs about a second for 4 MiB of brackets.
 SCAN_IN_THREAD_ABOVE = 64 * 1024
 
 
-class RawEnvelope(msgspec.Struct, gc=False):
-    id: msgspec.Raw = msgspec.Raw()
-    method: msgspec.Raw = msgspec.Raw()
+class Envelope:
+    __slots__ = ("has_method", "id", "is_object")
 
+    def __init__(self, is_object: bool, id: bytes, has_method: bool) -> None:
+        self.is_object = is_object
+        self.id = id
+        """The raw id; empty when the key is absent."""
+        self.has_method = has_method
 
-class Envelope(NamedTuple):
-    is_object: bool
-    id: bytes
-    """The raw id; empty when the key is absent."""
-    has_method: bool
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Envelope) and (self.is_object, self.id, self.has_method) == (
+            other.is_object,
+            other.id,
+            other.has_method,
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Envelope({self.is_object}, {self.id!r}, {self.has_method})"
 
     @property
     def is_request(self) -> bool:
@@ -37,10 +53,33 @@ class Envelope(NamedTuple):
         return bool(self.id) and not self.has_method
 
 
-_decoder = msgspec.json.Decoder(RawEnvelope)
-_any_value = msgspec.json.Decoder(msgspec.Raw)
-decode_object = _decoder.decode
-"""The quick look itself, for batches; raises what msgspec raises."""
+def load() -> None:
+    """Load msgspec now: from here on every message gets the quick look."""
+    global decode_object
+    from sandbox_agent.bridge import raw_envelope
+
+    decode_object = raw_envelope.decode_object
+
+
+def _decode_first(data: bytes) -> PlainEnvelope | RawEnvelope:
+    try:
+        return plain_envelope.look(data)
+    except NotPlain:
+        load()
+        return decode_object(data)
+
+
+decode_object: Callable[[bytes], PlainEnvelope | RawEnvelope] = _decode_first
+"""The look itself; raises a ValueError or a RecursionError. `load` puts a quicker one in its place."""
+
+
+def decode_batch(block: bytes, lines: Sequence[bytes]) -> list[PlainEnvelope | RawEnvelope] | None:
+    """The look at every line of a block; None when not every line is an object that it understands."""
+    try:
+        check_utf8(block)
+        return list(map(decode_object, lines))
+    except (ValueError, RecursionError):
+        return None
 
 
 def check_utf8(data: bytes) -> None:
@@ -56,34 +95,36 @@ def peek_quickly(data: bytes) -> Envelope | None:
     """The envelope, or None when only the complete scanner can tell. Raises NotJson."""
     check_utf8(data)
     try:
-        raw = _decoder.decode(data)
-    except msgspec.ValidationError:
-        return _peek_no_object(data)
-    except msgspec.DecodeError as error:
-        if b"\\u" in data:
-            return None
-        raise NotJson(str(error)) from None
+        raw = decode_object(data)
     except RecursionError:
         return None
+    except ValueError as error:
+        return _peek_refused(data, error)
     return Envelope(True, bytes(raw.id), bool(raw.method))
 
 
-def _peek_no_object(data: bytes) -> Envelope | None:
-    try:
-        _any_value.decode(data)
-    except msgspec.DecodeError as error:
-        if b"\\u" in data:
+def _peek_refused(data: bytes, error: ValueError) -> Envelope | None:
+    """What is no object to msgspec: another value, not JSON, or something that it does not understand."""
+    from sandbox_agent.bridge import raw_envelope  # loaded by now
+
+    if isinstance(error, raw_envelope.ValidationError):
+        try:
+            raw_envelope.decode_any(data)
+            return Envelope(False, b"", False)
+        except RecursionError:
             return None
-        raise NotJson(str(error)) from None
-    except RecursionError:
+        except ValueError as fault:
+            error = fault
+    if b"\\u" in data:
         return None
-    return Envelope(False, b"", False)
+    raise NotJson(str(error)) from None
 
 
 def peek_thoroughly(data: bytes) -> Envelope:
     """The envelope by the complete scanner. Raises NotJson."""
     check_utf8(data)
-    return Envelope(*scan(data))
+    found = scan(data)
+    return Envelope(found.is_object, found.id, found.has_method)
 
 
 def peek(data: bytes) -> Envelope:

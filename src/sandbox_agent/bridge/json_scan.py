@@ -8,9 +8,9 @@ run it in a thread when the text is long.
 
 from __future__ import annotations
 
-import re
-from functools import cache
-from typing import NamedTuple
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
 
 _TOKEN = (
     rb"[ \t\n\r]*+(?:"
@@ -18,26 +18,36 @@ _TOKEN = (
     rb"|(?P<scalar>-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?+(?:[eE][+-]?[0-9]++)?+|true|false|null)"
     rb"|(?P<mark>[\[\]{},:]))"
 )
-_BLANK = re.compile(rb"[ \t\n\r]*+")
+_BLANKS = b" \t\n\r"
 _STRING, _SCALAR = 1, 2
 _OBJECT, _ARRAY = ord("{"), ord("[")
 
 
-@cache
+_pattern: re.Pattern[bytes] | None = None
+
+
 def _token_pattern() -> re.Pattern[bytes]:
     """Compiled at first use, which for most servers is never."""
-    return re.compile(_TOKEN)
+    global _pattern
+    if _pattern is None:
+        import re
+
+        _pattern = re.compile(_TOKEN)
+    return _pattern
 
 
 class NotJson(ValueError):
     """The text is not JSON; the message says where it goes wrong."""
 
 
-class Scan(NamedTuple):
-    is_object: bool
-    id: bytes
-    """The last top-level `id` as written, empty when there is none."""
-    has_method: bool
+class Scan:
+    __slots__ = ("has_method", "id", "is_object")
+
+    def __init__(self, is_object: bool, id: bytes, has_method: bool) -> None:
+        self.is_object = is_object
+        self.id = id
+        """The last top-level `id` as written, empty when there is none."""
+        self.has_method = has_method
 
 
 def scan(text: bytes) -> Scan:
@@ -99,16 +109,15 @@ def scan(text: bytes) -> Scan:
         if len(stack) == 1 and stack[0] == _OBJECT and key:
             name = _unescaped(key)
             if name == "id":
-                raw_id = text[value_start:position].strip(b" \t\n\r")
+                raw_id = text[value_start:position].strip(_BLANKS)
             elif name == "method":
                 has_method = True
             key = b""
         if not stack:
             break
-    tail = _BLANK.match(text, position)
-    if tail is None or tail.end() != end:
+    if text[position:].strip(_BLANKS):
         raise NotJson(f"trailing text at byte {position + 1}")
-    return Scan(text[_BLANK.match(text).end()] == _OBJECT, raw_id, has_method)  # type: ignore[union-attr]
+    return Scan(text.lstrip(_BLANKS)[0] == _OBJECT, raw_id, has_method)
 
 
 def _unescaped(key: bytes) -> str:
