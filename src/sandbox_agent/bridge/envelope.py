@@ -14,7 +14,7 @@ from sandbox_agent.bridge.plain_json import NotPlain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from sandbox_agent.bridge.plain_envelope import PlainEnvelope
     from sandbox_agent.bridge.raw_envelope import RawEnvelope
@@ -70,16 +70,7 @@ def _decode_first(data: bytes) -> PlainEnvelope | RawEnvelope:
 
 
 decode_object: Callable[[bytes], PlainEnvelope | RawEnvelope] = _decode_first
-"""The look itself; raises a ValueError or a RecursionError. `load` puts a quicker one in its place."""
-
-
-def decode_batch(block: bytes, lines: Sequence[bytes]) -> list[PlainEnvelope | RawEnvelope] | None:
-    """The look at every line of a block; None when not every line is an object that it understands."""
-    try:
-        check_utf8(block)
-        return list(map(decode_object, lines))
-    except (ValueError, RecursionError):
-        return None
+"""The look itself, for batches; raises ValueError or RecursionError. `load` puts a quicker one in its place."""
 
 
 def check_utf8(data: bytes) -> None:
