@@ -70,7 +70,7 @@ def _decode_first(data: bytes) -> PlainEnvelope | RawEnvelope:
 
 
 decode_object: Callable[[bytes], PlainEnvelope | RawEnvelope] = _decode_first
-"""The look itself, for batches; raises ValueError or RecursionError. `load` puts a quicker one in its place."""
+"""The look itself; raises ValueError or RecursionError. `load` puts a quicker one in its place."""
 
 
 def check_utf8(data: bytes) -> None:
