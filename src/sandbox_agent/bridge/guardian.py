@@ -8,14 +8,20 @@ It lives in a session of its own and ignores the signals people send to servers.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 
 from sandbox_agent.bridge import process_marks
+from sandbox_agent.bridge.descriptors import closing_inherited
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal as _signal
+else:
+    import _signal
 
 _FAREWELL = b"bye\n"
-_SHELL = """trap '' HUP INT TERM; read -r word; [ "$word" = bye ] && exit 0; exec "$@" """
+_SHELL = """cd /; trap '' HUP INT TERM; read -r word; [ "$word" = bye ] && exit 0; exec "$@" """
 _CLEANUP = (
     "import sys; sys.path.insert(0, sys.argv[1]); from sandbox_agent.bridge.guardian import main; main()"
 )
@@ -26,27 +32,29 @@ class Guardian:
     """The server's handle on its guardian."""
 
     def __init__(self, server_mark: int) -> None:
-        import subprocess  # only the server command needs it this early
-
         package_parent = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         cleanup = [sys.executable, "-I", "-S", "-c", _CLEANUP, package_parent, str(server_mark)]
         read_end, self._pipe = os.pipe()
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - our own constant script
+            self.pid = os.posix_spawn(
+                "/bin/sh",
                 ["/bin/sh", "-c", _SHELL, "sandbox-agent-guardian", *cleanup],
-                stdin=read_end,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                cwd="/",
-                env={name: value for name, value in os.environ.items() if name != "SANDBOX_AGENT_TOKEN"},
-                start_new_session=True,
+                {name: value for name, value in os.environ.items() if name != "SANDBOX_AGENT_TOKEN"},
+                file_actions=[
+                    (os.POSIX_SPAWN_DUP2, read_end, 0),
+                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+                    (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
+                    *closing_inherited(),
+                ],
+                setsid=True,
+                # Python ignores these for itself.
+                setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),
             )
         except OSError:
             os.close(self._pipe)
             raise
         finally:
             os.close(read_end)
-        self.pid = self._process.pid
 
     def dismiss(self) -> None:
         """The server has cleaned up by itself."""
@@ -55,7 +63,10 @@ class Guardian:
         except OSError:
             pass  # The guardian was killed; nothing is left to dismiss.
         os.close(self._pipe)
-        self._process.wait()
+        try:
+            os.waitpid(self.pid, 0)
+        except ChildProcessError:
+            pass  # It was collected already.
 
 
 def main() -> None:
@@ -70,5 +81,5 @@ def main() -> None:
         found = process_marks.Snapshot().tree(belongs)
         if not found:
             return
-        process_marks.send_signal(found, signal.SIGKILL)
+        process_marks.send_signal(found, _signal.SIGKILL)
         time.sleep(0.02)

@@ -11,8 +11,13 @@ This module imports next to nothing: the guardian runs it in a bare interpreter.
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal as _signal
+    from collections.abc import Callable
+else:
+    import _signal
 
 RLIMIT_LOCKS = 10
 ENV_MARK = "SANDBOX_AGENT_MARK"
@@ -134,7 +139,7 @@ class Snapshot:
         return found
 
 
-def send_signal(found: Found, number: signal.Signals) -> None:
+def send_signal(found: Found, number: int) -> None:
     """Signal through a pidfd, so that a pid that was reused in the meantime is never hit."""
     for pid, started in found.items():
         try:
@@ -143,7 +148,7 @@ def send_signal(found: Found, number: signal.Signals) -> None:
             continue
         try:
             if _Stat(pid).started == started:
-                signal.pidfd_send_signal(fd, number)
+                _signal.pidfd_send_signal(fd, number)
         except OSError:
             pass  # It is gone, or not ours to signal: the next look finds it again, or not.
         finally:
