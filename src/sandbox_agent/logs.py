@@ -1,65 +1,128 @@
 """Logs: one line per life-cycle change on stderr, as text or JSON; never a payload, never a secret.
 
-Log calls name the event and pass its facts: `logger.info("instance.started", extra={"fields": {...}})`.
+Log calls name the event and pass its facts: `logger.info("instance.started", pid=42)`.
+The `server` command writes the lines itself (`set_up`). Inside somebody else's program they go to Python's
+`logging`, under the same names, where that program decides.
 """
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import time
-from typing import Any
 
-ROOT = "sandbox_agent"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, TextIO
+
+    Fields = Mapping[str, Any]
+
+DEBUG, INFO, WARNING, ERROR = 10, 20, 30, 40
+_LEVELS = {"debug": DEBUG, "info": INFO, "warning": WARNING, "error": ERROR}
+_NAMES = {number: name for name, number in _LEVELS.items()}
+
+_writer: _Writer | None = None
+
+
+class Log:
+    """Where one part of the program writes what happens."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def debug(self, event: str, **fields: Any) -> None:
+        self._write(DEBUG, event, fields, None)
+
+    def info(self, event: str, **fields: Any) -> None:
+        self._write(INFO, event, fields, None)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        self._write(WARNING, event, fields, None)
+
+    def error(self, event: str, **fields: Any) -> None:
+        self._write(ERROR, event, fields, None)
+
+    def exception(self, event: str, raised: BaseException | None = None, **fields: Any) -> None:
+        """An error with an exception: this one, or the one that is being handled."""
+        self._write(ERROR, event, fields, raised or sys.exc_info()[1])
+
+    def _write(self, level: int, event: str, fields: Fields, raised: BaseException | None) -> None:
+        if _writer is not None:
+            _writer.write(level, event, fields, raised)
+            return
+        import logging  # in somebody else's program, who has loaded it or can wait for it
+
+        logging.getLogger(self._name).log(level, event, extra={"fields": fields}, exc_info=raised)
 
 
 def set_up(level: str, form: str) -> None:
-    """Send the log to stderr, or to a file in SANDBOX_AGENT_LOG_DIR."""
+    """Send the log to stderr, or to a file in SANDBOX_AGENT_LOG_DIR. Raises OSError."""
+    global _writer
     directory = os.environ.get("SANDBOX_AGENT_LOG_DIR")
-    handler: logging.Handler
+    stream = sys.stderr
     if directory and os.environ.get("SANDBOX_AGENT_LOG_STDOUT") != "1":
         os.makedirs(directory, mode=0o700, exist_ok=True)
         path = os.path.join(directory, time.strftime("log-%m-%d-%y", time.localtime()))
-        # Made by us first: the handler would leave its mode to the umask.
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600))
-        handler = logging.FileHandler(path, encoding="utf-8")
-    else:
-        handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else _Text())
-    logger = logging.getLogger(ROOT)
-    logger.handlers[:] = [handler]
-    logger.propagate = False
-    logger.setLevel(level.upper())
-    logging.getLogger("asyncio").handlers[:] = [handler]
+        # With a mode of our own: plain `open` would leave it to the umask.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        stream = open(os.open(path, flags, 0o600), "w", encoding="utf-8")
+    _writer = _Writer(stream, _LEVELS[level.lower()], _as_json if form == "json" else _as_text)
 
 
-class _Line(logging.Formatter):
-    def facts(self, record: logging.LogRecord) -> dict[str, Any]:
-        moment = time.gmtime(record.created)
+def take_over(name: str) -> None:
+    """What a library tells `logging` under this name comes into our log, if we write one."""
+    if _writer is None:
+        return
+    write = _writer.write
+    import logging  # the library has loaded it
+
+    class Forward(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raised = record.exc_info[1] if record.exc_info else None
+            write(record.levelno, record.getMessage(), {}, raised)
+
+    logging.getLogger(name).handlers[:] = [Forward()]
+
+
+class _Writer:
+    def __init__(self, stream: TextIO, level: int, form: Callable[[dict[str, Any]], str]) -> None:
+        self._stream = stream
+        self._level = level
+        self._form = form
+
+    def write(self, level: int, event: str, fields: Fields, raised: BaseException | None) -> None:
+        if level < self._level:
+            return
+        now = time.time()
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
         facts = {
-            "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', moment)}.{int(record.msecs):03d}Z",
-            "level": record.levelname.lower(),
-            "event": record.getMessage(),
-            **getattr(record, "fields", {}),
+            "time": f"{moment}.{int(now % 1 * 1000):03d}Z",
+            "level": _NAMES.get(level, "critical"),
+            "event": event,
+            **fields,
         }
-        if record.exc_info:
-            facts["exception"] = self.formatException(record.exc_info)
-        return {name: value for name, value in facts.items() if value is not None}
+        if raised is not None:
+            import traceback  # something has gone wrong: now it may take its time
+
+            facts["exception"] = "".join(traceback.format_exception(raised)).rstrip("\n")
+        line = self._form({name: value for name, value in facts.items() if value is not None})
+        try:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+        except (OSError, ValueError):
+            pass  # Nobody reads the log any more, or the disk is full; the work goes on.
 
 
-class _Json(_Line):
-    def format(self, record: logging.LogRecord) -> str:
-        import msgspec
+def _as_json(facts: dict[str, Any]) -> str:
+    import msgspec  # whoever asks for JSON pays for it
 
-        return msgspec.json.encode(self.facts(record), enc_hook=str).decode()
+    return msgspec.json.encode(facts, enc_hook=str).decode()
 
 
-class _Text(_Line):
-    def format(self, record: logging.LogRecord) -> str:
-        facts = self.facts(record)
-        head = f"{facts.pop('time')} {facts.pop('level'):<7} {facts.pop('event')}"
-        return " ".join([head, *(f"{name}={_quoted(value)}" for name, value in facts.items())])
+def _as_text(facts: dict[str, Any]) -> str:
+    head = f"{facts.pop('time')} {facts.pop('level'):<7} {facts.pop('event')}"
+    return " ".join([head, *(f"{name}={_quoted(value)}" for name, value in facts.items())])
 
 
 def _quoted(value: Any) -> str:

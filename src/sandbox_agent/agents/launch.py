@@ -68,20 +68,39 @@ class Launcher:
         Raises `UnsupportedAgent`, `InvalidRequest` (a directory or variables that cannot be used),
         `AgentNotInstalled` (with preinstall required) or `InstallFailed`.
         """
-        spec = self._catalog.get(agent_id)
+        self._catalog.get(agent_id)
         _check_names(env or {})
-        directory = os.path.abspath(cwd or spec.cwd or ".")  # noqa: ASYNC240 - touches no file but getcwd
-        if cwd is not None and not await asyncio.to_thread(os.path.isdir, directory):
+        if cwd is not None and not await asyncio.to_thread(os.path.isdir, cwd):
             raise InvalidRequest(f"the working directory '{cwd}' does not exist")
-        program = self._find(spec)
-        if program is None:
+        found = self._launch_spec(agent_id, cwd, env)
+        if found is None:
             if self.requires_preinstall:
                 raise AgentNotInstalled(agent_id)
             await self._installer().install(agent_id, progress=progress)
-            program = self._find(spec)
-            if program is None:
+            found = self._launch_spec(agent_id, cwd, env)
+            if found is None:
                 raise AgentNotInstalled(agent_id)
-        return LaunchSpec(program.argv, self._environment(spec, env), directory)
+        return found
+
+    def prepare_now(
+        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> LaunchSpec | None:
+        """How to start the agent, if that can be said without waiting for a disk or an install.
+
+        Raises as `prepare` does.
+        """
+        return self._launch_spec(agent_id, None, env) if cwd is None else None
+
+    def _launch_spec(
+        self, agent_id: str, cwd: str | None, env: Mapping[str, str] | None
+    ) -> LaunchSpec | None:
+        """None if the agent is not installed."""
+        spec = self._catalog.get(agent_id)
+        _check_names(env or {})
+        program = self._find(spec)
+        if program is None:
+            return None
+        return LaunchSpec(program.argv, self._environment(spec, env), os.path.abspath(cwd or spec.cwd or "."))
 
     @property
     def requires_preinstall(self) -> bool:

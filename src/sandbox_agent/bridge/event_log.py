@@ -8,17 +8,20 @@ that runs a job in a worker and then calls back on the loop; until it is written
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
-
-import msgspec
-
 from sandbox_agent.bridge import frames
-from sandbox_agent.bridge.frames import Block, Frames
-from sandbox_agent.bridge.spill import Spill
-from sandbox_agent.bridge.stored import Stored
+from sandbox_agent.bridge.frames import Frames
 
-Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, TypeVar
+
+    from sandbox_agent.bridge.frames import Block
+    from sandbox_agent.bridge.spill import Spill
+    from sandbox_agent.bridge.stored import Stored
+
+    Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
+    _Taken = TypeVar("_Taken", Frames, Stored)
 
 # How much one read hands out at most: large enough to amortise a system call, small enough to stay fair.
 BATCH_BYTES = 256 * 1024
@@ -28,14 +31,28 @@ _DISK_BATCH_BYTES = 1024 * 1024
 CONGESTION_BYTES = 16 * 1024 * 1024
 
 
-class Gap(NamedTuple):
-    oldest: int
-    newest: int
+class Gap:
+    __slots__ = ("newest", "oldest")
+
+    def __init__(self, oldest: int, newest: int) -> None:
+        self.oldest = oldest
+        self.newest = newest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Gap) and (self.oldest, self.newest) == (other.oldest, other.newest)
+
+    def __repr__(self) -> str:
+        return f"Gap({self.oldest}, {self.newest})"
 
 
-class Retention(msgspec.Struct, frozen=True):
-    ring_events: int = 8192
-    ring_bytes: int = 64 * 1024 * 1024
+class Retention:
+    """How much stays in memory."""
+
+    __slots__ = ("ring_bytes", "ring_events")
+
+    def __init__(self, ring_events: int = 8192, ring_bytes: int = 64 * 1024 * 1024) -> None:
+        self.ring_events = ring_events
+        self.ring_bytes = ring_bytes
 
 
 class EventLog:
@@ -207,16 +224,16 @@ class EventLog:
         return None
 
 
-class _Overflow(NamedTuple):
+class _Overflow:
     """What has left the ring and is on its way to the disk."""
 
-    first: int
-    last: int
-    blocks: list[Block]
-    size: int
+    __slots__ = ("blocks", "first", "last", "size")
 
-
-_Taken = TypeVar("_Taken", Frames, Stored)
+    def __init__(self, first: int, last: int, blocks: list[Block], size: int) -> None:
+        self.first = first
+        self.last = last
+        self.blocks = blocks
+        self.size = size
 
 
 def _nobody() -> None:

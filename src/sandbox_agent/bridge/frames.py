@@ -7,11 +7,13 @@ is a block of three pieces, which saves a copy of it.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from typing import NamedTuple
+from _bisect import bisect_right
 
-Block = bytes | tuple[bytes, ...]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Block = bytes | tuple[bytes, ...]
 
 _HEAD = b"event: message\nid: %d\ndata: "
 _BEFORE_NUMBER = len(b"event: message\nid: ")
@@ -23,12 +25,15 @@ _BLOCK_OF_ITS_OWN_BYTES = 64 * 1024
 _PIECES = 500
 
 
-class Frames(NamedTuple):
+class Frames:
     """Some events in a row, ready to be sent."""
 
-    first: int
-    last: int
-    pieces: Sequence[bytes]
+    __slots__ = ("first", "last", "pieces")
+
+    def __init__(self, first: int, last: int, pieces: Sequence[bytes]) -> None:
+        self.first = first
+        self.last = last
+        self.pieces = pieces
 
 
 def encode(first: int, lines: Sequence[bytes]) -> Block:

@@ -6,12 +6,16 @@ queue grow, and nothing else; a message of which nothing has been written yet ca
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable
 from itertools import islice
 
 from sandbox_agent.bridge import pipe_size
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sandbox_agent.bridge.loops import EventLoop
 
 # The kernel takes 1024 buffers at a time, two for each message.
 _MESSAGES_PER_WRITE = 512
@@ -35,7 +39,7 @@ class Outgoing:
 
 
 class InputQueue:
-    def __init__(self, loop: asyncio.AbstractEventLoop, fd: int, on_closed: Callable[[], None]) -> None:
+    def __init__(self, loop: EventLoop, fd: int, on_closed: Callable[[], None]) -> None:
         """`on_closed` is called when the other end is closed; what was not written will never be."""
         self._loop = loop
         self._fd = fd

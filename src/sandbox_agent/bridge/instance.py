@@ -7,25 +7,29 @@ event loop without tasks; answers go to callbacks.
 
 from __future__ import annotations
 
-import asyncio
-import codecs
 import time
-from collections.abc import Callable
-from typing import Literal
-
-import msgspec
 
 from sandbox_agent.bridge import envelope as envelopes
-from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE, Envelope, id_key
-from sandbox_agent.bridge.event_log import EventLog
-from sandbox_agent.bridge.framing import OVERLONG, Piece
+from sandbox_agent.bridge import loops
+from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE, id_key
+from sandbox_agent.bridge.framing import OVERLONG
 from sandbox_agent.bridge.input_queue import Outgoing
 from sandbox_agent.bridge.json_scan import NotJson
 from sandbox_agent.bridge.lines import split_lines
-from sandbox_agent.bridge.pending import Answer, Call, PendingCalls, Waiter
-from sandbox_agent.bridge.process import AgentProcess, Exit
+from sandbox_agent.bridge.pending import Call, PendingCalls
 from sandbox_agent.bridge.silence import SilenceClock
 from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    from sandbox_agent.bridge.envelope import Envelope
+    from sandbox_agent.bridge.event_log import EventLog
+    from sandbox_agent.bridge.framing import Piece
+    from sandbox_agent.bridge.pending import Answer, Waiter
+    from sandbox_agent.bridge.process import AgentProcess, Exit
 
 _RAW_SHOWN_BYTES = 4096
 _EXIT_FOLLOWS_S = 0.5
@@ -35,16 +39,20 @@ _EXIT_FOLLOWS_S = 0.5
 FIRST_LINE_S, SILENCE_S = 120.0, 1800.0
 
 
-class InstanceLimits(msgspec.Struct, frozen=True):
-    first_line_s: float = FIRST_LINE_S
-    silence_s: float = SILENCE_S
-    max_line_bytes: int = 64 * 1024 * 1024
-    adapter_messages: bool = True
-
-    @property
-    def stdin_queue_bytes(self) -> int:
-        """What may wait for an agent that does not read: two messages of the largest size."""
-        return 2 * self.max_line_bytes
+class InstanceLimits:
+    def __init__(
+        self,
+        first_line_s: float = FIRST_LINE_S,
+        silence_s: float = SILENCE_S,
+        max_line_bytes: int = 64 * 1024 * 1024,
+        adapter_messages: bool = True,
+    ) -> None:
+        self.first_line_s = first_line_s
+        self.silence_s = silence_s
+        self.max_line_bytes = max_line_bytes
+        self.adapter_messages = adapter_messages
+        # What may wait for an agent that does not read: two messages of the largest size.
+        self.stdin_queue_bytes = 2 * max_line_bytes
 
 
 class Instance:
@@ -60,13 +68,13 @@ class Instance:
         self.process: AgentProcess | None = None
         self.on_exited: Callable[[Instance, AgentProcess], None] | None = None
         self._limits = limits
-        self._loop = asyncio.get_running_loop()
+        self._loop = loops.running_loop()
         self._clock = SilenceClock(self._loop.time(), limits.first_line_s, limits.silence_s)
         self._calls = PendingCalls()
         self._unwritten: dict[Call, None] = {}
         """Notifications and answers that stdin has not taken yet; they wait like calls, without an id."""
         self._backlog: list[Outgoing] = []
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: loops.Timer | None = None
         self._held: list[Piece] = []
         self._holding = False
         self._exit_stderr = ""
@@ -234,7 +242,7 @@ class Instance:
         try:
             envelopes.check_utf8(block)
             found = list(map(envelopes.decode_object, lines))
-        except (NotJson, msgspec.DecodeError, RecursionError):
+        except Exception:  # whatever the quick look stumbles over, the careful one has a word for
             return False
         if b"\r" in block:
             lines = [line.removesuffix(b"\r") for line in lines]
@@ -283,12 +291,12 @@ class Instance:
         if process:
             process.pause_reading()
 
-        def scanned(done: asyncio.Future[Envelope]) -> None:
+        def scanned(message: Envelope | None, error: BaseException | None) -> None:
             if self.closed:
                 return
-            try:
-                self._publish(done.result(), line)
-            except NotJson as error:
+            if message is not None:
+                self._publish(message, line)
+            else:
                 self._publish_invalid(str(error), line)
             self._holding = False
             while self._held:
@@ -297,8 +305,7 @@ class Instance:
             if process and not self.log.congested:
                 process.resume_reading()
 
-        future = self._loop.run_in_executor(None, envelopes.peek_thoroughly, line)
-        future.add_done_callback(scanned)
+        loops.in_thread(lambda: envelopes.peek_thoroughly(line), scanned)
 
     def _on_congestion(self, congested: bool) -> None:
         if self.process is None:
@@ -309,12 +316,16 @@ class Instance:
             self.process.resume_reading()
 
     def _publish_invalid(self, error: str, line: bytes) -> None:
+        import codecs  # here and below: for what agents hardly ever do
+
         whole = len(line) <= _RAW_SHOWN_BYTES
         raw = codecs.getincrementaldecoder("utf-8")("replace").decode(line[:_RAW_SHOWN_BYTES], whole)
         self._publish_adapter("invalid_stdout", {"error": error, "raw": raw})
 
     def _publish_adapter(self, name: str, params: dict[str, object]) -> None:
         if self._limits.adapter_messages:
+            import msgspec
+
             message = {"jsonrpc": "2.0", "method": f"_adapter/{name}", "params": params}
             line = msgspec.json.encode(message)
             self.log.publish((line,))

@@ -7,21 +7,13 @@ longer than DELETE_ANSWER_S.
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
-
-import msgspec
-
-from sandbox_agent.bridge import process_marks
+from sandbox_agent import logs
+from sandbox_agent.bare import OrderedDict
+from sandbox_agent.bridge import envelope, loops, process_marks
 from sandbox_agent.bridge.confinement import Confinement
-from sandbox_agent.bridge.event_log import EventLog, Retention
-from sandbox_agent.bridge.instance import Instance, InstanceLimits
-from sandbox_agent.bridge.launch_spec import LaunchSpec
+from sandbox_agent.bridge.event_log import EventLog
+from sandbox_agent.bridge.instance import Instance
 from sandbox_agent.bridge.process import AgentProcess
-from sandbox_agent.bridge.spill import Spill
 from sandbox_agent.bridge.tree_sweeper import TreeSweeper
 from sandbox_agent.errors import (
     Conflict,
@@ -35,40 +27,73 @@ from sandbox_agent.errors import (
     TooManyInstances,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from typing import Any, Protocol
+
+    from sandbox_agent.bridge.event_log import Retention
+    from sandbox_agent.bridge.instance import InstanceLimits
+    from sandbox_agent.bridge.launch_spec import LaunchSpec
+    from sandbox_agent.bridge.spill import Spill
+
+    class Launcher(Protocol):
+        """Turns an agent's name into something that can be started."""
+
+        def prepare_now(
+            self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+        ) -> LaunchSpec | None:
+            """How to start the agent; None if that takes time, such as for an install."""
+
+        async def prepare(
+            self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+        ) -> LaunchSpec:
+            """How to start the agent, installed first if need be."""
+
+
 # DELETE has to answer within 1.5 s; the rest is for the network and a busy machine.
 DELETE_ANSWER_S = 1.2
 START_LIMIT_S = 600.0
 _REMEMBERED_CLOSED_IDS = 100_000
 _GUARD_AGAIN_S = 0.5
+# The quick decoder is loaded in the pause after the first message, while the agent wakes up.
+_LOAD_DECODER_AFTER_S = 0.1
 
-logger = logging.getLogger("sandbox_agent.bridge")
-
-
-class Launcher(Protocol):
-    """Turns an agent's name into something that can be started; installs it first if need be."""
-
-    async def prepare(
-        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
-    ) -> LaunchSpec: ...
+logger = logs.Log("sandbox_agent.bridge")
 
 
-class BridgeSettings(msgspec.Struct, frozen=True):
-    limits: InstanceLimits
-    retention: Retention
-    spill_directory: str | None
-    spill_max_bytes: int
-    max_instances: int
-    idle_timeout_s: float = 0.0
-    """After so long without messages, calls and readers an instance is closed; 0 for never."""
-    confinement: Confinement = msgspec.field(default_factory=Confinement)
+class BridgeSettings:
+    def __init__(
+        self,
+        *,
+        limits: InstanceLimits,
+        retention: Retention,
+        spill_directory: str | None,
+        spill_max_bytes: int,
+        max_instances: int,
+        idle_timeout_s: float = 0.0,
+        confinement: Confinement | None = None,
+    ) -> None:
+        """After `idle_timeout_s` without messages, calls and readers an instance is closed; 0 for never."""
+        self.limits = limits
+        self.retention = retention
+        self.spill_directory = spill_directory
+        self.spill_max_bytes = spill_max_bytes
+        self.max_instances = max_instances
+        self.idle_timeout_s = idle_timeout_s
+        self.confinement = confinement or Confinement()
 
 
-class Bootstrap(msgspec.Struct, frozen=True):
+class Bootstrap:
     """What a first POST says about the process it wants."""
 
-    agent: str
-    cwd: str | None = None
-    env: Mapping[str, str] | None = None
+    __slots__ = ("agent", "cwd", "env")
+
+    def __init__(self, agent: str, cwd: str | None = None, env: Mapping[str, str] | None = None) -> None:
+        self.agent = agent
+        self.cwd = cwd
+        self.env = env
 
 
 class Instances:
@@ -87,11 +112,11 @@ class Instances:
         self._spawned = 0
         self._spills = 0
         self._stopping = False
-        self._idle_look: asyncio.TimerHandle | None = None
+        self._idle_look: loops.Timer | None = None
         self._unused_since: dict[Instance, tuple[int, float]] = {}
         """Last activity and the loop's time at which it was first seen, of instances nobody uses."""
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Instance]:
         return iter([self._living[key] for key in sorted(self._living)])
 
     def __len__(self) -> int:
@@ -147,6 +172,8 @@ class Instances:
     def _new_spill(self) -> Spill | None:
         if self._settings.spill_directory is None or self._settings.spill_max_bytes <= 0:
             return None
+        from sandbox_agent.bridge.spill import Spill
+
         self._spills += 1
         return Spill(self._settings.spill_directory, str(self._spills), self._settings.spill_max_bytes)
 
@@ -156,29 +183,51 @@ class Instances:
         if self._stopping:
             raise ServerStopping
         instance.begin_start()
-        task = asyncio.create_task(self._start_process(instance, bootstrap))
-        self._starting[instance] = task
-        task.add_done_callback(lambda _: self._starting.pop(instance, None))
+        # On the next turn, so that whoever asks for the instance now finds it starting, not failed.
+        loops.running_loop().call_soon(self._start_now, instance, bootstrap)
 
-    async def _start_process(self, instance: Instance, bootstrap: Bootstrap) -> None:
+    def _start_now(self, instance: Instance, bootstrap: Bootstrap) -> None:
+        """Start the process at once if everything is there, else in a task."""
+        if instance.closed:
+            return
+        spec = None
+        try:
+            spec = self._launcher.prepare_now(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
+            if spec is not None:
+                self._attach(instance, self._spawn(spec, instance))
+        except Exception as error:
+            self._start_failed(instance, error)
+            return
+        if spec is None:
+            loops.when_asyncio(lambda: self._start_in_task(instance, bootstrap))
+
+    def _start_in_task(self, instance: Instance, bootstrap: Bootstrap) -> None:
+        import asyncio  # `when_asyncio` has loaded it
+
+        if not instance.closed:
+            task = asyncio.create_task(self._prepare_and_start(instance, bootstrap))
+            self._starting[instance] = task
+            task.add_done_callback(lambda _: self._starting.pop(instance, None))
+
+    async def _prepare_and_start(self, instance: Instance, bootstrap: Bootstrap) -> None:
+        import asyncio
+
         try:
             async with asyncio.timeout(START_LIMIT_S):
                 spec = await self._launcher.prepare(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
-            process = self._spawn(spec, instance)
-        except SandboxAgentError as error:
-            self._start_failed(instance, error)
+            if not instance.closed:
+                self._attach(instance, self._spawn(spec, instance))
         except TimeoutError:
             self._start_failed(instance, Timeout(f"the agent was not ready after {START_LIMIT_S:.0f} s"))
-        except Exception:
-            logger.exception("instance.start_failed", extra={"fields": _fields(instance)})
-            self._start_failed(instance, InternalError())
-        else:
-            if instance.closed:
-                self._in_background(process.stop())
-                return
-            instance.attach(process)
-            _say("instance.started", instance, pid=process.pid)
-            self._stand_guard()
+        except Exception as error:
+            self._start_failed(instance, error)
+
+    def _attach(self, instance: Instance, process: AgentProcess) -> None:
+        instance.attach(process)
+        _say("instance.started", instance, pid=process.pid)
+        self._stand_guard()
+        if self._spawned == 1:
+            loops.running_loop().call_later(_LOAD_DECODER_AFTER_S, envelope.load)
 
     def _spawn(self, spec: LaunchSpec, instance: Instance) -> AgentProcess:
         self._spawned += 1
@@ -201,8 +250,8 @@ class Instances:
             self.on_first_agent()
             self.on_first_agent = None
         except OSError as error:
-            logger.warning("guardian.unavailable", extra={"fields": {"error": str(error)}})
-            asyncio.get_running_loop().call_later(_GUARD_AGAIN_S, self._stand_guard)
+            logger.warning("guardian.unavailable", error=str(error))
+            loops.running_loop().call_later(_GUARD_AGAIN_S, self._stand_guard)
 
     def is_agent(self, pid: int) -> bool:
         """Whether a child is an agent of ours, which is waited for already."""
@@ -212,7 +261,10 @@ class Instances:
         """Whether a child that has ended was left behind by an agent that is being stopped."""
         return self._sweeper.has_found(pid)
 
-    def _start_failed(self, instance: Instance, error: SandboxAgentError) -> None:
+    def _start_failed(self, instance: Instance, error: Exception) -> None:
+        if not isinstance(error, SandboxAgentError):
+            logger.exception("instance.not_started", error, server_id=instance.server_id)
+            error = InternalError()
         instance.start_failed(error)
         if instance.exit is None:
             # It never lived: the id stays what it was before this POST.
@@ -228,7 +280,7 @@ class Instances:
         _say(
             "instance.exited", instance, pid=process.pid, code=exit and exit.code, signal=exit and exit.signal
         )
-        self._in_background(process.kill_tree())
+        loops.when_asyncio(lambda: self._in_task(process.kill_tree()))
 
     async def close(self, server_id: str) -> None:
         """DELETE: ends the instance for everybody at once and its processes as soon as possible."""
@@ -238,6 +290,8 @@ class Instances:
                 raise SessionNotFound(server_id)
             return
         self._remember(instance)
+        import asyncio  # here and below: whoever awaits has loaded it
+
         stopped = self._close(instance)
         if stopped is not None:
             await asyncio.wait([stopped], timeout=DELETE_ANSWER_S)
@@ -248,7 +302,7 @@ class Instances:
             starting.cancel()
         process = instance.close()
         _say("instance.closed", instance, last_event=instance.log.last)
-        return self._in_background(process.stop()) if process is not None else None
+        return self._in_task(process.stop()) if process is not None else None
 
     def _remember(self, instance: Instance) -> None:
         self._closed[instance.server_id] = instance.log.last
@@ -262,7 +316,7 @@ class Instances:
         The wall clock may jump, so it only tells whether something has happened since the last look.
         """
         limit_s = self._settings.idle_timeout_s
-        loop = asyncio.get_running_loop()
+        loop = loops.running_loop()
         seen, self._unused_since = self._unused_since, {}
         for instance in list(self._living.values()):
             if instance.pending_requests or instance.log.readers or instance.status == "starting":
@@ -271,13 +325,18 @@ class Instances:
             if activity != instance.last_activity_ms:
                 since = loop.time()
             elif loop.time() - since >= limit_s:
-                self._in_background(self.close(instance.server_id))
+                self._close_unused(instance.server_id)
                 continue
             self._unused_since[instance] = (instance.last_activity_ms, since)
         self._idle_look = loop.call_later(min(limit_s / 4, 30.0), self._look_for_idle)
 
+    def _close_unused(self, server_id: str) -> None:
+        loops.when_asyncio(lambda: self._in_task(self.close(server_id)))
+
     async def shutdown(self) -> None:
         """Close everything, in parallel; returns when no agent process is left."""
+        import asyncio
+
         self._stopping = True
         if self._idle_look is not None:
             self._idle_look.cancel()
@@ -290,28 +349,23 @@ class Instances:
         while self._background:
             await asyncio.wait(list(self._background))
 
-    def _in_background(self, work: Any) -> asyncio.Task[None]:
-        task: asyncio.Task[None] = asyncio.create_task(work)
+    def _in_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        import asyncio
+
+        task = asyncio.create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         return task
 
 
 def _in_worker_thread(job: Callable[[], Any], done: Callable[[Any], None]) -> None:
-    loop = asyncio.get_running_loop()
+    def finished(result: Any, error: BaseException | None) -> None:
+        if error is not None:
+            logger.exception("log.spill_failed", error)
+        done(result)
 
-    def finished(future: asyncio.Future[Any]) -> None:
-        if not future.cancelled():
-            if future.exception() is not None:
-                logger.error("log.spill_failed", exc_info=future.exception())
-            done(future.result() if future.exception() is None else None)
-
-    loop.run_in_executor(None, job).add_done_callback(finished)
-
-
-def _fields(instance: Instance, **more: Any) -> dict[str, Any]:
-    return {"server_id": instance.server_id, "agent": instance.agent, **more}
+    loops.in_thread(job, finished)
 
 
 def _say(event: str, instance: Instance, **more: Any) -> None:
-    logger.info(event, extra={"fields": _fields(instance, **more)})
+    logger.info(event, server_id=instance.server_id, agent=instance.agent, **more)

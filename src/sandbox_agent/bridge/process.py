@@ -1,24 +1,42 @@
 """One agent process tree: start it, frame its lines, drain its stderr, write to it, stop it for good.
 
-The pipes are ours (no asyncio transports): read in batches, written by an `InputQueue`. The process runs in
+The pipes are ours: read in batches, written by an `InputQueue`. The process runs in
 a session of its own and carries a mark that finds every descendant (`process_marks`).
 `stop` always ends, and after it nothing of the tree lives: end of stdin, SIGTERM, SIGKILL until none is left.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
-from collections.abc import Callable
-from typing import IO, Protocol
 
-from sandbox_agent.bridge import pipe_size, process_marks
-from sandbox_agent.bridge.confinement import Confinement
-from sandbox_agent.bridge.framing import LineFramer, Piece
+from sandbox_agent.bare import signal
+from sandbox_agent.bridge import loops, pipe_size, process_marks
+from sandbox_agent.bridge.framing import LineFramer
 from sandbox_agent.bridge.input_queue import InputQueue
-from sandbox_agent.bridge.launch_spec import LaunchSpec
-from sandbox_agent.bridge.tree_sweeper import TreeSweeper
+from sandbox_agent.bridge.spawn import spawn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from sandbox_agent.bridge.confinement import Confinement
+    from sandbox_agent.bridge.framing import Piece
+    from sandbox_agent.bridge.launch_spec import LaunchSpec
+    from sandbox_agent.bridge.tree_sweeper import TreeSweeper
+
+    class Owner(Protocol):
+        """Who is told what the process does. All calls come from the event loop."""
+
+        def on_output(self, pieces: list[Piece]) -> None: ...
+
+        def on_input_closed(self) -> None:
+            """The process closed its stdin; what was not written will never be."""
+
+        def on_exit(self, exit: Exit) -> None:
+            """Called once, after all output of the process has been handed over."""
+
 
 STDERR_TAIL_BYTES = 64 * 1024
 # 64 KiB reads stay in the allocator's pools; a stream of full reads is worth larger ones.
@@ -43,22 +61,12 @@ class Exit:
 
 
 def _signal_name(number: int) -> str:
+    from signal import Signals  # an agent was killed; knowing the name may take its time
+
     try:
-        return signal.Signals(number).name
+        return Signals(number).name
     except ValueError:
         return f"SIG{number}"
-
-
-class Owner(Protocol):
-    """Who is told what the process does. All calls come from the event loop."""
-
-    def on_output(self, pieces: list[Piece]) -> None: ...
-
-    def on_input_closed(self) -> None:
-        """The process closed its stdin; what was not written will never be."""
-
-    def on_exit(self, exit: Exit) -> None:
-        """Called once, after all output of the process has been handed over."""
 
 
 class AgentProcess:
@@ -72,9 +80,7 @@ class AgentProcess:
         confinement: Confinement,
     ) -> None:
         """Start the process. Raises OSError, ValueError or KeyError when it cannot be started."""
-        import subprocess  # at the first agent, not at server start
-
-        self._loop = asyncio.get_running_loop()
+        self._loop = loops.running_loop()
         self._owner = owner
         self._mark = mark
         self._sweeper = sweeper
@@ -83,43 +89,25 @@ class AgentProcess:
         self._stderr = bytearray()
         self._paused = False
         self._muted = False
-        self._mute_timer: asyncio.TimerHandle | None = None
+        self._mute_timer: loops.Timer | None = None
         self._exit_told = False
         self._exit_waiters: list[asyncio.Future[None]] = []
         self.exit: Exit | None = None
         self.on_reaped: Callable[[int], None] = lambda _: None
         env = {**spec.env, **confinement.environment(), process_marks.ENV_MARK: str(mark)}
-        popen = subprocess.Popen(  # noqa: S603 - running agents is what this program is for
-            confinement.limited(spec.argv),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            env=env,
-            cwd=spec.cwd,
-            start_new_session=True,
-            **confinement.popen_arguments(),
-        )
-        self.pid = popen.pid
+        spawned = spawn(tuple(confinement.limited(spec.argv)), env, spec.cwd, confinement.popen_arguments())
+        self.pid = spawned.pid
         process_marks.mark_process(self.pid, mark)
-        opened: list[int] = []
         try:
-            opened += [_own_fd(pipe) for pipe in (popen.stdin, popen.stdout, popen.stderr)]
-            opened.append(os.pidfd_open(self.pid))
+            self._pidfd = os.pidfd_open(self.pid)
         except OSError:
             # Out of descriptors: what has been started must not stay.
-            for fd in opened:
-                os.close(fd)
-            with popen:
-                popen.kill()
+            spawned.close()
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
             raise
-        # From here on the descriptors and the wait are ours; Popen must not reap or warn.
-        for pipe in (popen.stdin, popen.stdout, popen.stderr):
-            if pipe is not None:
-                pipe.close()
-        popen.returncode = 0
-        stdin, self._stdout, self._stderr_fd, self._pidfd = opened
-        self.input = InputQueue(self._loop, stdin, owner.on_input_closed)
+        self._stdout, self._stderr_fd = spawned.stdout, spawned.stderr
+        self.input = InputQueue(self._loop, spawned.stdin, owner.on_input_closed)
         self._loop.add_reader(self._stdout, self._on_stdout)
         self._loop.add_reader(self._stderr_fd, self._on_stderr)
         self._loop.add_reader(self._pidfd, self._on_exited)
@@ -253,7 +241,7 @@ class AgentProcess:
         if self.exit is None:
             self._signal_group(signal.SIGKILL)
 
-    def _signal_group(self, number: signal.Signals) -> None:
+    def _signal_group(self, number: int) -> None:
         try:
             os.killpg(self.pid, number)
         except OSError:
@@ -269,6 +257,8 @@ class AgentProcess:
 
     async def kill_tree(self) -> None:
         """SIGKILL everything that carries the mark until nothing does."""
+        import asyncio  # here and below: whoever awaits has loaded it
+
         self._kill_group()
         deadline = self._loop.time() + _KILL_LIMIT_S
         while self._loop.time() < deadline and (found := await self._sweeper.find(self._mark)):
@@ -277,17 +267,10 @@ class AgentProcess:
         await self._exits_within(_KILL_LIMIT_S)
 
     async def _exits_within(self, seconds: float) -> bool:
+        import asyncio
+
         if not self._exit_told:
-            waiter = self._loop.create_future()
+            waiter = asyncio.get_running_loop().create_future()
             self._exit_waiters.append(waiter)
             await asyncio.wait([waiter], timeout=seconds)
         return self._exit_told
-
-
-def _own_fd(pipe: IO[bytes] | None) -> int:
-    """A non-blocking descriptor of our own for a pipe end that Popen made."""
-    if pipe is None:  # pragma: no cover - all three are asked for
-        raise ValueError("no pipe")
-    fd = os.dup(pipe.fileno())
-    os.set_blocking(fd, False)
-    return fd

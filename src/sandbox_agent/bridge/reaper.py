@@ -6,26 +6,28 @@ handler is ours to set. Agents themselves are waited for by `process`; this look
 
 from __future__ import annotations
 
-import asyncio
 import os
-import signal
 
+from sandbox_agent.bare import signal
 from sandbox_agent.bridge import process_marks
-from sandbox_agent.bridge.instances import Instances
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sandbox_agent.bridge.instances import Instances
+    from sandbox_agent.bridge.loop import Loop, Timer
 
 _PR_SET_CHILD_SUBREAPER = 36
 # Whoever started a child of ours waits for it and collects it sooner than this.
 _NOBODYS_AFTER_S = 1.5
 
 
-def adopt_orphans(instances: Instances) -> None:
+def adopt_orphans(instances: Instances, loop: Loop) -> None:
     """Become the parent of orphaned descendants and reap them when they die."""
     import ctypes  # at the first agent, not at server start
 
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGCHLD, _Reaper(instances, loop).reap)
+    loop.on_signal(signal.SIGCHLD, _Reaper(instances, loop).reap)
 
 
 class _Reaper:
@@ -36,12 +38,12 @@ class _Reaper:
     for. Such a child is left alone for a while.
     """
 
-    def __init__(self, instances: Instances, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, instances: Instances, loop: Loop) -> None:
         self._instances = instances
         self._loop = loop
         self._unclaimed: dict[tuple[int, int], float] = {}
         """Dead children of unknown origin, by pid and start, with the time at which they were seen first."""
-        self._look: asyncio.TimerHandle | None = None
+        self._look: Timer | None = None
 
     def reap(self) -> None:
         unclaimed: dict[tuple[int, int], float] = {}

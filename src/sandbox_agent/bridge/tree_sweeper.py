@@ -6,11 +6,15 @@ so two hundred trees that stop at once cost a few looks, not hundreds.
 
 from __future__ import annotations
 
-import asyncio
 import os
 
-from sandbox_agent.bridge import process_marks
-from sandbox_agent.bridge.process_marks import Found, Snapshot
+from sandbox_agent.bridge import loops, process_marks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+
+    from sandbox_agent.bridge.process_marks import Found, Snapshot
 
 
 class TreeSweeper:
@@ -35,6 +39,8 @@ class TreeSweeper:
         return process_marks.name_of_dead(pid) == (pid, self._found.get(pid))
 
     async def _look(self) -> Snapshot:
+        import asyncio  # whoever awaits has loaded it
+
         if self._looking is None:
             self._looking = self._start()
             return await asyncio.shield(self._looking)
@@ -43,14 +49,25 @@ class TreeSweeper:
         return await asyncio.shield(self._next)
 
     def _start(self) -> asyncio.Future[Snapshot]:
-        look = asyncio.get_running_loop().run_in_executor(None, process_marks.Snapshot)
-        look.add_done_callback(self._done)
+        import asyncio
+
+        look: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
+
+        def done(snapshot: Snapshot | None, error: BaseException | None) -> None:
+            self._looking = None
+            if look.cancelled():
+                return
+            if snapshot is not None:
+                look.set_result(snapshot)
+            else:
+                look.set_exception(error or RuntimeError("no look"))
+
+        loops.in_thread(process_marks.Snapshot, done)
         return look
 
-    def _done(self, _: asyncio.Future[Snapshot]) -> None:
-        self._looking = None
-
     async def _after(self, current: asyncio.Future[Snapshot]) -> Snapshot:
+        import asyncio
+
         await asyncio.wait([current])
         self._next = None
         if self._looking is None:

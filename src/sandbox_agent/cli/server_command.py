@@ -5,10 +5,15 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Sequence
 
 from sandbox_agent import settings as settings_module
-from sandbox_agent.settings import HelpRequested, Settings, SettingsError
+from sandbox_agent.settings import HelpRequested, SettingsError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sandbox_agent.settings import Settings
 
 _USAGE = """Usage: sandbox-agent server [OPTIONS]
 
@@ -66,33 +71,10 @@ def _check_agent_user(settings: Settings) -> None:
         raise SettingsError("--agent-user needs a server that runs as root")
 
 
-def _import_lean() -> None:
-    """Load asyncio and msgspec without what they would only load in case it is needed.
-
-    asyncio takes OpenSSL along although this server speaks plain HTTP (a third of its memory and start-up),
-    and msgspec a package for older Pythons. Both cope with a Python that has neither, so they are shown one;
-    afterwards the two can be imported as usual.
-    """
-    hidden = [name for name in ("ssl", "typing_extensions") if name not in sys.modules]
-    for name in hidden:
-        sys.modules[name] = None  # type: ignore[assignment]  # how Python spells "cannot be imported"
-    try:
-        import asyncio  # noqa: F401
-
-        import msgspec  # noqa: F401 - both for the sake of loading them
-    finally:
-        for name in hidden:
-            del sys.modules[name]
-
-
 def _serve(settings: Settings) -> int:
     # Loading makes no garbage, and the search for it takes time; `server.serve` allows it again.
     gc.disable()
-    _import_lean()
-    import asyncio
-
     from sandbox_agent import logs
-    from sandbox_agent.bridge.direct_loop import DirectLoop
     from sandbox_agent.http import server
 
     server.check_exposure(settings)
@@ -104,10 +86,8 @@ def _serve(settings: Settings) -> int:
     except OSError as error:
         print(f"sandbox-agent: cannot write the log: {error}", file=sys.stderr)
         return 1
-    loop = DirectLoop()
-    asyncio.set_event_loop(loop)
     try:
-        loop.run_until_complete(server.serve(settings))
+        server.serve(settings)
     except OSError as error:
         print(
             f"sandbox-agent: cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",

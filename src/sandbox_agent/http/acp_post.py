@@ -7,38 +7,39 @@ application uses the same function with a reply of its own. The checks come in a
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Protocol
-
 from sandbox_agent.bridge import envelope as envelopes
-from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE, Envelope
+from sandbox_agent.bridge import loops
+from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.json_scan import NotJson
-from sandbox_agent.bridge.pending import Answer
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError
 from sandbox_agent.http.early_headers import Waiting
-from sandbox_agent.http.post_terms import PostTerms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
+    from sandbox_agent.bridge.envelope import Envelope
+    from sandbox_agent.bridge.pending import Answer
+    from sandbox_agent.http.post_terms import PostTerms
     from sandbox_agent.http.services import Services
 
+    class Reply(Protocol):
+        """Where the answer goes. Calls after the client has left do nothing."""
 
-class Reply(Protocol):
-    """Where the answer goes. Calls after the client has left do nothing."""
+        def answer(self, body: bytes) -> None:
+            """200 with this JSON body, or the body alone when the header has gone out already."""
 
-    def answer(self, body: bytes) -> None:
-        """200 with this JSON body, or the body alone when the header has gone out already."""
+        def accept(self) -> None:
+            """202 without a body."""
 
-    def accept(self) -> None:
-        """202 without a body."""
+        def refuse(self, error: SandboxAgentError) -> None:
+            """The problem document; never after `announce`."""
 
-    def refuse(self, error: SandboxAgentError) -> None:
-        """The problem document; never after `announce`."""
+        def announce(self) -> None:
+            """Send the header of a 200 before there is a body."""
 
-    def announce(self) -> None:
-        """Send the header of a 200 before there is a body."""
-
-    def blank(self) -> None:
-        """After `announce`: a blank, so that nobody on the way believes the connection dead."""
+        def blank(self) -> None:
+            """After `announce`: a blank, so that nobody on the way believes the connection dead."""
 
 
 def handle(services: Services, server_id: str, terms: PostTerms, body: bytes, reply: Reply) -> None:
@@ -55,21 +56,21 @@ def handle(services: Services, server_id: str, terms: PostTerms, body: bytes, re
     _proceed(services, server_id, terms, message, body, reply)
 
 
-def _invalid_body(error: NotJson) -> InvalidRequest:
+def _invalid_body(error: object) -> InvalidRequest:
     return InvalidRequest(f"invalid JSON body: {error}")
 
 
 def _scan_in_thread(services: Services, server_id: str, terms: PostTerms, body: bytes, reply: Reply) -> None:
-    def scanned(scan: asyncio.Future[Envelope]) -> None:
-        try:
-            _proceed(services, server_id, terms, scan.result(), body, reply)
-        except NotJson as error:
+    def scanned(message: Envelope | None, error: BaseException | None) -> None:
+        if message is None:
             reply.refuse(_invalid_body(error))
-        except SandboxAgentError as error:
-            reply.refuse(error)
+            return
+        try:
+            _proceed(services, server_id, terms, message, body, reply)
+        except SandboxAgentError as refusal:
+            reply.refuse(refusal)
 
-    scan = asyncio.get_running_loop().run_in_executor(None, envelopes.peek_thoroughly, body)
-    scan.add_done_callback(scanned)
+    loops.in_thread(lambda: envelopes.peek_thoroughly(body), scanned)
 
 
 def _proceed(

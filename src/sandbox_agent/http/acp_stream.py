@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
-import re
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
-
-from sandbox_agent.bridge.event_log import EventLog, Gap, Reader
+from sandbox_agent.bridge.event_log import Gap
 from sandbox_agent.bridge.stored import Stored
 from sandbox_agent.errors import InvalidRequest, NotAcceptable, TooManyStreams
 from sandbox_agent.http import sse
-from sandbox_agent.http.exchange import HeaderList, Receive, Send
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Mapping
+
+    from sandbox_agent.bridge.event_log import EventLog, Reader
+    from sandbox_agent.http.exchange import HeaderList, Receive, Send
     from sandbox_agent.http.services import Services
 
 _ACCEPTED = frozenset((b"text/event-stream", b"text/*", b"*/*"))
-_NUMBER = re.compile(rb"\+?[0-9]+")
 # Numbers of more digits than this are far in the future, and too long for Python to read.
 _MAX_DIGITS = 30
 
@@ -39,7 +38,7 @@ def _last_event_id(header: bytes | None) -> int | None:
     text = (header or b"").strip()
     if not text:
         return None
-    if not _NUMBER.fullmatch(text):
+    if not text.removeprefix(b"+").isdigit():
         raise InvalidRequest("Last-Event-ID must be a positive integer")
     digits = text.lstrip(b"+").lstrip(b"0")
     return int(digits[:_MAX_DIGITS] or b"0")
@@ -75,6 +74,8 @@ async def serve(
     send: Send,
 ) -> None:
     """Serve a stream through ASGI until the client leaves or the log ends."""
+    import asyncio  # here and below: whoever awaits has loaded it
+
     ready = asyncio.Event()
     reader = services.streams.attach(log, last_event_id, ready.set)
     gone = asyncio.ensure_future(_wait_for_disconnect(receive, ready))
@@ -103,6 +104,8 @@ async def serve(
 
 
 async def _wait_or_heartbeat(ready: asyncio.Event, services: Services, send: Send) -> None:
+    import asyncio
+
     try:
         await asyncio.wait_for(ready.wait(), services.heartbeat_s)
     except TimeoutError:

@@ -7,8 +7,8 @@ of the same object.
 from __future__ import annotations
 
 import asyncio
-import logging
 
+from sandbox_agent import logs
 from sandbox_agent.errors import InternalError, SandboxAgentError
 from sandbox_agent.http import problems
 from sandbox_agent.http.exchange import (
@@ -27,7 +27,7 @@ from sandbox_agent.http.routes import Router
 from sandbox_agent.http.services import Services
 from sandbox_agent.settings import Settings
 
-logger = logging.getLogger("sandbox_agent.http")
+logger = logs.Log("sandbox_agent.http")
 
 
 class App:
@@ -75,7 +75,7 @@ class App:
         except Exception:
             if started:
                 raise
-            logger.exception("request.failed", extra={"fields": {"method": method}})
+            logger.exception("request.failed", method=method)
             await _send(problems.response(InternalError()), extra, method, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> HeaderList:

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection: parse requests with httptools, answer them in order, keep to the limits.
+"""One HTTP/1.1 connection: take requests in, answer them in order, keep to the limits.
 
 Requests for the ACP transport take the quick way: no task, no scope, the same functions that the ASGI
 application uses. Everything else is handed to the ASGI application by `Exchange.run`. A refused request is
@@ -7,34 +7,26 @@ answered even while its body is still coming in: the rest is read and thrown awa
 
 from __future__ import annotations
 
-import logging
-import re
-import socket
-from collections import deque
-from typing import TYPE_CHECKING
-
-import httptools
-
-from sandbox_agent.errors import (
-    HeadersTooLarge,
-    InternalError,
-    InvalidRequest,
-    RequestTimeout,
-    SandboxAgentError,
-)
-from sandbox_agent.http import acp_stream, quick_post
-from sandbox_agent.http.exchange import HeaderList, Response
+from sandbox_agent import logs
+from sandbox_agent.bare import deque
+from sandbox_agent.errors import InternalError, RequestTimeout, SandboxAgentError
+from sandbox_agent.http import acp_stream, plain_head, quick_post
+from sandbox_agent.http.exchange import Response
 from sandbox_agent.http.heads import RequestHead
+from sandbox_agent.http.meta import HEALTH_PATH, health_response
 from sandbox_agent.http.quick_exchange import Exchange
-from sandbox_agent.http.quick_stream import QuickStream
 from sandbox_agent.http.routes import decode_segment
 from sandbox_agent.http.socket_transport import SocketTransport
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _socket import socket
+
     from sandbox_agent.bridge.stored import Stored
+    from sandbox_agent.http.request_parser import RequestParser
     from sandbox_agent.http.server import HttpServer
 
-logger = logging.getLogger("sandbox_agent.http")
+logger = logs.Log("sandbox_agent.http")
 
 _ACP_PREFIX = b"/v1/acp/"
 # A connection whose request was refused is drained for this long before it is cut.
@@ -43,34 +35,25 @@ _BODY_WINDOW_BYTES = 64 * 1024
 _LONG_BODY_BYTES = 64 * 1024
 # A body up to this length gets its place at once; a longer one must first arrive to cost memory.
 _PLACED_BODY_BYTES = 2 * 1024 * 1024
-_MADE_UP_METHOD = re.compile(rb"([A-Z][A-Z-]{0,31}) /[!-~]* HTTP/1\.1\r\n")
-_STAND_IN_METHOD = b"TRACE"
 # Stands in for the head of something that could not be understood.
 _NO_HEAD = RequestHead("GET", b"/", [], http_10=False, keep_alive=False)
 
 
 class Connection:
-    def __init__(self, server: HttpServer, sock: socket.socket) -> None:
+    def __init__(self, server: HttpServer, sock: socket) -> None:
         self._server = server
         self._settings = server.services.settings
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser: RequestParser | None = None
+        """Reads what is not ordinary; made when something like that arrives."""
         self._parsing: Exchange | None = None
         """The request whose body is arriving."""
-        self._target = b""
-        self._headers: HeaderList = []
         self._in_message = False
-        self._head_complete = False
-        self._head_bytes = 0
-        self._messages = 0
-        self._made_up_method: bytes | None = None
-        """The method of a request that ends the connection, because the parser does not know it."""
         self._plain_left = 0
         """Bytes of a body that are taken as they come, without the parser."""
         self._waiting: deque[Exchange] = deque()
         self._active: Exchange | None = None
         self._reading_paused = False
         self._lingering = False
-        self._broken: SandboxAgentError | None = None
         self._since = server.now()
         """When the state that can time out began: idle, head, body window or lingering."""
         self._window_bytes = 0
@@ -89,8 +72,9 @@ class Connection:
                 exchange.disconnected()
         self._active = None
         self._waiting.clear()
-        # The parser holds bound methods of ours; without this every connection is a cycle for the collector.
-        self._parser = None  # type: ignore[assignment]
+        if self._parser is not None:
+            self._parser.close()
+            self._parser = None
 
     def eof_received(self) -> bool:
         idle = self._active is None and not self._waiting
@@ -119,32 +103,41 @@ class Connection:
         if self._plain_left:
             self._take_plain(data)
             return
-        at_boundary = self._in_message is False and self._active is None
-        if at_boundary and (known := self._server.known_heads.find(data)) is not None:
-            self._take_known(*known)
+        if not self._in_message and self._active is None and self._take_ordinary(data):
             return
-        if not self._head_complete:
-            self._head_bytes += len(data)
         self._window_bytes += len(data)
-        before = self._messages
-        self._feed(data)
-        if self._broken is not None:
-            self._refuse_connection(self._broken)
+        if self._parser is None:
+            from sandbox_agent.http.request_parser import RequestParser  # many servers never need it
+
+            self._parser = RequestParser(self, self._settings.max_header_bytes)
+        broken = self._parser.feed(data, is_only_request=self._active is None and not self._waiting)
+        if broken is not None:
+            self._refuse_connection(broken)
             return
-        if at_boundary and len(self._waiting) == 1 and self._messages - before <= 1:
-            self._server.known_heads.remember(data, self._waiting[0].head)
         self._skip_parser_for_body()
         self.advance()
         self._place_body()
         self.update_reading()
 
-    def _take_known(self, head: RequestHead, body: bytes) -> None:
-        """A request whose head has been parsed before, and as much of its body as is there."""
+    def _take_ordinary(self, data: bytes) -> bool:
+        """Begin a request with an ordinary head and as much of its body as is there; False if it is not."""
+        known = self._server.known_heads.find(data)
+        if known is None:
+            read = plain_head.read(data, self._settings.max_header_bytes)
+            if read is None:
+                return False
+            head, end = read
+            body = data[end:]
+            if len(body) > (head.content_length or 0):
+                return False  # The next request has come along.
+            self._server.known_heads.remember(data, head)
+        else:
+            head, body = known
         exchange = Exchange(self, self._server, head)
         exchange.feed(body)
         self._plain_left = (head.content_length or 0) - len(body)
         if self._plain_left:
-            self._in_message = self._head_complete = True
+            self._in_message = True
             self._parsing = exchange
             self._window_bytes, self._since = 0, self._server.now()
         else:
@@ -152,6 +145,7 @@ class Connection:
         self._active = exchange
         self._begin(exchange)
         self._place_body()
+        return True
 
     def _skip_parser_for_body(self) -> None:
         """A long body of known length needs no parser, which would copy it once more."""
@@ -162,7 +156,7 @@ class Connection:
         if length is None or length - exchange.body_size < _LONG_BODY_BYTES:
             return
         self._plain_left = length - exchange.body_size
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser = None
 
     def _place_body(self) -> None:
         """The rest of a body that is kept whole is received straight into its place."""
@@ -176,7 +170,7 @@ class Connection:
         self._plain_left -= count
         self._window_bytes += count
         if self._plain_left == 0:
-            self.on_message_complete()
+            self.message_ended()
             self.advance()
         self.update_reading()
 
@@ -185,91 +179,35 @@ class Connection:
         part = data if len(data) <= self._plain_left else data[: self._plain_left]
         self._plain_left -= len(part)
         self._window_bytes += len(part)
-        self.on_body(part)
+        self.body_arrived(part)
         if self._plain_left == 0:
-            self.on_message_complete()
+            self.message_ended()
             if len(part) < len(data):
                 self.data_received(data[len(part) :])
                 return
             self.advance()
         self.update_reading()
 
-    def _feed(self, data: bytes) -> None:
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            # We speak HTTP/1.1 only and say so by ignoring the wish.
-            self._parser = httptools.HttpRequestParser(self)
-            rest = data[upgrade.args[0] :]
-            if rest:
-                self._feed(rest)
-            return
-        except httptools.HttpParserInvalidMethodError as error:
-            if self._made_up_method:
-                return
-            request = _MADE_UP_METHOD.match(data)
-            if request is None or self._waiting or self._active is not None:
-                self._broken = self._broken or InvalidRequest(f"not HTTP/1.1: {error}")
-                return
-            # The parser knows the registered methods only; any other is a 405 too, and the last request here.
-            self._made_up_method = request[1]
-            self._parser = httptools.HttpRequestParser(self)
-            self._feed(_STAND_IN_METHOD + data[request.end(1) :])
-            return
-        except httptools.HttpParserError as error:
-            if self._broken is None:
-                self._broken = InvalidRequest(f"not HTTP/1.1: {error}")
-            return
-        if self._in_message and not self._head_complete:
-            self._check_head()
+    # ---- request_parser.Owner ----------------------------------------------------------------------------
 
-    def _check_head(self) -> None:
-        if self._head_bytes > self._settings.max_header_bytes:
-            self._broken = HeadersTooLarge(self._settings.max_header_bytes)
-
-    # ---- httptools ---------------------------------------------------------------------------------------
-
-    def on_message_begin(self) -> None:
-        self._in_message, self._head_complete = True, False
-        self._target, self._headers = b"", []
+    def message_began(self) -> None:
+        self._in_message = True
         if self._active is None:
             self._since = self._server.now()
 
-    def on_url(self, url: bytes) -> None:
-        self._target += url
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
-
-    def on_headers_complete(self) -> None:
-        self._head_complete = True
-        self._head_bytes = 0
-        size = len(self._target) + sum(len(name) + len(value) + 4 for name, value in self._headers)
-        if size > self._settings.max_header_bytes:
-            self._broken = HeadersTooLarge(self._settings.max_header_bytes)
-            return
-        parser = self._parser
-        head = RequestHead(
-            (self._made_up_method or parser.get_method()).decode("ascii"),
-            self._target,
-            self._headers,
-            http_10=parser.get_http_version() == "1.0",
-            keep_alive=parser.should_keep_alive() and self._made_up_method is None,
-        )
+    def head_arrived(self, head: RequestHead) -> None:
         self._parsing = Exchange(self, self._server, head)
         self._window_bytes = 0
         if self._active is None:
             self._since = self._server.now()
         self._waiting.append(self._parsing)
 
-    def on_body(self, body: bytes) -> None:
+    def body_arrived(self, data: bytes) -> None:
         if self._parsing is not None:
-            self._parsing.feed(body)
+            self._parsing.feed(data)
 
-    def on_message_complete(self) -> None:
+    def message_ended(self) -> None:
         self._in_message = False
-        self._head_complete = False
-        self._messages += 1
         if self._parsing is not None:
             self._parsing.finish_body()
             self._parsing = None
@@ -299,7 +237,7 @@ class Connection:
         except SandboxAgentError as error:
             exchange.refuse(error)
         except Exception:
-            logger.exception("request.failed", extra={"fields": {"method": head.method}})
+            logger.exception("request.failed", method=head.method)
             exchange.refuse(InternalError())
 
     def _dispatch(self, exchange: Exchange, head: RequestHead) -> None:
@@ -307,17 +245,28 @@ class Connection:
         if server_id is None:
             segment = head.path[len(_ACP_PREFIX) :]
             if not head.path.startswith(_ACP_PREFIX) or not segment or b"/" in segment:
-                exchange.run(self._server.app)
+                self._run(exchange, head)
                 return
             server_id = head.server_id = decode_segment(segment)
         services = self._server.services
         if head.method == "POST":
             quick_post.begin(exchange, services, server_id)
         elif head.method == "GET" and exchange.complete:
+            from sandbox_agent.http.quick_stream import QuickStream  # with the first reader
+
             log, last_event_id = acp_stream.open_log(services, server_id, head.header_map)
             QuickStream(exchange, services, log, last_event_id)
         else:
-            exchange.run(self._server.app)
+            self._run(exchange, head)
+
+    def _run(self, exchange: Exchange, head: RequestHead) -> None:
+        """Let the ASGI application answer; only the question that probes ask all the time is quicker."""
+        if head.path == HEALTH_PATH and head.method == "GET" and exchange.complete:
+            response = health_response()
+            response.headers += exchange.extra_headers
+            exchange.respond(response)
+        else:
+            self._server.loop.when_asyncio(lambda: exchange.run(self._server.app))
 
     def done(self, exchange: Exchange) -> None:
         """The answer has been written."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-import msgspec
-
-from sandbox_agent.bridge.pending import Answer
+from sandbox_agent.bridge import loops
 from sandbox_agent.errors import SandboxAgentError
-from sandbox_agent.http import problems
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sandbox_agent.bridge.pending import Answer
     from sandbox_agent.http.acp_post import Reply
 
 
@@ -52,6 +49,10 @@ class Waiting:
 
 def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
     """The status has gone out; what is left to say goes into a JSON-RPC error."""
+    import msgspec  # a rare answer
+
+    from sandbox_agent.http import problems
+
     problem = msgspec.Raw(problems.encode(error))
     body = {
         "jsonrpc": "2.0",
@@ -68,12 +69,12 @@ class EarlyHeaders:
         self._after_s = after_s
         self._interval_s = interval_s
         self._due: dict[Waiting, float] = {}
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: loops.Timer | None = None
         self._now: Callable[[], float] = lambda: 0.0
 
     def add(self, waiting: Waiting) -> None:
         if self._timer is None:
-            loop = asyncio.get_running_loop()
+            loop = loops.running_loop()
             self._now = loop.time
             self._timer = loop.call_later(self._after_s, self._send)
         self._due[waiting] = self._now() + self._after_s
@@ -82,7 +83,7 @@ class EarlyHeaders:
         self._due.pop(waiting, None)
 
     def _send(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop = loops.running_loop()
         now = loop.time()
         for waiting, due in list(self._due.items()):
             if due <= now:

@@ -9,7 +9,6 @@ wait their turn without a thread, and are refused at once when the first ones ar
 from __future__ import annotations
 
 import asyncio
-import logging
 import queue
 import threading
 import time
@@ -17,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from sandbox_agent import logs
 from sandbox_agent.errors import Timeout
 from sandbox_agent.workspace.mounts import area_of
 from sandbox_agent.workspace.pulse import Pulse
@@ -27,7 +27,7 @@ LONG_AT_ONCE = 256  # further long work counts as ordinary again
 HANGING_PER_AREA = 4
 LOST_AT_ALL = 512  # each costs a thread that hangs in the kernel
 
-logger = logging.getLogger("sandbox_agent.files")
+logger = logs.Log("sandbox_agent.files")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -161,7 +161,7 @@ class FileWork:
             self._queue.put(None)  # one thread more than needed, since long work was replaced
         if job in self._lost:
             self._lost.discard(job)
-            logger.info("files.returned", extra={"fields": {"path": job.path}})
+            logger.info("files.returned", path=job.path)
         else:
             self._running.discard(job)
             self._long.discard(job)
@@ -185,7 +185,7 @@ class FileWork:
         self._running.discard(job)
         self._long.discard(job)
         self._lost.add(job)
-        logger.warning("files.hang", extra={"fields": {"path": job.path, "hanging": len(self._lost)}})
+        logger.warning("files.hang", path=job.path, hanging=len(self._lost))
         self._give_up(job, f"no progress for {self.silence_s:g} s: {job.path}")
         if sum(_area(other) == _area(job) for other in self._lost) >= HANGING_PER_AREA:
             for other in [other for other in self._waiting if _area(other) == _area(job)]:
@@ -270,7 +270,7 @@ class Lane:
 
 def _log_failure(future: asyncio.Future[Any]) -> None:
     if not future.cancelled() and future.exception() is not None:
-        logger.warning("files.cleanup_failed", extra={"fields": {"error": str(future.exception())}})
+        logger.warning("files.cleanup_failed", error=str(future.exception()))
 
 
 def _pulse_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pulse:

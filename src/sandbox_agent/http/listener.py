@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
+import _socket as socket  # the sockets themselves; the module around them takes long to load
 import errno
-import logging
-import socket
-from collections.abc import Callable
-from typing import Any
 
-logger = logging.getLogger("sandbox_agent.http")
+from sandbox_agent import logs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sandbox_agent.bridge.loop import Loop
+
+logger = logs.Log("sandbox_agent.http")
 
 _BACKLOG = 2048
 # So many new connections at one go, then those that exist get their turn.
@@ -22,7 +27,7 @@ _REST_S = 1.0
 class Listener:
     def __init__(
         self,
-        loop: asyncio.AbstractEventLoop,
+        loop: Loop,
         host: str,
         port: int,
         accepted: Callable[[socket.socket], object],
@@ -54,35 +59,39 @@ class Listener:
 
     def _watch(self, sock: socket.socket) -> None:
         if sock in self._sockets:
-            self._loop.add_reader(sock, lambda: self._accept(sock))
+            self._loop.add_reader(sock.fileno(), lambda: self._accept(sock))
 
     def _accept(self, listening: socket.socket) -> None:
         for _ in range(_ACCEPTS_AT_ONCE):
             try:
-                sock, _peer = listening.accept()
+                fd, _peer = listening._accept()  # type: ignore[attr-defined]  # not in the stubs
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
                 if error.errno not in _EXHAUSTED:
                     raise
-                logger.error("server.exhausted", extra={"fields": {"error": str(error)}})
-                self._loop.remove_reader(listening)
+                logger.error("server.exhausted", error=str(error))
+                self._loop.remove_reader(listening.fileno())
                 self._loop.call_later(_REST_S, self._watch, listening)
                 return
+            # All told, so that nothing has to be asked of the kernel.
+            sock = socket.socket(listening.family, listening.type, listening.proto, fileno=fd)
             sock.setblocking(False)
             _prepare(sock)
             self._accepted(sock)
 
     def close(self) -> None:
         for sock in self._sockets:
-            self._loop.remove_reader(sock)
+            self._loop.remove_reader(sock.fileno())
             sock.close()
         self._sockets.clear()
 
 
 def _addresses(host: str, port: int) -> list[tuple[int, tuple[Any, ...]]]:
     """Family and address of everything that the name stands for."""
-    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    # A name in bytes is not looked at for letters beyond ASCII, whose rules take long to load.
+    name = host.encode() if host.isascii() else host
+    found = socket.getaddrinfo(name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
 
 

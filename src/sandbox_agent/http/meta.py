@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
 
 DOCS_PATH = "/docs"
+HEALTH_PATH = b"/v1/health"
 _HEALTHY = b'{"status":"ok"}'
 
 
@@ -21,4 +22,8 @@ async def index(request: Request, services: Services) -> Response:
 
 
 async def health(request: Request, services: Services) -> Response:
+    return health_response()
+
+
+def health_response() -> Response:
     return Response.json(_HEALTHY)

@@ -6,26 +6,27 @@ by running the ASGI application. It writes HTTP/1.1 and knows when the answer is
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, cast
-
-from sandbox_agent.errors import InternalError, SandboxAgentError
-from sandbox_agent.http import problems
-from sandbox_agent.http.exchange import JSON, HeaderList, Message, Response
+from sandbox_agent import logs
+from sandbox_agent.errors import InternalError
+from sandbox_agent.http.exchange import JSON, Response
 from sandbox_agent.http.guard import PLAIN, VARY
 from sandbox_agent.http.status_line import REASONS, date
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Sequence
+
     from sandbox_agent.bridge.stored import Stored
+    from sandbox_agent.errors import SandboxAgentError
     from sandbox_agent.http.app import App
     from sandbox_agent.http.connection import Connection
+    from sandbox_agent.http.exchange import HeaderList, Message
     from sandbox_agent.http.heads import RequestHead
     from sandbox_agent.http.quick_stream import QuickStream
     from sandbox_agent.http.server import HttpServer
 
-logger = logging.getLogger("sandbox_agent.http")
+logger = logs.Log("sandbox_agent.http")
 
 _BODY_HIGH_WATER = 1024 * 1024
 # Up to this size head and body are put together; beyond, the copy costs more than a list of two.
@@ -110,7 +111,7 @@ class Exchange:
         whole = bytearray(have + left)
         whole[:have] = b"".join(self._body)
         # Bytes in all but name: nobody changes it once it is complete.
-        self._body, self._body_size = [cast("bytes", whole)], have + left
+        self._body, self._body_size = [whole], have + left  # type: ignore[list-item]
         return memoryview(whole)[have:]
 
     def invite_body(self) -> None:
@@ -195,6 +196,8 @@ class Exchange:
         self.respond(Response(202, headers=list(self.extra_headers)))
 
     def refuse(self, error: SandboxAgentError) -> None:
+        from sandbox_agent.http import problems  # when the first request is refused
+
         response = problems.response(error)
         response.headers += self.extra_headers
         self.respond(response)
@@ -274,7 +277,9 @@ class Exchange:
     # ---- ASGI --------------------------------------------------------------------------------------------
 
     def run(self, app: App) -> None:
-        """Let the ASGI application answer, in a task of its own."""
+        """Let the ASGI application answer, in a task of its own; needs a running asyncio loop."""
+        import asyncio
+
         self._arrived = asyncio.Event()
         self._receiving = self._arrived.set
         self._arrived.set()
@@ -298,7 +303,7 @@ class Exchange:
         try:
             await app(scope, self._receive, self._send)
         except Exception:
-            logger.exception("request.failed", extra={"fields": {"method": self.method}})
+            logger.exception("request.failed", method=self.method)
         if not self._disconnected and not self._finished:
             if self._status:
                 self._connection.abort()  # Cut short: an honest break beats an answer that looks complete.
@@ -340,6 +345,8 @@ class Exchange:
             else:
                 self._finish()
         elif not self.can_write:
+            import asyncio  # loaded, or nobody would run this
+
             self._writable = asyncio.Event()
             await self._writable.wait()
             self._writable = None

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING
-
+from sandbox_agent import logs
 from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
 from sandbox_agent.http import acp_post
 from sandbox_agent.http.post_terms import PostTerms
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.quick_exchange import Exchange
     from sandbox_agent.http.services import Services
 
-logger = logging.getLogger("sandbox_agent.http")
+logger = logs.Log("sandbox_agent.http")
 
 
 def begin(exchange: Exchange, services: Services, server_id: str) -> None:
@@ -32,7 +31,7 @@ def begin(exchange: Exchange, services: Services, server_id: str) -> None:
         except SandboxAgentError as error:
             exchange.refuse(error)
         except Exception:
-            logger.exception("request.failed", extra={"fields": {"method": "POST"}})
+            logger.exception("request.failed", method="POST")
             exchange.refuse(InternalError())
 
     exchange.invite_body()

@@ -6,14 +6,14 @@ read costs nothing: its position stays where it is until the connection is writa
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING
-
-from sandbox_agent.bridge.event_log import EventLog, Gap
+from sandbox_agent.bridge import loops
+from sandbox_agent.bridge.event_log import Gap
 from sandbox_agent.bridge.stored import Stored
 from sandbox_agent.http import sse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sandbox_agent.bridge.event_log import EventLog
     from sandbox_agent.http.quick_exchange import Exchange
     from sandbox_agent.http.services import Services
 
@@ -27,7 +27,7 @@ class QuickStream:
     ) -> None:
         self._exchange = exchange
         self._services = services
-        self._loop = asyncio.get_running_loop()
+        self._loop = loops.running_loop()
         self._reader = services.streams.attach(log, last_event_id, self.pump)
         self._over = False
         self._last_write = self._loop.time()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
-
+from sandbox_agent import logs
 from sandbox_agent.http.exchange import HeaderList
 
-logger = logging.getLogger("sandbox_agent.requests")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+logger = logs.Log("sandbox_agent.requests")
 
 _SECRET = frozenset((b"authorization", b"cookie", b"proxy-authorization", b"x-sandbox-agent-env"))
 
@@ -30,4 +32,4 @@ class RequestLog:
                 name.decode("latin-1"): "(redacted)" if name in _SECRET else value.decode("latin-1")
                 for name, value in headers
             }
-        logger.info("request", extra={"fields": fields})
+        logger.info("request", **fields)

@@ -7,24 +7,32 @@ once.
 
 from __future__ import annotations
 
-import asyncio
 import gc
-import logging
 import os
-import signal
 
-from sandbox_agent.bridge.guardian import Guardian
-from sandbox_agent.bridge.reaper import adopt_orphans
-from sandbox_agent.http import freed_memory
-from sandbox_agent.http.app import App, create_app
+from sandbox_agent import logs
+from sandbox_agent.bare import signal
+from sandbox_agent.bridge import loops
+from sandbox_agent.bridge.loop import Loop
 from sandbox_agent.http.connection import Connection
 from sandbox_agent.http.guard import is_loopback
 from sandbox_agent.http.heads import KnownHeads
 from sandbox_agent.http.listener import Listener
 from sandbox_agent.http.request_log import RequestLog
-from sandbox_agent.settings import Settings, SettingsError
+from sandbox_agent.http.services import Services
+from sandbox_agent.made_once import made_once
+from sandbox_agent.settings import SettingsError
 
-logger = logging.getLogger("sandbox_agent.server")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+
+    from sandbox_agent.bridge.guardian import Guardian
+    from sandbox_agent.bridge.loop import Timer
+    from sandbox_agent.http.app import App
+    from sandbox_agent.settings import Settings
+
+logger = logs.Log("sandbox_agent.server")
 
 _TICK_S = 1.0
 # The published SDK sends SIGKILL after five seconds; what is not stopped by then is left to the guardian.
@@ -33,22 +41,30 @@ _LAST_WRITES_S = 0.3
 _COLLECTOR_THRESHOLDS = (10_000, 20, 20)
 # After so many ended streams it is worth the time to give their memory back.
 _MANY_STREAMS = 32
+# What an agent leaves behind can wait for its new parent; the agent's first answer should not.
+_ADOPT_AFTER_S = 0.05
 
 
 class HttpServer:
-    def __init__(self, app: App) -> None:
-        self.app = app
-        self.services = app.services
+    def __init__(self, services: Services, loop: Loop) -> None:
+        self.services = services
         self.connections: set[Connection] = set()
-        self._last_connection: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._last_connection: asyncio.Future[None] | None = None
         self.known_heads = KnownHeads()
         self.tasks: set[asyncio.Task[None]] = set()
         self.request_log = RequestLog.from_environment(os.environ)
         self.stopping = False
-        self.loop = asyncio.get_running_loop()
-        self.now = self.loop.time
+        self.loop = loop
+        self.now = loop.time
         self._listener: Listener | None = None
-        self._ticker: asyncio.TimerHandle | None = None
+        self._ticker: Timer | None = None
+
+    @made_once
+    def app(self) -> App:
+        """What answers everything that has no quick way."""
+        from sandbox_agent.http.app import App
+
+        return App(self.services)
 
     def start(self, host: str, port: int) -> int:
         """Listen; returns the port. Raises OSError."""
@@ -58,8 +74,9 @@ class HttpServer:
 
     def forget(self, connection: Connection) -> None:
         self.connections.discard(connection)
-        if self.stopping and not self.connections and not self._last_connection.done():
-            self._last_connection.set_result(None)
+        last = self._last_connection
+        if last is not None and not self.connections and not last.done():
+            last.set_result(None)
 
     def _tick(self) -> None:
         # First of all, so that no fault of one connection ends the watch over all others.
@@ -68,11 +85,15 @@ class HttpServer:
         for connection in list(self.connections):
             connection.check_time(now)
         if self.services.streams.ended >= _MANY_STREAMS:
+            from sandbox_agent.http import freed_memory
+
             self.services.streams.ended = 0
-            self.loop.run_in_executor(None, freed_memory.give_back)
+            self.loop.in_thread(freed_memory.give_back, lambda *_: None)
 
     async def stop(self) -> None:
         """Stop accepting, end streams and agents, let the last answers go out."""
+        import asyncio  # who awaits has loaded it
+
         self.stopping = True
         if self._listener is not None:
             self._listener.close()
@@ -80,6 +101,7 @@ class HttpServer:
             connection.close_if_idle()
         await self.services.shutdown()
         if self.connections:
+            self._last_connection = asyncio.get_running_loop().create_future()
             await asyncio.wait([self._last_connection], timeout=_LAST_WRITES_S)
         if self._ticker is not None:
             self._ticker.cancel()
@@ -87,31 +109,40 @@ class HttpServer:
             connection.abort()
 
 
-async def serve(settings: Settings) -> None:
+def serve(settings: Settings) -> None:
     """Serve until a signal says stop. Raises OSError when the address cannot be had."""
-    loop = asyncio.get_running_loop()
-    app = create_app(settings)
-    server = HttpServer(app)
+    loop = Loop()
+    loops.set_own(loop)
+    services = Services(settings)
+    server = HttpServer(services, loop)
     port = server.start(settings.host, settings.port)
-    stop = _stop_signal(loop)
-    guardian: list[Guardian] = []
+    guardians: list[Guardian] = []
+    _stop_on_signals(server, guardians)
 
     def on_first_agent() -> None:
-        guardian.append(Guardian(app.services.instances.server_mark))
-        adopt_orphans(app.services.instances)
+        from sandbox_agent.bridge.guardian import Guardian
+        from sandbox_agent.bridge.reaper import adopt_orphans
 
-    app.services.instances.on_first_agent = on_first_agent
+        guardians.append(Guardian(services.instances.server_mark))
+        loop.call_later(_ADOPT_AFTER_S, adopt_orphans, services.instances, loop)
+
+    services.instances.on_first_agent = on_first_agent
     _announce(settings, port)
     _calm_collector()
-    await loop.run_in_executor(None, app.services.claim_spill_directory)
-    await stop.wait()
+    loop.in_thread(services.claim_spill_directory, lambda *_: None)
+    loop.run()
+
+
+async def _stop(server: HttpServer, guardians: list[Guardian]) -> None:
+    import asyncio
+
     logger.info("server.stopping")
     try:
         await asyncio.wait_for(server.stop(), _STOP_LIMIT_S)
     except TimeoutError:
         logger.warning("server.stopped_late")  # The guardian ends what is left.
     else:
-        for process in guardian:
+        for process in guardians:
             process.dismiss()
         logger.info("server.stopped")
 
@@ -123,26 +154,35 @@ def _calm_collector() -> None:
     gc.enable()
 
 
-def _stop_signal(loop: asyncio.AbstractEventLoop) -> asyncio.Event:
-    stop = asyncio.Event()
+def _stop_on_signals(server: HttpServer, guardians: list[Guardian]) -> None:
+    loop = server.loop
+    asked = False
+
+    def stop_in_task() -> None:
+        import asyncio  # `when_asyncio` has loaded it
+
+        task = asyncio.create_task(_stop(server, guardians))
+        server.tasks.add(task)
+        task.add_done_callback(lambda _: loop.stop())
 
     def on_signal() -> None:
-        if stop.is_set():
+        nonlocal asked
+        if asked:
             os._exit(1)  # Asked twice: the guardian ends the agents.
-        stop.set()
+        asked = True
+        loop.when_asyncio(stop_in_task)
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, on_signal)
-    return stop
+        loop.on_signal(number, on_signal)
 
 
 def _announce(settings: Settings, port: int) -> None:
     host = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
     url = f"http://{host}:{port}"
-    logger.info("server.listening", extra={"fields": {"url": url, "inspector": f"{url}/ui/"}})
+    logger.info("server.listening", url=url, inspector=f"{url}/ui/")
     if settings.token is None:
         everybody = "" if is_loopback(settings.host) else " to everybody who can reach this address"
-        logger.warning("server.open", extra={"fields": {"note": f"no token: the server is open{everybody}"}})
+        logger.warning("server.open", note=f"no token: the server is open{everybody}")
 
 
 def check_exposure(settings: Settings) -> None:

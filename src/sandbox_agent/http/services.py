@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
-from functools import cached_property
-from typing import TYPE_CHECKING
 
+from sandbox_agent import logs
 from sandbox_agent.bridge.confinement import Confinement
 from sandbox_agent.bridge.event_log import Retention
 from sandbox_agent.bridge.instance import FIRST_LINE_S, SILENCE_S, InstanceLimits
 from sandbox_agent.bridge.instances import BridgeSettings, Instances
-from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.spill_directory import SpillDirectory
 from sandbox_agent.http.acp_stream import StreamSlots
 from sandbox_agent.http.early_headers import EarlyHeaders
 from sandbox_agent.http.guard import Guard
-from sandbox_agent.settings import Settings
+from sandbox_agent.made_once import made_once
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -27,10 +25,12 @@ if TYPE_CHECKING:
     from sandbox_agent.agents.inventory import Inventory
     from sandbox_agent.agents.launch import Launcher
     from sandbox_agent.agents.layout import Layout
+    from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.http.file_work import FileWork
+    from sandbox_agent.settings import Settings
     from sandbox_agent.workspace.places import Workspace
 
-logger = logging.getLogger("sandbox_agent.http")
+logger = logs.Log("sandbox_agent.http")
 
 
 class Services:
@@ -70,7 +70,7 @@ class Services:
             ),
         )
 
-    @cached_property
+    @made_once
     def catalog(self) -> Catalog:
         from pathlib import Path  # needed with the first agent that is named, not at start
 
@@ -79,7 +79,7 @@ class Services:
         own = self.settings.own_agents_file
         return Catalog.load(Path(own)) if own else Catalog()
 
-    @cached_property
+    @made_once
     def layout(self) -> Layout:
         from pathlib import Path
 
@@ -87,13 +87,13 @@ class Services:
 
         return Layout(Path(self.settings.data_directory))
 
-    @cached_property
+    @made_once
     def installer(self) -> Installer:
         from sandbox_agent.agents.install import Installer  # needed only when something is installed
 
         return Installer(self.catalog, self.layout)
 
-    @cached_property
+    @made_once
     def launcher(self) -> Launcher:
         from sandbox_agent.agents.launch import Launcher  # needed with the first agent, not at start
 
@@ -115,19 +115,19 @@ class Services:
             if name != "SANDBOX_AGENT_TOKEN" and (not allowed or name in allowed)
         }
 
-    @cached_property
+    @made_once
     def inventory(self) -> Inventory:
         from sandbox_agent.agents.inventory import Inventory  # needed with the first look at the agents
 
         return Inventory(self.catalog, self.layout, self.launcher)
 
-    @cached_property
+    @made_once
     def workspace(self) -> Workspace:
         from sandbox_agent.workspace.places import Workspace  # needed with the first file request
 
         return Workspace(fs_root=self.settings.fs_root)
 
-    @cached_property
+    @made_once
     def file_work(self) -> FileWork:
         from sandbox_agent.http.file_work import FileWork  # as the workspace
 
@@ -138,7 +138,7 @@ class Services:
         try:
             self.spill_directory.claim()
         except OSError as error:
-            logger.warning("spill.unavailable", extra={"fields": {"error": str(error)}})
+            logger.warning("spill.unavailable", error=str(error))
 
     async def shutdown(self) -> None:
         """End every stream and every agent; returns when nothing is left."""
@@ -160,6 +160,11 @@ class _LazyLauncher:
 
     def __init__(self, services: Services) -> None:
         self._services = services
+
+    def prepare_now(
+        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> LaunchSpec | None:
+        return self._services.launcher.prepare_now(agent_id, cwd=cwd, env=env)
 
     async def prepare(
         self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None

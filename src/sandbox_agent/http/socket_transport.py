@@ -7,40 +7,45 @@ once, never from within another call.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
-import socket
-from collections import deque
-from typing import Protocol
+from _socket import SHUT_WR
 
+from sandbox_agent import logs
+from sandbox_agent.bare import deque
 from sandbox_agent.bridge.stored import Stored
 
-logger = logging.getLogger("sandbox_agent.http")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket
+    from typing import Protocol
+
+    from sandbox_agent.bridge.loop import Loop
+
+    class Receiver(Protocol):
+        """Who is told what happens on the socket."""
+
+        def data_received(self, data: bytes) -> None: ...
+
+        def filled(self, count: int) -> None:
+            """So many bytes have gone where `fill` said."""
+
+        def eof_received(self) -> bool:
+            """The other side sends no more; true if it still gets something."""
+
+        def pause_writing(self) -> None: ...
+
+        def resume_writing(self) -> None: ...
+
+        def connection_lost(self) -> None: ...
+
+
+logger = logs.Log("sandbox_agent.http")
 
 _READ_BYTES = 256 * 1024
 _HIGH_WATER, _LOW_WATER = 256 * 1024, 64 * 1024
 # How many waiting pieces one system call takes, and how much of a file; then the others get their turn.
 _PIECES_PER_WRITE = 64
 _FILE_BYTES_PER_WRITE = 256 * 1024
-
-
-class Receiver(Protocol):
-    """Who is told what happens on the socket."""
-
-    def data_received(self, data: bytes) -> None: ...
-
-    def filled(self, count: int) -> None:
-        """So many bytes have gone where `fill` said."""
-
-    def eof_received(self) -> bool:
-        """The other side sends no more; true if it still gets something."""
-
-    def pause_writing(self) -> None: ...
-
-    def resume_writing(self) -> None: ...
-
-    def connection_lost(self) -> None: ...
 
 
 class SocketTransport:
@@ -58,7 +63,7 @@ class SocketTransport:
         "_waiting_bytes",
     )
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, sock: socket.socket, receiver: Receiver) -> None:
+    def __init__(self, loop: Loop, sock: socket, receiver: Receiver) -> None:
         self._loop = loop
         self._sock = sock
         self._fd = sock.fileno()
@@ -210,7 +215,7 @@ class SocketTransport:
         if sent == stored.size:
             self._waiting.popleft()
         else:
-            self._waiting[0] = stored._replace(offset=stored.offset + sent, size=stored.size - sent)
+            self._waiting[0] = stored.without(sent)
         return sent
 
     def write_eof(self) -> None:
@@ -221,7 +226,7 @@ class SocketTransport:
 
     def _send_eof(self) -> None:
         try:
-            self._sock.shutdown(socket.SHUT_WR)
+            self._sock.shutdown(SHUT_WR)
         except OSError:
             pass  # The other side was quicker.
 
