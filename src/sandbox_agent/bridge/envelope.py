@@ -39,8 +39,6 @@ class Envelope:
             other.has_method,
         )
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"Envelope({self.is_object}, {self.id!r}, {self.has_method})"
 
