@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox_agent.agents.builtin_tables import TABLES
 from sandbox_agent.agents.catalog import BUILTIN_IDS, Catalog, CatalogError
 from sandbox_agent.agents.spec import CAPABILITIES, parse_agent
 from sandbox_agent.errors import UnsupportedAgent
@@ -40,12 +41,18 @@ def test_ids_of_the_reference_come_first_in_its_order() -> None:
     assert Catalog().ids()[:7] == REFERENCE_IDS
 
 
-def test_ids_known_without_parsing_are_those_of_the_file() -> None:
+def test_tables_that_need_no_parser_are_those_of_the_file() -> None:
+    text = files("sandbox_agent.agents").joinpath("agents.toml").read_text()
+    expected = {table["id"]: table for table in tomllib.loads(text)["agent"]}
+    assert expected == TABLES, "run scripts/agent_tables.py"
+
+
+def test_ids_known_without_loading_are_those_of_the_file() -> None:
     text = files("sandbox_agent.agents").joinpath("agents.toml").read_text()
     assert tuple(table["id"] for table in tomllib.loads(text)["agent"]) == BUILTIN_IDS
 
 
-def test_mock_known_without_parsing_is_that_of_the_file() -> None:
+def test_mock_known_without_loading_is_that_of_the_file() -> None:
     text = files("sandbox_agent.agents").joinpath("agents.toml").read_text()
     table = next(table for table in tomllib.loads(text)["agent"] if table["id"] == "mock")
     assert parse_agent(table, "mock") == Catalog().get("mock")
@@ -71,10 +78,11 @@ def test_unknown_agent_is_unsupported() -> None:
     assert caught.value.detail == "unsupported agent: Claude"
 
 
-def test_the_mock_needs_no_toml_parser() -> None:
+def test_built_in_agents_need_no_toml_parser_and_the_mock_no_tables() -> None:
     code = (
         "import sys; from sandbox_agent.agents.catalog import Catalog; c = Catalog.load(); c.get('mock'); "
-        "assert 'claude' in c and c.ids(); assert 'tomllib' not in sys.modules"
+        "assert 'claude' in c and c.ids(); assert 'sandbox_agent.agents.builtin_tables' not in sys.modules; "
+        "c.get('claude'); assert 'tomllib' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30, env={"HOME": "/nonexistent"})
 

@@ -1,20 +1,23 @@
 """Which agents exist: the built-in catalogue (`agents.toml`) and the user's own file over it.
 
-`Catalog.load` reads nothing but a user's file; the built-in one is parsed when an agent other than `mock`
-is first asked for, because a server that only runs the mock should not pay for a TOML parser.
+`Catalog.load` reads nothing but a user's file. The built-in catalogue is never parsed: `builtin_tables` holds
+what `agents.toml` says, made by `scripts/agent_tables` and loaded with the first agent other than `mock`.
 A user's table for a built-in id overrides single keys; with `command` it replaces how the agent starts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
-from pathlib import Path
-from typing import Any
+import os
 
 from sandbox_agent import settings
 from sandbox_agent.agents.spec import CAPABILITIES, AgentSpec, CatalogError, parse_agent
 from sandbox_agent.errors import UnsupportedAgent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Any
 
 __all__ = ["BUILTIN_IDS", "AgentSpec", "Catalog", "CatalogError"]
 
@@ -23,13 +26,13 @@ BUILTIN_IDS = (
     *("gemini", "qwen", "copilot", "goose", "kimi-code", "mistral-vibe", "grok", "hermes", "fast-agent"),
     *("claude-native", "codex-native", "opencode-native", "amp-native"),
 )
-"""The ids of `agents.toml` in its order, known without parsing it; a test keeps the two equal."""
+"""The ids of `agents.toml` in its order, known without loading it; a test keeps the two equal."""
 
 _REPLACED_BY_COMMAND = ("args", "install", "on_path", "native", "native_file", "registry", "node", "adapter")
 
 
 class Catalog:
-    """The known agents. Cheap to make; parses the built-in file at its first real use."""
+    """The known agents. Cheap to make; loads the built-in ones at their first real use."""
 
     def __init__(
         self,
@@ -43,15 +46,15 @@ class Catalog:
         self._specs: dict[str, AgentSpec] = {}
 
     @classmethod
-    def load(cls, user_file: Path | None = None) -> Catalog:
+    def load(cls, user_file: str | Path | None = None) -> Catalog:
         """The built-in agents plus those of `user_file`, or of the default place if there is a file.
 
         Raises `CatalogError` for a file that was asked for and is missing, or that is not valid.
         """
-        path = user_file or default_agents_file()
-        if user_file is None and not path.exists():
+        path = settings.default_agents_file() if user_file is None else os.fspath(user_file)
+        if user_file is None and not os.path.exists(path):
             return cls()
-        catalog = cls(*_read_user_file(path), source=str(path))
+        catalog = cls(*_read_user_file(path), source=path)
         for agent_id in catalog._own_agents:
             catalog.get(agent_id)
         return catalog
@@ -82,7 +85,10 @@ class Catalog:
             return _MOCK
         if agent_id not in BUILTIN_IDS:
             return parse_agent(own or {}, f"{self._source}: agent `{agent_id}`")
-        table = dict(self._builtin_tables[agent_id])
+        # Imported here: a server that only runs the mock does without.
+        from sandbox_agent.agents.builtin_tables import TABLES
+
+        table = dict(TABLES[agent_id])
         if own is not None:
             if "command" in own:
                 table = {key: value for key, value in table.items() if key not in _REPLACED_BY_COMMAND}
@@ -90,27 +96,14 @@ class Catalog:
             table.update(own)
         return parse_agent(table, f"{self._source}: agent `{agent_id}`")
 
-    @cached_property
-    def _builtin_tables(self) -> dict[str, dict[str, Any]]:
-        # Imported here: the parser costs more than the whole start of the server.
-        import tomllib
-        from importlib.resources import files
 
-        text = files("sandbox_agent.agents").joinpath("agents.toml").read_text("utf-8")
-        return {table["id"]: table for table in tomllib.loads(text)["agent"]}
-
-
-def default_agents_file() -> Path:
-    """`$XDG_CONFIG_HOME/sandbox-agent/agents.toml`, which may not exist."""
-    return Path(settings.default_agents_file())
-
-
-def _read_user_file(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, str]]]:
+def _read_user_file(path: str) -> tuple[dict[str, dict[str, Any]], dict[str, dict[str, str]]]:
     # Imported here: most servers have no agents file of their own.
     import tomllib
 
     try:
-        document = tomllib.loads(path.read_text("utf-8"))
+        with open(path, encoding="utf-8") as file:
+            document = tomllib.loads(file.read())
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -126,7 +119,7 @@ def _read_user_file(path: Path) -> tuple[dict[str, dict[str, Any]], dict[str, di
     return agents, _read_profiles(document.get("profile", {}), path)
 
 
-def _agent_tables(document: dict[str, Any], path: Path) -> list[dict[str, Any]]:
+def _agent_tables(document: dict[str, Any], path: str) -> list[dict[str, Any]]:
     """`[[agent]]` tables; the plural and `[agents.NAME]` are understood too."""
     fault = CatalogError(f"{path}: agents are written as [[agent]] tables, profiles as [profile.NAME]")
     if document.keys() - {"agent", "agents", "profile"}:
@@ -142,7 +135,7 @@ def _agent_tables(document: dict[str, Any], path: Path) -> list[dict[str, Any]]:
     return found
 
 
-def _read_profiles(tables: Any, path: Path) -> dict[str, dict[str, str]]:
+def _read_profiles(tables: Any, path: str) -> dict[str, dict[str, str]]:
     fault = CatalogError(f"{path}: profiles are written as [profile.NAME] tables of strings")
     if not isinstance(tables, dict):
         raise fault
@@ -163,4 +156,4 @@ _MOCK = AgentSpec(
         "thought_level": ("low", "medium", "high"),
     },
 )
-"""What `agents.toml` says of the mock, at hand without parsing it; a test keeps the two equal."""
+"""What `agents.toml` says of the mock, at hand without loading it; a test keeps the two equal."""
