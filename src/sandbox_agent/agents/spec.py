@@ -6,10 +6,10 @@ is wrong with it otherwise. The built-in catalogue and a user's own file have th
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 CAPABILITIES = (
     "planMode",
@@ -35,60 +35,106 @@ CAPABILITIES = (
 
 OPTION_CATEGORIES = ("model", "mode", "thought_level")
 
-_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_LONGEST_ID = 64
+_OTHERS_IN_IDS = dict.fromkeys(map(ord, "._-"))
 
 
 class CatalogError(ValueError):
     """An agents file that cannot be used; the text names the file, the agent and the fault."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstallStep:
+class _Value:
+    """Equal to another one with equal fields."""
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({fields})"
+
+
+class InstallStep(_Value):
     """Packages of one source that go into one folder below the agent's root."""
 
-    source: str
-    """`npm` or `pypi`."""
-    packages: tuple[str, ...]
-    into: str = "."
-    python: str | None = None
-    """The oldest Python that runs the packages, such as `3.12`."""
-    check: tuple[str, ...] = ()
-    """Files that must be there afterwards: npm may skip a platform's package without a word."""
-    native: bool = False
-    """The packages are the vendor's own program, not the ACP adapter around it."""
-    on_request: bool = False
-    """Only for those who ask for a version of the vendor's program: the adapter brings one along."""
-    program: str | None = None
-    """Where the vendor's program lies, below the agent's root."""
-    env: Mapping[str, str] = field(default_factory=dict)
-    """What tells the adapter to use that program; gives way to the server's environment."""
+    def __init__(
+        self,
+        source: str,
+        packages: tuple[str, ...],
+        into: str = ".",
+        python: str | None = None,
+        check: tuple[str, ...] = (),
+        native: bool = False,
+        on_request: bool = False,
+        program: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> None:
+        self.source = source
+        """`npm` or `pypi`."""
+        self.packages = packages
+        self.into = into
+        self.python = python
+        """The oldest Python that runs the packages, such as `3.12`."""
+        self.check = check
+        """Files that must be there afterwards: npm may skip a platform's package without a word."""
+        self.native = native
+        """The packages are the vendor's own program, not the ACP adapter around it."""
+        self.on_request = on_request
+        """Only for those who ask for a version of the vendor's program: the adapter brings one along."""
+        self.program = program
+        """Where the vendor's program lies, below the agent's root."""
+        self.env = env or {}
+        """What tells the adapter to use that program; gives way to the server's environment."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentSpec:
-    id: str
-    name: str
-    command: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict)
-    default_env: Mapping[str, str] = field(default_factory=dict)
-    cwd: str | None = None
-    on_path: tuple[str, ...] = ()
-    native: str | None = None
-    native_file: str | None = None
-    node: int | None = None
-    install: tuple[InstallStep, ...] = ()
-    registry: tuple[str, ...] = ()
-    credentials: tuple[str, ...] = ()
-    capabilities: frozenset[str] = frozenset()
-    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    size_mb: int | None = None
-    verify_env: Mapping[str, str] = field(default_factory=dict)
-    """What the first start after an install needs, if the agent does not start unconfigured."""
-    quirks: tuple[str, ...] = ()
-    builtin: bool = False
-    """Part of this program: nothing to install."""
-    adapter: str | None = None
-    """Our own ACP adapter of that name runs the `native` program."""
+class AgentSpec(_Value):
+    def __init__(
+        self,
+        *,
+        id: str,
+        name: str,
+        command: tuple[str, ...] = (),
+        env: Mapping[str, str] | None = None,
+        default_env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        on_path: tuple[str, ...] = (),
+        native: str | None = None,
+        native_file: str | None = None,
+        node: int | None = None,
+        install: tuple[InstallStep, ...] = (),
+        registry: tuple[str, ...] = (),
+        credentials: tuple[str, ...] = (),
+        capabilities: frozenset[str] = frozenset(),
+        options: Mapping[str, tuple[str, ...]] | None = None,
+        size_mb: int | None = None,
+        verify_env: Mapping[str, str] | None = None,
+        quirks: tuple[str, ...] = (),
+        builtin: bool = False,
+        adapter: str | None = None,
+    ) -> None:
+        self.id = id
+        self.name = name
+        self.command = command
+        self.env = env or {}
+        self.default_env = default_env or {}
+        self.cwd = cwd
+        self.on_path = on_path
+        self.native = native
+        self.native_file = native_file
+        self.node = node
+        self.install = install
+        self.registry = registry
+        self.credentials = credentials
+        self.capabilities = capabilities
+        self.options = options or {}
+        self.size_mb = size_mb
+        self.verify_env = verify_env or {}
+        """What the first start after an install needs, if the agent does not start unconfigured."""
+        self.quirks = quirks
+        self.builtin = builtin
+        """Part of this program: nothing to install."""
+        self.adapter = adapter
+        """Our own ACP adapter of that name runs the `native` program."""
 
     @property
     def is_local(self) -> bool:
@@ -172,7 +218,7 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
     table = _Table(raw, where)
     table.only(_AGENT_KEYS)
     agent_id = table.string("id")
-    if agent_id is None or not _ID.fullmatch(agent_id):
+    if agent_id is None or not _is_id(agent_id):
         raise table.fail("id", "letters, digits, `.`, `_` and `-`, at most 64")
     capabilities = table.strings("capabilities")
     if unknown := [flag for flag in capabilities if flag not in CAPABILITIES]:
@@ -202,6 +248,11 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
         builtin=table.boolean("builtin"),
         adapter=table.string("adapter"),
     )
+
+
+def _is_id(text: str) -> bool:
+    plain = text.translate(_OTHERS_IN_IDS)
+    return text[0].isalnum() and plain.isalnum() and text.isascii() and len(text) <= _LONGEST_ID
 
 
 def _parse_step(raw: Mapping[str, Any], where: str) -> InstallStep:
