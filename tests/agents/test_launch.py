@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 import sys
 import zipapp
 from pathlib import Path
@@ -17,7 +18,7 @@ from sandbox_agent.agents.catalog import Catalog
 from sandbox_agent.agents.handshake import conversation
 from sandbox_agent.agents.install import Installer
 from sandbox_agent.agents.launch import Launcher
-from sandbox_agent.agents.launcher_script import write_executable
+from sandbox_agent.agents.launcher_script import launcher_text, write_executable, write_manifest
 from sandbox_agent.agents.layout import Layout
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.errors import AgentNotInstalled, InvalidRequest, UnsupportedAgent
@@ -194,3 +195,50 @@ async def test_mock_starts_from_a_zip(tmp_path: Path) -> None:
     env = {"PYTHONPATH": python_path, "HOME": str(tmp_path)}
     async with conversation(LaunchSpec(tuple(isolated), env, "/")) as talk:
         assert (await talk.initialize(20))["protocolVersion"] == 1
+
+
+@pytest.mark.parametrize("agent", ["mock", "opencode", "goose", "amp-native"])
+async def test_what_needs_no_waiting_is_prepared_at_once(house: House, agent: str) -> None:
+    house.program("opencode-acp", house.layout.processes)
+    house.program("goose")
+    house.program("amp")
+    now = house.launcher().prepare_now(agent, env={"A": "1"})
+    later = await house.launcher().prepare(agent, env={"A": "1"})
+    assert now is not None
+    assert (now.argv, now.env, now.cwd) == (later.argv, later.env, later.cwd)
+
+
+def test_what_takes_time_is_not_prepared_at_once(house: House) -> None:
+    assert house.launcher(require_preinstall=False).prepare_now("goose") is None
+    assert house.launcher().prepare_now("mock", cwd="/") is None
+
+
+def test_what_is_wrong_is_said_at_once(house: House) -> None:
+    with pytest.raises(AgentNotInstalled):
+        house.launcher().prepare_now("goose")
+    with pytest.raises(UnsupportedAgent):
+        house.launcher().prepare_now("nobody", cwd="/")
+    with pytest.raises(InvalidRequest):
+        house.launcher().prepare_now("mock", cwd="/", env={"A=B": "x"})
+
+
+def test_starting_an_agent_that_is_there_loads_nothing_heavy(house: House) -> None:
+    build = house.layout.builds("claude") / "1"
+    build.mkdir(parents=True)
+    write_manifest(build, {"version": "1.2.3", "source": "fallback"})
+    text = launcher_text(["/bin/cat"], build=build, default_env={}, env={})
+    write_executable(house.layout.launcher("claude"), text)
+    house.program("goose")
+    code = (
+        "import sys\n"
+        "from sandbox_agent.agents.catalog import Catalog\n"
+        "from sandbox_agent.agents.launch import Launcher\n"
+        "from sandbox_agent.agents.layout import Layout\n"
+        "launcher = Launcher(Catalog(), Layout(sys.argv[1]), None, server_executable='x')\n"
+        "assert all(launcher.prepare_now(agent) for agent in ('mock', 'claude', 'goose'))\n"
+        "heavy = 'typing re enum collections functools pathlib json asyncio msgspec tomllib'.split()\n"
+        "print([name for name in heavy if name in sys.modules])\n"
+    )
+    command = [sys.executable, "-c", code, str(house.layout.bin.parent)]
+    shown = subprocess.run(command, env=house.environ, capture_output=True, check=True, timeout=30)
+    assert shown.stdout == b"[]\n"

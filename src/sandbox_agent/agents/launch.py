@@ -7,21 +7,20 @@ environment, then the catalogue's variables, then those of the instance; nothing
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from sandbox_agent.agents.catalog import AgentSpec, Catalog
-from sandbox_agent.agents.layout import Layout
 from sandbox_agent.agents.resolve import Program, find_program
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.errors import AgentNotInstalled, InvalidRequest
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sandbox_agent.agents.catalog import AgentSpec, Catalog
     from sandbox_agent.agents.install import Installer
+    from sandbox_agent.agents.layout import Layout
     from sandbox_agent.agents.progress import ProgressListener
 
 _TRUE = frozenset({"1", "true", "yes"})
@@ -68,19 +67,20 @@ class Launcher:
         Raises `UnsupportedAgent`, `InvalidRequest` (a directory or variables that cannot be used),
         `AgentNotInstalled` (with preinstall required) or `InstallFailed`.
         """
-        self._catalog.get(agent_id)
-        _check_names(env or {})
-        if cwd is not None and not await asyncio.to_thread(os.path.isdir, cwd):
-            raise InvalidRequest(f"the working directory '{cwd}' does not exist")
-        found = self._launch_spec(agent_id, cwd, env)
-        if found is None:
-            if self.requires_preinstall:
-                raise AgentNotInstalled(agent_id)
+        spec = self._checked(agent_id, env)
+        directory = _directory(spec, cwd)
+        if cwd is not None:
+            import asyncio  # the directory may lie on a disk that takes its time
+
+            if not await asyncio.to_thread(os.path.isdir, directory):
+                raise InvalidRequest(f"the working directory '{cwd}' does not exist")
+        launch = self._launch(spec, directory, env)
+        if launch is None:
             await self._installer().install(agent_id, progress=progress)
-            found = self._launch_spec(agent_id, cwd, env)
-            if found is None:
+            launch = self._launch(spec, directory, env)
+            if launch is None:
                 raise AgentNotInstalled(agent_id)
-        return found
+        return launch
 
     def prepare_now(
         self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
@@ -89,18 +89,22 @@ class Launcher:
 
         Raises as `prepare` does.
         """
-        return self._launch_spec(agent_id, None, env) if cwd is None else None
+        spec = self._checked(agent_id, env)
+        return self._launch(spec, _directory(spec, None), env) if cwd is None else None
 
-    def _launch_spec(
-        self, agent_id: str, cwd: str | None, env: Mapping[str, str] | None
-    ) -> LaunchSpec | None:
-        """None if the agent is not installed."""
+    def _checked(self, agent_id: str, env: Mapping[str, str] | None) -> AgentSpec:
         spec = self._catalog.get(agent_id)
         _check_names(env or {})
+        return spec
+
+    def _launch(self, spec: AgentSpec, directory: str, env: Mapping[str, str] | None) -> LaunchSpec | None:
+        """None if the agent has to be installed first."""
         program = self._find(spec)
-        if program is None:
-            return None
-        return LaunchSpec(program.argv, self._environment(spec, env), os.path.abspath(cwd or spec.cwd or "."))
+        if program is not None:
+            return LaunchSpec(program.argv, self._environment(spec, env), directory)
+        if self.requires_preinstall:
+            raise AgentNotInstalled(spec.id)
+        return None
 
     @property
     def requires_preinstall(self) -> bool:
@@ -132,6 +136,10 @@ class Launcher:
         return environment
 
 
+def _directory(spec: AgentSpec, cwd: str | None) -> str:
+    return os.path.abspath(cwd or spec.cwd or ".")
+
+
 def _check_names(variables: Mapping[str, str]) -> None:
     """Refuse what no process can have; the values may be secrets and are not repeated."""
     for name, value in variables.items():
@@ -143,7 +151,7 @@ def _make_importable(environment: dict[str, str]) -> None:
     """Let a child of this interpreter find this package also when it runs from a zip or a plain folder."""
     import sandbox_agent
 
-    home = str(Path(sandbox_agent.__file__ or "").parent.parent)
+    home = os.path.dirname(os.path.dirname(sandbox_agent.__file__ or ""))
     if os.path.isfile(home) or (sys.path and os.path.abspath(sys.path[0]) == home):
         paths = [home, environment.get("PYTHONPATH", "")]
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

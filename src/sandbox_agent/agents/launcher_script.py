@@ -7,24 +7,38 @@ People may put a script of their own in its place; only ours carries the `sandbo
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+
+from sandbox_agent.bridge import plain_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
 
 _MARK = "# sandbox-agent build: "
 MANIFEST = "install.json"
 
 
-@dataclass(frozen=True, slots=True)
 class Build:
     """A complete install: the folder of the packages and what was written down about them."""
 
-    root: Path
-    version: str | None
-    source: str
-    native_version: str | None = None
-    """Of the vendor's program, if it is a package of its own."""
+    __slots__ = ("folder", "native_version", "source", "version")
+
+    def __init__(
+        self, folder: str, version: str | None, source: str, native_version: str | None = None
+    ) -> None:
+        self.folder = folder
+        self.version = version
+        self.source = source
+        self.native_version = native_version
+        """Of the vendor's program, if it is a package of its own."""
+
+    @property
+    def root(self) -> Path:
+        from pathlib import Path  # for those who install: starting an agent does without
+
+        return Path(self.folder)
 
 
 def launcher_text(
@@ -66,13 +80,13 @@ def write_manifest(build: Path, document: Mapping[str, Any]) -> None:
     os.replace(temporary, build / MANIFEST)
 
 
-def read_build(launcher: Path) -> Build | None:
+def read_build(launcher: str | Path) -> Build | None:
     """The install behind a launcher of ours; None for somebody else's script.
 
     Raises `FileNotFoundError` if the launcher is ours and its packages are gone.
     """
     try:
-        with launcher.open("rb") as file:
+        with open(launcher, "rb") as file:
             head = file.read(4096).decode("utf-8", "replace")
     except FileNotFoundError:
         raise
@@ -81,9 +95,8 @@ def read_build(launcher: Path) -> Build | None:
     mark = next((line for line in head.splitlines() if line.startswith(_MARK)), None)
     if mark is None:
         return None
-    import json  # not needed for agents that are built in or brought along
-
-    root = Path(mark.removeprefix(_MARK))
-    document = json.loads((root / MANIFEST).read_text("utf-8"))
+    folder = mark.removeprefix(_MARK)
+    with open(os.path.join(folder, MANIFEST), encoding="utf-8") as manifest:
+        document = plain_json.decode_object(manifest.read().strip())
     source, native_version = document.get("source", "fallback"), document.get("nativeVersion")
-    return Build(root, document.get("version"), source, native_version)
+    return Build(folder, document.get("version"), source, native_version)

@@ -9,28 +9,43 @@
 
 from __future__ import annotations
 
-import platform
+import os
 import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 from sandbox_agent import settings
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from pathlib import Path
 
-@dataclass(frozen=True, slots=True)
+
 class Layout:
-    data: Path
+    """Names of files for those who start agents, paths for those who install them: pathlib loads slowly."""
+
+    def __init__(self, data: str | Path) -> None:
+        self.data = data
+        self._bin = os.path.join(data, "bin")
+
+    def launcher_file(self, agent_id: str) -> str:
+        return os.path.join(self._bin, "agent_processes", f"{agent_id}-acp")
+
+    def native_file(self, name: str) -> str:
+        return os.path.join(self._bin, name)
 
     @property
     def bin(self) -> Path:
-        return self.data / "bin"
+        from pathlib import Path
+
+        return Path(self._bin)
 
     @property
     def processes(self) -> Path:
         return self.bin / "agent_processes"
 
     def launcher(self, agent_id: str) -> Path:
-        return self.processes / f"{agent_id}-acp"
+        from pathlib import Path
+
+        return Path(self.launcher_file(agent_id))
 
     def builds(self, agent_id: str) -> Path:
         return self.processes / agent_id
@@ -49,6 +64,8 @@ class Layout:
 
 def default_data_directory() -> Path:
     """`$XDG_DATA_HOME/sandbox-agent`, by default `~/.local/share/sandbox-agent`."""
+    from pathlib import Path
+
     return Path(settings.default_data_directory())
 
 
@@ -63,4 +80,4 @@ def registry_platform() -> str:
 
 
 def _is_arm() -> bool:
-    return platform.machine().lower() in {"arm64", "aarch64"}
+    return os.uname().machine.lower() in {"arm64", "aarch64"}

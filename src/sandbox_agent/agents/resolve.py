@@ -8,25 +8,32 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
-from sandbox_agent.agents.launcher_script import Build, read_build
-from sandbox_agent.agents.layout import Layout
-from sandbox_agent.agents.spec import AgentSpec
+from sandbox_agent.agents.launcher_script import read_build
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox_agent.agents.launcher_script import Build
+    from sandbox_agent.agents.layout import Layout
+    from sandbox_agent.agents.spec import AgentSpec
 
 
-@dataclass(frozen=True, slots=True)
 class Program:
     """A program that can be started as it is."""
 
-    argv: tuple[str, ...]
-    origin: str
-    """`launcher`, `local` (the user's command), `path`, `adapter` (ours) or `builtin`."""
-    build: Build | None = None
-    native: str | None = None
-    """The vendor's program behind an adapter of ours."""
+    __slots__ = ("argv", "build", "native", "origin")
+
+    def __init__(
+        self, argv: tuple[str, ...], origin: str, build: Build | None = None, native: str | None = None
+    ) -> None:
+        self.argv = argv
+        self.origin = origin
+        """`launcher`, `local` (the user's command), `path`, `adapter` (ours) or `builtin`."""
+        self.build = build
+        self.native = native
+        """The vendor's program behind an adapter of ours."""
 
     @property
     def path(self) -> str:
@@ -35,10 +42,10 @@ class Program:
 
 def find_program(spec: AgentSpec, layout: Layout, environ: Mapping[str, str]) -> Program | None:
     """What `spec` would be started with, or None if it has to be installed first."""
-    launcher = layout.launcher(spec.id)
+    launcher = layout.launcher_file(spec.id)
     try:
         # A launcher of ours whose packages were deleted is no launcher any more.
-        return Program((str(launcher),), "launcher", read_build(launcher))
+        return Program((launcher,), "launcher", read_build(launcher))
     except (FileNotFoundError, NotADirectoryError, ValueError):
         pass
     search_path = environ.get("PATH", os.defpath)
@@ -65,8 +72,12 @@ def _find_on_path(name: str, search_path: str) -> str | None:
 def _which(command: str, search_path: str, cwd: str | None) -> str | None:
     if "/" not in command:
         return _find_on_path(command, search_path)
-    path = Path(cwd or ".", os.path.expanduser(command)).absolute()
-    return str(path) if os.access(path, os.X_OK) and path.is_file() else None
+    path = os.path.expanduser(command)
+    if not os.path.isabs(path):
+        from pathlib import Path  # most people name the whole path
+
+        path = str(Path(cwd or ".", path).absolute())
+    return path if os.access(path, os.X_OK) and os.path.isfile(path) else None
 
 
 def _native_is_there(name: str, layout: Layout, search_path: str) -> bool:
@@ -74,8 +85,8 @@ def _native_is_there(name: str, layout: Layout, search_path: str) -> bool:
 
 
 def _native(name: str, layout: Layout, search_path: str) -> str | None:
-    ours = layout.bin / name
-    return str(ours) if os.access(ours, os.X_OK) else _find_on_path(name, search_path)
+    ours = layout.native_file(name)
+    return ours if os.access(ours, os.X_OK) else _find_on_path(name, search_path)
 
 
 def adapter_command(adapter: str, native: str) -> tuple[str, ...]:
