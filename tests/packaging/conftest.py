@@ -48,7 +48,11 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 @pytest.fixture(scope="session")
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` directory of an empty environment outside the checkout into which the wheel was installed."""
-    environment = tmp_path_factory.mktemp("environment")
+    return install(built, tmp_path_factory.mktemp("environment"))
+
+
+def install(built: Built, environment: Path) -> Path:
+    """Make an environment and install the wheel into it, from what was built; the `bin` directory of it."""
     _run("-m", "venv", "--without-pip", str(environment))
     python = str(environment / "bin" / "python")
     offline = ("--no-index", "--find-links", str(built.wheels))
