@@ -7,8 +7,6 @@ that has begun a range can finish it.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from typing import NamedTuple
 
 _WARMING_BYTES = 256 * 1024
 
@@ -27,22 +25,31 @@ class StoredFile:
             os.close(self.fd)
 
     def remove(self) -> None:
-        with suppress(FileNotFoundError):
+        try:
             os.unlink(self.path)
+        except FileNotFoundError:
+            pass
 
 
-class Stored(NamedTuple):
+class Stored:
     """Some events in a row, in a file."""
 
-    first: int
-    last: int
-    file: StoredFile
-    offset: int
-    size: int
+    __slots__ = ("file", "first", "last", "offset", "size")
+
+    def __init__(self, first: int, last: int, file: StoredFile, offset: int, size: int) -> None:
+        self.first = first
+        self.last = last
+        self.file = file
+        self.offset = offset
+        self.size = size
 
     @property
     def end(self) -> int:
         return self.offset + self.size
+
+    def without(self, sent: int) -> Stored:
+        """What is left of it when so many bytes have been sent."""
+        return Stored(self.first, self.last, self.file, self.offset + sent, self.size - sent)
 
     def read(self) -> bytes:
         """The frames themselves. Raises OSError."""
