@@ -11,14 +11,9 @@ import os
 import sys
 import time
 
+from sandbox_agent.bare import signal
 from sandbox_agent.bridge import process_marks
 from sandbox_agent.bridge.descriptors import closing_inherited
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    import signal as _signal
-else:
-    import _signal
 
 _FAREWELL = b"bye\n"
 _SHELL = """cd /; trap '' HUP INT TERM; read -r word; [ "$word" = bye ] && exit 0; exec "$@" """
@@ -48,7 +43,7 @@ class Guardian:
                 ],
                 setsid=True,
                 # Python ignores these for itself.
-                setsigdef=(_signal.SIGPIPE, _signal.SIGXFSZ),
+                setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),
             )
         except OSError:
             os.close(self._pipe)
@@ -81,5 +76,5 @@ def main() -> None:
         found = process_marks.Snapshot().tree(belongs)
         if not found:
             return
-        process_marks.send_signal(found, _signal.SIGKILL)
+        process_marks.send_signal(found, signal.SIGKILL)
         time.sleep(0.02)

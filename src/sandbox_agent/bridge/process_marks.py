@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import os
 
+from sandbox_agent.bare import signal
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import signal as _signal
     from collections.abc import Callable
-else:
-    import _signal
 
 RLIMIT_LOCKS = 10
 ENV_MARK = "SANDBOX_AGENT_MARK"
@@ -148,7 +147,7 @@ def send_signal(found: Found, number: int) -> None:
             continue
         try:
             if _Stat(pid).started == started:
-                _signal.pidfd_send_signal(fd, number)
+                signal.pidfd_send_signal(fd, number)
         except OSError:
             pass  # It is gone, or not ours to signal: the next look finds it again, or not.
         finally:
