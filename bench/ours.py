@@ -22,6 +22,8 @@ def install_ours() -> Path:
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True, timeout=120)
     with tempfile.TemporaryDirectory(prefix="bench-wheel-") as room:
+        # As `scripts/run` does: the commands that an older pip writes load `re` before anything of ours.
+        _pip(python, "install", "pip>=25.2")
         _pip(python, "wheel", "--no-deps", "--wheel-dir", room, str(ROOT))
         (wheel,) = Path(room).glob("*.whl")
         # Two steps: dependencies once, the package itself anew at each run though its version stays.

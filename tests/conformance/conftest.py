@@ -26,7 +26,6 @@ URL = os.environ.get("SANDBOX_AGENT_CONFORMANCE_URL")
 TOKEN = os.environ.get("SANDBOX_AGENT_CONFORMANCE_TOKEN")
 DATA_HOME = os.environ.get("SANDBOX_AGENT_CONFORMANCE_DATA_HOME")
 # The one task of a server at rest.
-SERVING = "serve"
 CHECK_LEAKS = COMMAND_VARIABLE not in os.environ and URL is None
 
 
@@ -84,7 +83,7 @@ def resting_footprint(shared_target: Target) -> Footprint | None:
         return None
     agents = lambda: [line for line in process.marked_processes().values() if "scripted_agent" in line]  # noqa: E731
     wait_until(lambda: not agents(), 6, "the end of the warm-up agent")
-    wait_until(lambda: process.tasks() == [SERVING], 6, "a server that does nothing but serve")
+    wait_until(lambda: not process.tasks(), 6, "a server without tasks")
     return Footprint.of(process)
 
 

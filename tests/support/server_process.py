@@ -145,7 +145,7 @@ class ServerProcess:
         return time.monotonic()
 
     def tasks(self) -> list[str]:
-        """What runs in the tasks of the event loop, the server's own included. Only of our own server."""
+        """What runs in asyncio tasks; a server at rest has none. Only of our own server."""
         told = self._inside / "tasks"
         told.unlink(missing_ok=True)
         self.signal(signal.SIGUSR2)

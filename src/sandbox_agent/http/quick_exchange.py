@@ -301,7 +301,10 @@ class Exchange:
             "headers": self.head.headers,
         }
         try:
-            await app(scope, self._receive, self._send)
+            if not self._disconnected:
+                await app(scope, self._receive, self._send)
+        except ConnectionResetError:
+            pass  # The client has left; what could still be said, nobody hears.
         except Exception:
             logger.exception("request.failed", method=self.method)
         if not self._disconnected and not self._finished:

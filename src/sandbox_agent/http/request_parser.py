@@ -38,9 +38,12 @@ class RequestParser:
         self._parser = httptools.HttpRequestParser(self)
         self._target = b""
         self._headers: HeaderList = []
-        self._in_head = False
+        self._in_message = False
+        self._head_complete = False
         self._head_bytes = 0
         self._made_up_method: bytes | None = None
+        self._may_be_made_up = False
+        """Whether nothing but the beginning of one request can have been fed since the last answer."""
         self._broken: SandboxAgentError | None = None
 
     def close(self) -> None:
@@ -49,16 +52,16 @@ class RequestParser:
 
     def feed(self, data: bytes, *, is_only_request: bool) -> SandboxAgentError | None:
         """Read on; returns what makes it impossible to go on after this."""
-        self._head_bytes += len(data)
-        self._feed(data, is_only_request)
-        if self._in_head:
-            if self._head_bytes > self._max_header_bytes:
-                self._break(HeadersTooLarge(self._max_header_bytes))
-        else:
-            self._head_bytes = 0
+        if not self._head_complete:
+            self._head_bytes += len(data)
+        self._may_be_made_up = is_only_request
+        self._feed(data)
+        in_head = self._in_message and not self._head_complete
+        if in_head and self._head_bytes > self._max_header_bytes:
+            self._break(HeadersTooLarge(self._max_header_bytes))
         return self._broken
 
-    def _feed(self, data: bytes, is_only_request: bool) -> None:
+    def _feed(self, data: bytes) -> None:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -66,17 +69,18 @@ class RequestParser:
             self._parser = httptools.HttpRequestParser(self)
             rest = data[upgrade.args[0] :]
             if rest:
-                self._feed(rest, False)
+                self._feed(rest)
         except httptools.HttpParserInvalidMethodError as error:
             if self._made_up_method:
                 return
             request = _MADE_UP_METHOD.match(data)
-            if request is None or not is_only_request:
+            if request is None or not self._may_be_made_up:
                 self._break(InvalidRequest(f"not HTTP/1.1: {error}"))
                 return
             self._made_up_method = request[1]
+            self._may_be_made_up = False
             self._parser = httptools.HttpRequestParser(self)
-            self._feed(_STAND_IN_METHOD + data[request.end(1) :], False)
+            self._feed(_STAND_IN_METHOD + data[request.end(1) :])
         except httptools.HttpParserError as error:
             self._break(InvalidRequest(f"not HTTP/1.1: {error}"))
 
@@ -86,7 +90,7 @@ class RequestParser:
     # ---- httptools ---------------------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
-        self._in_head = True
+        self._in_message, self._head_complete = True, False
         self._target, self._headers = b"", []
         self._owner.message_began()
 
@@ -97,7 +101,8 @@ class RequestParser:
         self._headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
-        self._in_head = False
+        self._head_complete, self._may_be_made_up = True, False
+        self._head_bytes = 0
         size = len(self._target) + sum(len(name) + len(value) + 4 for name, value in self._headers)
         if size > self._max_header_bytes:
             self._break(HeadersTooLarge(self._max_header_bytes))
@@ -117,4 +122,5 @@ class RequestParser:
         self._owner.body_arrived(body)
 
     def on_message_complete(self) -> None:
+        self._in_message = self._head_complete = False
         self._owner.message_ended()

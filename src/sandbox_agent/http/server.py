@@ -41,8 +41,8 @@ _LAST_WRITES_S = 0.3
 _COLLECTOR_THRESHOLDS = (10_000, 20, 20)
 # After so many ended streams it is worth the time to give their memory back.
 _MANY_STREAMS = 32
-# What an agent leaves behind can wait for its new parent; the agent's first answer should not.
-_ADOPT_AFTER_S = 0.05
+# What else comes with the first agent can wait for a moment; the agent's first answer should not.
+_SETTLE_IN_AFTER_S = 0.05
 
 
 class HttpServer:
@@ -121,10 +121,9 @@ def serve(settings: Settings) -> None:
 
     def on_first_agent() -> None:
         from sandbox_agent.bridge.guardian import Guardian
-        from sandbox_agent.bridge.reaper import adopt_orphans
 
         guardians.append(Guardian(services.instances.server_mark))
-        loop.call_later(_ADOPT_AFTER_S, adopt_orphans, services.instances, loop)
+        loop.call_later(_SETTLE_IN_AFTER_S, _settle_in, services, loop)
 
     services.instances.on_first_agent = on_first_agent
     _announce(settings, port)
@@ -145,6 +144,14 @@ async def _stop(server: HttpServer, guardians: list[Guardian]) -> None:
         for process in guardians:
             process.dismiss()
         logger.info("server.stopped")
+
+
+def _settle_in(services: Services, loop: Loop) -> None:
+    from sandbox_agent.bridge.reaper import adopt_orphans
+    from sandbox_agent.http import freed_memory
+
+    adopt_orphans(services.instances, loop)
+    freed_memory.keep_at_hand()
 
 
 def _calm_collector() -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 logger = logs.Log("sandbox_agent.http")
 
-_READ_BYTES = 256 * 1024
+_READ_BYTES = 64 * 1024
 _HIGH_WATER, _LOW_WATER = 256 * 1024, 64 * 1024
 # How many waiting pieces one system call takes, and how much of a file; then the others get their turn.
 _PIECES_PER_WRITE = 64

@@ -7,6 +7,7 @@ The product knows nothing of this.
 
 import os
 import signal
+import sys
 import time
 
 _place = os.environ.get("SANDBOX_AGENT_TEST_INSIDE")
@@ -15,7 +16,6 @@ _ahead_s = 0
 
 
 def _look(_number: int, _frame: object) -> None:
-    import asyncio  # here, since this file is also loaded by helpers that have no event loop
     import json
 
     global _ahead_s
@@ -24,7 +24,9 @@ def _look(_number: int, _frame: object) -> None:
             _ahead_s = int(file.read())
     except FileNotFoundError:
         pass
-    told = [task.get_coro().__qualname__ for task in asyncio.all_tasks()]  # type: ignore[union-attr]
+    # A server that has not needed asyncio yet has no tasks, and this must not load it.
+    asyncio = sys.modules.get("asyncio")
+    told = [task.get_coro().__qualname__ for task in asyncio.all_tasks()] if asyncio else []
     with open(f"{_place}/tasks.new", "w") as file:
         json.dump(sorted(told), file)
     os.replace(f"{_place}/tasks.new", f"{_place}/tasks")
