@@ -8,6 +8,7 @@ Ids are compared as JSON values with their type: `1`, `1.0` and `"1"` are three 
 
 from __future__ import annotations
 
+from sandbox_agent import hidden_modules
 from sandbox_agent.bridge import plain_envelope
 from sandbox_agent.bridge.json_scan import NotJson, scan
 from sandbox_agent.bridge.plain_json import NotPlain
@@ -54,7 +55,9 @@ class Envelope:
 def load() -> None:
     """Load msgspec now: from here on every message gets the quick look."""
     global decode_object
-    from sandbox_agent.bridge import raw_envelope
+    # Without the types for older Pythons, which bring along half of the standard library.
+    with hidden_modules.Hidden("typing_extensions"):
+        from sandbox_agent.bridge import raw_envelope
 
     decode_object = raw_envelope.decode_object
 

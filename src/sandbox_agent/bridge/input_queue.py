@@ -39,6 +39,8 @@ class Outgoing:
 
 
 class InputQueue:
+    __slots__ = ("_due", "_fd", "_loop", "_messages", "_on_closed", "queued_bytes")
+
     def __init__(self, loop: EventLoop, fd: int, on_closed: Callable[[], None]) -> None:
         """`on_closed` is called when the other end is closed; what was not written will never be."""
         self._loop = loop

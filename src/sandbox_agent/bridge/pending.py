@@ -39,6 +39,8 @@ class Call:
 
 
 class PendingCalls:
+    __slots__ = ("_calls")
+
     def __init__(self) -> None:
         self._calls: dict[bytes, Call] = {}
 

@@ -13,6 +13,8 @@ _MAX_OPEN_QUESTIONS = 65_536
 
 
 class SilenceClock:
+    __slots__ = ("_active", "_first_line_limit_s", "_heard", "_last_line", "_limit_s", "_open", "_since")
+
     def __init__(self, now: float, first_line_limit_s: float, limit_s: float) -> None:
         self._first_line_limit_s = first_line_limit_s
         self._limit_s = limit_s

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from sandbox_agent.bare import signal
+from sandbox_agent.bridge.descriptors import closing_inherited
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ def _posix(argv: tuple[str, ...], env: Mapping[str, str], children: tuple[int, i
         argv[0],
         argv,
         env,
-        file_actions=[(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(children)],
+        file_actions=[
+            *((os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(children)),
+            *closing_inherited(),
+        ],
         setsid=True,
         setsigdef=_BACK_TO_DEFAULT,
     )

@@ -59,6 +59,8 @@ class _Segment:
 
 
 class Spill:
+    __slots__ = ("_closed", "_directory", "_lock", "_made", "_max", "_name", "_segments", "_size")
+
     def __init__(self, directory: str, name: str, max_bytes: int) -> None:
         self._directory = directory
         self._name = name

@@ -72,20 +72,16 @@ class Services:
 
     @made_once
     def catalog(self) -> Catalog:
-        from pathlib import Path  # needed with the first agent that is named, not at start
-
-        from sandbox_agent.agents.catalog import Catalog
+        from sandbox_agent.agents.catalog import Catalog  # needed with the first agent that is named
 
         own = self.settings.own_agents_file
-        return Catalog.load(Path(own)) if own else Catalog()
+        return Catalog.load(own) if own else Catalog()
 
     @made_once
     def layout(self) -> Layout:
-        from pathlib import Path
-
         from sandbox_agent.agents.layout import Layout
 
-        return Layout(Path(self.settings.data_directory))
+        return Layout(self.settings.data_directory)
 
     @made_once
     def installer(self) -> Installer:
