@@ -83,6 +83,8 @@ class EventLog:
         self._waiting: dict[Reader, None] = {}
         self._readers: dict[Reader, None] = {}
         self.closed = False
+        self.gathering = False
+        """More is about to be published: readers are woken once it is there, by `wake_readers`."""
         self.last = first - 1
         self._newest_first = first
         """Number of the first event of the newest block: where a reader that keeps up goes on."""
@@ -108,15 +110,28 @@ class EventLog:
         if self.closed or not lines:
             return
         block = frames.encode(self.last + 1, lines)
+        self._append(block, len(lines))
+
+    def publish_framed(self, block: bytes, count: int) -> None:
+        """Append events that are frames already, numbered from `last + 1` on."""
+        if not self.closed:
+            self._append(block, count)
+
+    def _append(self, block: Block, count: int) -> None:
         self._ring.append(block)
         self._ring_bytes += frames.size_of(block)
         self._newest_first = self.last + 1
-        self.last += len(lines)
+        self.last += count
         if (
             self.last - self._ring_first >= self._evict_above_events
             or self._ring_bytes > self._evict_above_bytes
         ):
             self._evict()
+        if self._waiting and not self.gathering:
+            self.wake_readers()
+
+    def wake_readers(self) -> None:
+        """Tell everybody who waits that there is more."""
         if self._waiting:
             waiting, self._waiting = self._waiting, {}
             for reader in waiting:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _HEAD = b"event: message\nid: %d\ndata: "
 _BEFORE_NUMBER = len(b"event: message\nid: ")
 _END = b"\n\n"
+_BETWEEN = _END + _HEAD
 # Formatting copies a line once more than joining does, but costs less per line.
 _LONG_LINE_BYTES = 1024
 _BLOCK_OF_ITS_OWN_BYTES = 64 * 1024
@@ -51,6 +52,18 @@ def encode(first: int, lines: Sequence[bytes]) -> Block:
         )
     # JSON allows a raw CR between tokens; SSE would take it for the end of a line.
     return data.replace(b"\r", b" ") if b"\r" in data else data
+
+
+def template(block: bytes) -> tuple[bytes, int]:
+    """A format for the frames of a block of lines that lacks only their numbers, and how many they are.
+
+    The block ends with a newline and has no CR in it.
+    """
+    if b"%" in block:
+        block = block.replace(b"%", b"%%")
+    framed = block.replace(b"\n", _BETWEEN)
+    count = (len(framed) - len(block)) // (len(_BETWEEN) - 1)
+    return b"".join((_HEAD, memoryview(framed)[: -len(_HEAD)])), count
 
 
 def pieces_of(blocks: Sequence[Block]) -> list[bytes]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 
+from sandbox_agent.bridge import bulk, loops
 from sandbox_agent.bridge import envelope as envelopes
-from sandbox_agent.bridge import loops
 from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE, id_key
 from sandbox_agent.bridge.framing import OVERLONG
 from sandbox_agent.bridge.input_queue import Outgoing
@@ -223,10 +223,16 @@ class Instance:
         if self._holding:
             self._held.extend(pieces)
             return
+        if len(pieces) == 1:
+            self._take(pieces[0])
+            return
+        self.log.gathering = True
         for index, piece in enumerate(pieces):
             if not self._take(piece):
                 self._held.extend(pieces[index + 1 :])
-                return
+                break
+        self.log.gathering = False
+        self.log.wake_readers()
 
     def _take(self, piece: Piece) -> bool:
         """Publish one piece; False if the rest has to wait for a line that is being scanned."""
@@ -238,6 +244,10 @@ class Instance:
 
     def _take_batch(self, block: bytes) -> bool:
         """The common case, in one go: every line is one JSON object; False if any is not."""
+        flood = bulk.frame(self.log.last + 1, block)
+        if flood:
+            self.log.publish_framed(*flood)
+            return True
         lines = split_lines(block)
         try:
             envelopes.check_utf8(block)

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 STDERR_TAIL_BYTES = 64 * 1024
 # 64 KiB reads stay in the allocator's pools; a stream of full reads is worth larger ones.
 _READ_BYTES, _MAX_READ_BYTES = 64 * 1024, 1024 * 1024
+# Where whole lines end this close to the end of a full read, they are short: several reads make one batch.
+_SHORT_LINE_BYTES = 1024
+_MORE_READS, _FLOOD_PIPE_BYTES = 2, 1024 * 1024
 # What a dead agent left in its pipe is read to the end; grandchildren that go on writing are cut off here.
 _DRAIN_BYTES = 16 * 1024 * 1024
 _EOF_GRACE_S, _TERM_GRACE_S = 1.0, 1.0
@@ -123,12 +126,33 @@ class AgentProcess:
             if self.exit is None:
                 self._mute_timer = self._loop.call_later(_MUTE_GRACE_S, self._kill_group)
             return
-        if len(data) == self._read_bytes and self._read_bytes < _MAX_READ_BYTES:
-            self._read_bytes *= 4
-            pipe_size.fit(self._stdout, self._read_bytes)
+        pieces = self._framer.feed(data)
+        if len(data) == self._read_bytes:
+            pieces += self._read_on(data)
         elif self._read_bytes > _READ_BYTES and len(data) < _READ_BYTES:
             self._read_bytes //= 4
-        self._hand_over(self._framer.feed(data))
+        self._hand_over(pieces)
+
+    def _read_on(self, data: bytes) -> list[Piece]:
+        """There was more than one read takes: long lines get larger reads, short ones a few more of them."""
+        pieces: list[Piece] = []
+        if data.rfind(b"\n", -_SHORT_LINE_BYTES) < 0:
+            if self._read_bytes < _MAX_READ_BYTES:
+                self._read_bytes *= 4
+                pipe_size.fit(self._stdout, self._read_bytes)
+            return pieces
+        if self._read_bytes > _READ_BYTES:
+            self._read_bytes //= 4
+            return pieces
+        pipe_size.fit(self._stdout, _FLOOD_PIPE_BYTES)
+        for _ in range(_MORE_READS):
+            more = self._read(self._stdout, _READ_BYTES)
+            if not more:
+                break  # The end of the stream, if that is it, is reported again.
+            pieces += self._framer.feed(more)
+            if len(more) < _READ_BYTES:
+                break
+        return pieces
 
     def _hand_over(self, pieces: list[Piece]) -> None:
         if pieces and not self._muted:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 
@@ -10,6 +12,13 @@ class RawEnvelope(msgspec.Struct, gc=False):
     method: msgspec.Raw = msgspec.Raw()
 
 
+class _Notification(msgspec.Struct, gc=False):
+    """An object without an id: there is no value that its id could have."""
+
+    id: Annotated[int, msgspec.Meta(ge=1, le=0)] = 0
+
+
 ValidationError = msgspec.ValidationError
 decode_object = msgspec.json.Decoder(RawEnvelope).decode
+decode_notifications = msgspec.json.Decoder(_Notification).decode_lines
 decode_any = msgspec.json.Decoder(msgspec.Raw).decode
