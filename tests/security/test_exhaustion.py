@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import signal
 import time
 from statistics import median
 
 import pytest
 
+from sandbox_agent.bridge.loop import Loop
 from sandbox_agent.errors import TokenInvalid
-from sandbox_agent.http.app import create_app
 from sandbox_agent.http.guard import Guard
 from sandbox_agent.http.server import HttpServer
+from sandbox_agent.http.services import Services
 from sandbox_agent.settings import Settings
 from tests.support.processes import resident_bytes
 from tests.support.server_process import ServerProcess
@@ -120,16 +122,23 @@ def test_refusals_of_tokens_are_alike(server: ServerProcess) -> None:
     assert len(bodies) == 1
 
 
-async def test_a_fault_of_one_connection_does_not_end_the_watch_over_slow_requests() -> None:
+def test_a_fault_of_one_connection_does_not_end_the_watch_over_slow_requests() -> None:
     """A reset at the wrong moment once did, and whoever dripped afterwards could drip for ever."""
+    looks: list[float] = []
 
     class Broken:
-        def check_time(self, _now: float) -> None:
+        def check_time(self, now: float) -> None:
+            looks.append(now)
+            if len(looks) == 2:
+                loop.stop()
             raise OSError("not connected")
 
-    server = HttpServer(create_app(Settings()))
+    loop = Loop()
+    server = HttpServer(Services(Settings()), loop)
     server.connections.add(Broken())  # type: ignore[arg-type]
     with pytest.raises(OSError, match="not connected"):
         server._tick()
-    assert server._ticker is not None and not server._ticker.cancelled()
-    server._ticker.cancel()
+    loop.call_later(10, loop.stop)
+    loop.run()
+    signal.set_wakeup_fd(-1)
+    assert len(looks) == 2
