@@ -6,7 +6,7 @@ read costs nothing: its position stays where it is until the connection is writa
 
 from __future__ import annotations
 
-from sandbox_agent.bridge import loops
+from sandbox_agent.bridge import envelope, loops
 from sandbox_agent.bridge.event_log import Gap
 from sandbox_agent.bridge.stored import Stored
 from sandbox_agent.http import sse
@@ -25,6 +25,8 @@ class QuickStream:
     def __init__(
         self, exchange: Exchange, services: Services, log: EventLog, last_event_id: int | None
     ) -> None:
+        # Where somebody listens, many messages will come: what is quick with them is loaded before they do.
+        envelope.load()
         self._exchange = exchange
         self._services = services
         self._loop = loops.running_loop()
