@@ -136,8 +136,7 @@ class Loop:
 
     # ---- asyncio's names ---------------------------------------------------------------------------------
 
-    def time(self) -> float:
-        return time.monotonic()
+    time = staticmethod(time.monotonic)
 
     def call_soon(self, callback: Callable[..., object], *arguments: Any) -> None:
         self._soon.append((callback, arguments))
