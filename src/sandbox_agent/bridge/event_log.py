@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 BATCH_BYTES = 256 * 1024
 # A read from disk is a trip to a worker thread and back, which costs more than the reading: it brings more.
 _DISK_BATCH_BYTES = 1024 * 1024
+# A write is a trip to a worker thread too.
+_WORTH_A_WRITE_BYTES = 1024 * 1024
 # More than this waiting for the disk, and the agent is made to wait too.
 CONGESTION_BYTES = 16 * 1024 * 1024
 
@@ -69,7 +71,7 @@ class EventLog:
         self._background = background
         # With a disk behind it the ring may run over a little, so that the disk is written in larger batches.
         slack = 1 / 8 if self._spill is not None else 0
-        self._evict_above_events = retention.ring_events + min(1024, int(retention.ring_events * slack))
+        self._slack_events = min(1024, int(retention.ring_events * slack))
         self._evict_above_bytes = retention.ring_bytes + min(4 << 20, int(retention.ring_bytes * slack))
         self._ring: list[Block] = []
         self._head = 0
@@ -122,10 +124,7 @@ class EventLog:
         self._ring_bytes += frames.size_of(block)
         self._newest_first = self.last + 1
         self.last += count
-        if (
-            self.last - self._ring_first >= self._evict_above_events
-            or self._ring_bytes > self._evict_above_bytes
-        ):
+        if self._is_overfull:
             self._evict()
         if self._waiting and not self.gathering:
             self.wake_readers()
@@ -136,6 +135,18 @@ class EventLog:
             waiting, self._waiting = self._waiting, {}
             for reader in waiting:
                 reader.wake()
+
+    @property
+    def _is_overfull(self) -> bool:
+        """Too much is in the ring. Of small events some more may wait, until they are worth a write."""
+        if self._ring_bytes > self._evict_above_bytes:
+            return True
+        events = self.last - self._ring_first + 1
+        over = events - self._retention.ring_events
+        if over <= self._slack_events:
+            return False
+        bytes_over = self._ring_bytes * over // events
+        return bytes_over >= _WORTH_A_WRITE_BYTES or over > 4 * self._slack_events
 
     def _evict(self) -> None:
         """Let the oldest go until the ring keeps to its size; the newest event always stays."""

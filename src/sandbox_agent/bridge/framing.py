@@ -25,14 +25,14 @@ class LineFramer:
         pieces: list[Piece] = []
         end = data.rfind(b"\n") + 1
         if end:
-            block = data if end == len(data) else data[:end]
-            if self._skipping:
-                block = block[block.find(b"\n") + 1 :]
-                self._skipping = False
-            elif self._parts:
-                self._parts.append(block)
-                block = b"".join(self._parts)
+            if self._parts:
+                block = b"".join((*self._parts, memoryview(data)[:end]))
                 self._parts, self._size = [], 0
+            else:
+                block = data if end == len(data) else data[:end]
+                if self._skipping:
+                    block = block[block.find(b"\n") + 1 :]
+                    self._skipping = False
             if len(block) - 1 > self._max:
                 pieces += self._without_overlong(block)
             elif block:
