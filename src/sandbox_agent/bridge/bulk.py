@@ -51,4 +51,4 @@ def frame(first: int, block: bytes) -> tuple[bytes, int] | None:
             return None
     except (ValueError, RecursionError):
         return None
-    return template % tuple(range(first, first + count)), count
+    return frames.fill_in(template, first, count), count

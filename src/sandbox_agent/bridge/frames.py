@@ -55,7 +55,7 @@ def encode(first: int, lines: Sequence[bytes]) -> Block:
 
 
 def template(block: bytes) -> tuple[bytes, int]:
-    """A format for the frames of a block of lines that lacks only their numbers, and how many they are.
+    """What `fill_in` makes the frames of a block of lines from, and how many they are.
 
     The block ends with a newline and has no CR in it.
     """
@@ -63,7 +63,15 @@ def template(block: bytes) -> tuple[bytes, int]:
         block = block.replace(b"%", b"%%")
     framed = block.replace(b"\n", _BETWEEN)
     count = (len(framed) - len(block)) // (len(_BETWEEN) - 1)
-    return b"".join((_HEAD, memoryview(framed)[: -len(_HEAD)])), count
+    return framed, count
+
+
+def fill_in(template: bytes, first: int, count: int) -> bytes:
+    """The frames of a template, numbered from `first` on."""
+    # Between the lines the template has all heads but the first, and after them one too many.
+    numbered = template % tuple(range(first + 1, first + count + 1))
+    surplus = len(_HEAD % (first + count))
+    return b"".join((_HEAD % first, memoryview(numbered)[:-surplus]))
 
 
 def pieces_of(blocks: Sequence[Block]) -> list[bytes]:

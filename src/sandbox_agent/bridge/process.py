@@ -43,7 +43,7 @@ STDERR_TAIL_BYTES = 64 * 1024
 _READ_BYTES, _MAX_READ_BYTES = 64 * 1024, 1024 * 1024
 # Where whole lines end this close to the end of a full read, they are short: several reads make one batch.
 _SHORT_LINE_BYTES = 1024
-_MORE_READS, _FLOOD_PIPE_BYTES = 2, 1024 * 1024
+_MORE_READS, _FLOOD_PIPE_BYTES = 2, 256 * 1024
 # What a dead agent left in its pipe is read to the end; grandchildren that go on writing are cut off here.
 _DRAIN_BYTES = 16 * 1024 * 1024
 _EOF_GRACE_S, _TERM_GRACE_S = 1.0, 1.0
