@@ -292,6 +292,10 @@ class Reader:
     def take(self) -> Frames | Stored | Gap | None:
         log = self._log
         self._idle = False
+        if self.position == log._newest_first <= log.last and not (self._gap or self._fetching):
+            # As a rule a reader keeps up. Whoever fetched something from disk is further behind.
+            if in_memory := log._in_memory(self.position):
+                return self._advance(in_memory)
         if log.closed:
             return None
         if self._fetched is not None:

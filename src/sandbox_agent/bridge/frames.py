@@ -19,6 +19,7 @@ _HEAD = b"event: message\nid: %d\ndata: "
 _BEFORE_NUMBER = len(b"event: message\nid: ")
 _END = b"\n\n"
 _BETWEEN = _END + _HEAD
+_FRAME = _HEAD + b"%b" + _END
 # Formatting copies a line once more than joining does, but costs less per line.
 _LONG_LINE_BYTES = 1024
 _BLOCK_OF_ITS_OWN_BYTES = 64 * 1024
@@ -38,18 +39,18 @@ class Frames:
 
 
 def encode(first: int, lines: Sequence[bytes]) -> Block:
-    if len(lines) == 1 and len(lines[0]) > _BLOCK_OF_ITS_OWN_BYTES:
+    if len(lines) == 1:
         line = lines[0].replace(b"\r", b" ") if b"\r" in lines[0] else lines[0]
-        return (_HEAD % first, line, _END)
+        if len(line) > _BLOCK_OF_ITS_OWN_BYTES:
+            return (_HEAD % first, line, _END)
+        return _FRAME % (first, line)
     if len(lines[0]) > _LONG_LINE_BYTES:
         parts: list[bytes] = []
         for number, line in enumerate(lines, first):
             parts += (_HEAD % number, line, _END)
         data = b"".join(parts)
     else:
-        data = b"".join(
-            [b"event: message\nid: %d\ndata: %b\n\n" % event for event in enumerate(lines, first)]
-        )
+        data = b"".join([_FRAME % event for event in enumerate(lines, first)])
     # JSON allows a raw CR between tokens; SSE would take it for the end of a line.
     return data.replace(b"\r", b" ") if b"\r" in data else data
 

@@ -244,6 +244,8 @@ class Instance:
 
     def _take_batch(self, block: bytes) -> bool:
         """The common case, in one go: every line is one JSON object; False if any is not."""
+        if block.find(b"\n") == len(block) - 1:
+            return self._take_one(block[:-1])
         flood = bulk.frame(self.log.last + 1, block)
         if flood:
             self.log.publish_framed(*flood)
@@ -260,6 +262,18 @@ class Instance:
         for index, raw in enumerate(found):
             if raw.id:
                 self._notice(bytes(raw.id), bool(raw.method), lines[index])
+        return True
+
+    def _take_one(self, line: bytes) -> bool:
+        try:
+            envelopes.check_utf8(line)
+            found = envelopes.decode_object(line)
+        except Exception:  # as above
+            return False
+        line = line.removesuffix(b"\r")
+        self.log.publish((line,))
+        if found.id:
+            self._notice(bytes(found.id), bool(found.method), line)
         return True
 
     def _take_lines(self, block: bytes) -> bool:

@@ -227,6 +227,9 @@ class Exchange:
     def write_pieces(self, pieces: Sequence[bytes]) -> int:
         """Several pieces as one chunk, without putting them together; returns how long it is."""
         size = sum(map(len, pieces))
+        if size <= _JOINED_BYTES and len(pieces) == 1:
+            self.write_chunk(pieces[0])
+            return size
         self._connection.writelines([b"%x\r\n" % size, *pieces, b"\r\n"] if self._chunked else list(pieces))
         return size
 
