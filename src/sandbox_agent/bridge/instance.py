@@ -218,14 +218,18 @@ class Instance:
     # ---- from the agent ----------------------------------------------------------------------------------
 
     def on_output(self, pieces: list[Piece]) -> None:
-        self._clock.line(self._loop.time())
-        self.last_activity_ms = _now_ms()
         if self._holding:
             self._held.extend(pieces)
-            return
-        if len(pieces) == 1:
+        elif len(pieces) == 1:
             self._take(pieces[0])
-            return
+        else:
+            self._take_all(pieces)
+        # Afterwards, so that no reader waits for it.
+        self._clock.line(self._loop.time())
+        self.last_activity_ms = _now_ms()
+
+    def _take_all(self, pieces: list[Piece]) -> None:
+        """Publish several pieces, as far as that goes, and only then wake the readers."""
         self.log.gathering = True
         for index, piece in enumerate(pieces):
             if not self._take(piece):
