@@ -58,6 +58,28 @@ class Retention:
 
 
 class EventLog:
+    __slots__ = (
+        "_background",
+        "_evict_above_bytes",
+        "_head",
+        "_newest_first",
+        "_overflow",
+        "_overflow_bytes",
+        "_readers",
+        "_retention",
+        "_ring",
+        "_ring_bytes",
+        "_ring_first",
+        "_slack_events",
+        "_spill",
+        "_waiting",
+        "_writing",
+        "closed",
+        "gathering",
+        "last",
+        "on_congestion",
+    )
+
     def __init__(
         self,
         retention: Retention,

@@ -15,6 +15,8 @@ Piece = bytes | None
 
 
 class LineFramer:
+    __slots__ = ("_max", "_parts", "_size", "_skipping")
+
     def __init__(self, max_line_bytes: int) -> None:
         self._max = max_line_bytes
         self._parts: list[bytes] = []

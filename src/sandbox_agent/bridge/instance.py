@@ -56,6 +56,30 @@ class InstanceLimits:
 
 
 class Instance:
+    __slots__ = (
+        "_backlog",
+        "_calls",
+        "_clock",
+        "_exit_stderr",
+        "_held",
+        "_holding",
+        "_limits",
+        "_loop",
+        "_timer",
+        "_unwritten",
+        "agent",
+        "closed",
+        "created_at_ms",
+        "exit",
+        "last_activity_ms",
+        "log",
+        "on_exited",
+        "pid",
+        "process",
+        "server_id",
+        "status",
+    )
+
     def __init__(self, server_id: str, agent: str, log: EventLog, limits: InstanceLimits) -> None:
         self.server_id = server_id
         self.agent = agent

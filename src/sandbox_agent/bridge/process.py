@@ -73,6 +73,28 @@ def _signal_name(number: int) -> str:
 
 
 class AgentProcess:
+    __slots__ = (
+        "_exit_told",
+        "_exit_waiters",
+        "_framer",
+        "_loop",
+        "_mark",
+        "_mute_timer",
+        "_muted",
+        "_owner",
+        "_paused",
+        "_pidfd",
+        "_read_bytes",
+        "_stderr",
+        "_stderr_fd",
+        "_stdout",
+        "_sweeper",
+        "exit",
+        "input",
+        "on_reaped",
+        "pid",
+    )
+
     def __init__(
         self,
         spec: LaunchSpec,

@@ -1,8 +1,7 @@
 """Request heads, parsed once: clients on keep-alive connections send the same head again and again.
 
-A head that was parsed and found plain (a body of known length, nothing unusual asked) is remembered by its
-bytes, together with what the guard said to it. The next request that begins with the very same bytes needs no
-parser. Equal bytes have equal meaning, so this changes nothing but the time it takes.
+A head that came twice and is plain (a body of known length, nothing unusual asked) is remembered by its bytes,
+together with what the guard said to it. The next request that begins with the very same bytes needs no parser. Equal bytes have equal meaning, so this changes nothing but the time it takes.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from sandbox_agent.http.post_terms import PostTerms
 
 _MAX_HEADS = 512
+_MAX_SEEN = 4096
 _MAX_HEAD_BYTES = 4096
 _UNUSUAL = (b"expect", b"transfer-encoding", b"upgrade")
 
@@ -86,6 +86,8 @@ class RequestHead:
 class KnownHeads:
     def __init__(self) -> None:
         self._heads: dict[bytes, RequestHead] = {}
+        self._seen: set[int] = set()
+        """What came once: most heads never come again, and a kept one takes two kilobytes."""
 
     def find(self, data: bytes) -> tuple[RequestHead, bytes] | None:
         """Head and what is there of the body, if the data begins with a known head and holds no more."""
@@ -104,6 +106,12 @@ class KnownHeads:
             or len(data) - end > (head.content_length or 0)
         ):
             return
+        key = data[:end]
+        if hash(key) not in self._seen:
+            if len(self._seen) >= _MAX_SEEN:
+                self._seen.clear()
+            self._seen.add(hash(key))
+            return
         if len(self._heads) >= _MAX_HEADS:
             self._heads.clear()
-        self._heads[data[:end]] = head
+        self._heads[key] = head
