@@ -1,7 +1,8 @@
-"""Request heads, parsed once: clients on keep-alive connections send the same head again and again.
+"""Request heads, read once: clients on keep-alive connections send the same head again and again.
 
-A head that came twice and is plain (a body of known length, nothing unusual asked) is remembered by its bytes,
-together with what the guard said to it. The next request that begins with the very same bytes needs no parser. Equal bytes have equal meaning, so this changes nothing but the time it takes.
+A head that came twice and is plain (a body of known length, nothing unusual asked) is remembered by its
+bytes, together with what the guard said to it. The next request that begins with the very same bytes needs no
+reading. Equal bytes have equal meaning, so this changes nothing but the time it takes.
 """
 
 from __future__ import annotations
