@@ -2,7 +2,7 @@
 
 `peek` takes the bytes of one message. Nearly all are answered by msgspec (`raw_envelope`), which skips
 everything but the two keys; legal texts that msgspec refuses (depth, lone surrogates) go to the complete
-scanner. Until `load` is called, or a message needs it, msgspec is not there and `plain_envelope` answers.
+scanner. For the very first messages, unless `load` is called, `plain_envelope` does without msgspec.
 Ids are compared as JSON values with their type: `1`, `1.0` and `"1"` are three ids.
 """
 
@@ -62,12 +62,20 @@ def load() -> None:
     decode_object = raw_envelope.decode_object
 
 
+_plain_left = 2
+"""How many messages are understood without msgspec: the first and its answer, which somebody waits for."""
+
+
 def _decode_first(data: bytes) -> PlainEnvelope | RawEnvelope:
-    try:
-        return plain_envelope.look(data)
-    except NotPlain:
-        load()
-        return decode_object(data)
+    global _plain_left
+    if _plain_left:
+        _plain_left -= 1
+        try:
+            return plain_envelope.look(data)
+        except NotPlain:
+            pass
+    load()
+    return decode_object(data)
 
 
 decode_object: Callable[[bytes], PlainEnvelope | RawEnvelope] = _decode_first

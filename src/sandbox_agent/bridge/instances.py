@@ -57,7 +57,7 @@ DELETE_ANSWER_S = 1.2
 START_LIMIT_S = 600.0
 _REMEMBERED_CLOSED_IDS = 100_000
 _GUARD_AGAIN_S = 0.5
-# The quick decoder is loaded in the pause after the first message, while the agent wakes up.
+# The quick decoder is loaded while the first agent wakes up, unless the agent is quicker.
 _LOAD_DECODER_AFTER_S = 0.1
 
 logger = logs.Log("sandbox_agent.bridge")
