@@ -299,9 +299,12 @@ class Instance:
         except Exception:  # as above
             return False
         line = line.removesuffix(b"\r")
-        self.log.publish((line,))
-        if found.id:
-            self._notice(bytes(found.id), bool(found.method), line)
+        try:
+            # First of all, because somebody waits for it; nobody can ask for the event before this is over.
+            if found.id:
+                self._notice(bytes(found.id), bool(found.method), line)
+        finally:
+            self.log.publish((line,))
         return True
 
     def _take_lines(self, block: bytes) -> bool:
