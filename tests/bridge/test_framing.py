@@ -54,3 +54,20 @@ def test_a_line_of_exactly_the_limit_passes_and_one_more_byte_does_not() -> None
     assert LineFramer(MAX).feed(b"123456789\n") == [OVERLONG]
     framer = LineFramer(MAX)
     assert framer.feed(b"a\n123456789\nb\nc") == [b"a\n", OVERLONG, b"b\n"]
+
+
+def test_a_long_line_in_several_reads_comes_alone_and_without_its_newline() -> None:
+    framer = LineFramer(200_000)
+    assert framer.feed(b"x" * 70_000) == []
+    assert framer.feed(b"y\n") == [b"x" * 70_000 + b"y"]
+    assert framer.feed(b"x" * 70_000) == []
+    assert framer.feed(b"y\nz\nrest") == [b"x" * 70_000 + b"y\nz\n"], "not alone"
+    assert framer.feed(b"\n") == [b"rest\n"]
+
+
+def test_a_long_line_that_ends_just_above_the_limit_is_thrown_away() -> None:
+    framer = LineFramer(70_000)
+    assert framer.feed(b"x" * 70_000) == []
+    assert framer.feed(b"\n") == [b"x" * 70_000]
+    assert framer.feed(b"x" * 69_999) == []
+    assert framer.feed(b"xx\nnext\n") == [OVERLONG, b"next\n"]

@@ -1,7 +1,8 @@
 """From a stream of bytes to whole lines, without a limit of 64 KiB and without a copy per line.
 
-`feed` returns what has become complete, in order: blocks of whole lines, each ending with a newline, and
-OVERLONG in the place of a line that was thrown away because it exceeds the limit.
+`feed` returns what has become complete, in order: blocks of whole lines, each ending with a newline; a long
+line that came in several reads, alone and without its newline, which saves a copy; and OVERLONG in the place
+of a line that was thrown away because it exceeds the limit.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 
 OVERLONG: Final = None
 Piece = bytes | None
+_LONG_LINE_BYTES = 64 * 1024
 
 
 class LineFramer:
@@ -27,15 +29,19 @@ class LineFramer:
         pieces: list[Piece] = []
         end = data.rfind(b"\n") + 1
         if end:
+            is_alone = False
             if self._parts:
-                block = b"".join((*self._parts, memoryview(data)[:end]))
+                is_alone = self._size > _LONG_LINE_BYTES and data.find(b"\n") + 1 == end
+                block = b"".join((*self._parts, memoryview(data)[: end - is_alone]))
                 self._parts, self._size = [], 0
             else:
                 block = data if end == len(data) else data[:end]
                 if self._skipping:
                     block = block[block.find(b"\n") + 1 :]
                     self._skipping = False
-            if len(block) - 1 > self._max:
+            if is_alone:
+                pieces.append(block if len(block) <= self._max else OVERLONG)
+            elif len(block) - 1 > self._max:
                 pieces += self._without_overlong(block)
             elif block:
                 pieces.append(block)

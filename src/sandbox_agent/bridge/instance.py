@@ -272,6 +272,8 @@ class Instance:
 
     def _take_batch(self, block: bytes) -> bool:
         """The common case, in one go: every line is one JSON object; False if any is not."""
+        if not block.endswith(b"\n"):
+            return self._take_one(block)
         if block.find(b"\n") == len(block) - 1:
             return self._take_one(block[:-1])
         flood = bulk.frame(self.log.last + 1, block)

@@ -10,9 +10,11 @@ _LONG_LINE_BYTES = 1024
 
 
 def split_lines(block: bytes) -> list[bytes]:
-    """The lines of a block that ends with a newline, without their newlines."""
+    """The lines, without their newlines, of a block that ends with one or is a single line without it."""
     if not block:
         return []
+    if not block.endswith(b"\n"):
+        return [block]
     newline = block.find(b"\n")
     if newline == len(block) - 1:
         return [block[:-1]]
