@@ -85,6 +85,11 @@ def pieces_of(blocks: Sequence[Block]) -> list[bytes]:
     return pieces
 
 
+def is_long(block: Block) -> bool:
+    """Whether it is one long event."""
+    return not isinstance(block, bytes)
+
+
 def size_of(block: Block) -> int:
     return len(block) if isinstance(block, bytes) else sum(map(len, block))
 

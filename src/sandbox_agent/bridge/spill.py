@@ -7,11 +7,13 @@ What is left is one unbroken range `oldest .. end-1`; if a write fails for good 
 
 from __future__ import annotations
 
+import errno
 import os
 from _bisect import bisect_right
 from _thread import allocate_lock
 
-from sandbox_agent.bridge import frames
+from sandbox_agent.bridge import direct_file, frames
+from sandbox_agent.bridge.direct_file import DirectFile
 from sandbox_agent.bridge.stored import Stored, StoredFile
 
 TYPE_CHECKING = False
@@ -25,10 +27,21 @@ _SEGMENTS_PER_LIMIT = 8
 _INDEX_STEP_BYTES = 64 * 1024
 # The kernel takes 1024 buffers at a time.
 _PIECES_PER_WRITE = 1024
+# With less room than this the padding of direct writes would count.
+_DIRECT_FROM_BYTES = 16 * 1024 * 1024
 
 
 class _Segment:
-    __slots__ = ("file", "first", "index_numbers", "index_offsets", "last", "size")
+    __slots__ = (
+        "_direct",
+        "_direct_refused",
+        "file",
+        "first",
+        "index_numbers",
+        "index_offsets",
+        "last",
+        "size",
+    )
 
     def __init__(self, file: StoredFile, first: int) -> None:
         self.file = file
@@ -37,6 +50,30 @@ class _Segment:
         self.size = 0
         self.index_numbers: list[int] = []
         self.index_offsets: list[int] = []
+        self._direct: DirectFile | None = None
+        self._direct_refused = False
+
+    def write(self, blocks: Sequence[Block], *, directly: bool) -> tuple[int, int]:
+        """Write the blocks after what is here; returns where they begin and end. Raises OSError."""
+        pieces = frames.pieces_of(blocks)
+        if directly and not self._direct_refused:
+            lead = direct_file.padding(self.size)
+            try:
+                if self._direct is None:
+                    self._direct = DirectFile(self.file.path)
+                _write(self.file.fd, [lead], self.size)
+                start = self.size + len(lead)
+                return start, self._direct.write(pieces, start)
+            except OSError as error:
+                if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                    raise
+                self._direct_refused = True
+        _write(self.file.fd, pieces, self.size)
+        return self.size, self.size + sum(map(len, pieces))
+
+    def end_writing(self) -> None:
+        """The next events go elsewhere."""
+        self._direct = None
 
     def range_from(self, number: int, offset: int, max_bytes: int) -> Stored:
         """What begins with event `number` at `offset`, up to a place that the index knows."""
@@ -85,11 +122,14 @@ class Spill:
             if self._closed:
                 return False
             blocks, needed = self._newest_that_fit(blocks)
+            directly = self._max >= _DIRECT_FROM_BYTES and all(map(frames.is_long, blocks))
+            if directly:
+                needed += 2 * direct_file.BLOCK_BYTES
             while self._segments and self._size + needed > self._max:
                 self._drop_oldest()
             if not blocks:
                 return False
-            while not self._try_append(blocks, needed, last):
+            while not self._try_append(blocks, last, directly):
                 if not self._segments:
                     return False
                 self._drop_oldest()
@@ -108,11 +148,11 @@ class Spill:
             start += 1
         return blocks[start:], needed
 
-    def _try_append(self, blocks: Sequence[Block], needed: int, last: int) -> bool:
+    def _try_append(self, blocks: Sequence[Block], last: int, directly: bool) -> bool:
         segment = None
         try:
             segment = self._segment_for(frames.first_number(blocks[0]))
-            _write(segment.file.fd, frames.pieces_of(blocks), segment.size)
+            offset, end = segment.write(blocks, directly=directly)
         except OSError:
             if segment is not None:
                 # Nothing of a half-written batch may remain; the file shrinks, which needs no space.
@@ -120,20 +160,21 @@ class Spill:
                 if not segment.size and segment is self._segments[-1]:
                     self._segments.pop().file.remove()
             return False
-        offset = segment.size
         for block in blocks:
             if not segment.index_offsets or offset - segment.index_offsets[-1] >= _INDEX_STEP_BYTES:
                 segment.index_numbers.append(frames.first_number(block))
                 segment.index_offsets.append(offset)
             offset += frames.size_of(block)
-        segment.size += needed
+        self._size += end - segment.size
+        segment.size = end
         segment.last = last
-        self._size += needed
         return True
 
     def _segment_for(self, first: int) -> _Segment:
         if self._segments and self._segments[-1].size < self._max // _SEGMENTS_PER_LIMIT:
             return self._segments[-1]
+        if self._segments:
+            self._segments[-1].end_writing()
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
         path = os.path.join(self._directory, f"{self._name}-{self._made}")
         segment = _Segment(StoredFile(path), first)
