@@ -26,6 +26,8 @@ class LineFramer:
         self._skipping = False
 
     def feed(self, data: bytes) -> list[Piece]:
+        if data.endswith(b"\n") and not self._parts and not self._skipping and len(data) <= self._max:
+            return [data]
         pieces: list[Piece] = []
         end = data.rfind(b"\n") + 1
         if end:

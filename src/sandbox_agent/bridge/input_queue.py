@@ -1,7 +1,8 @@
 """Messages on their way to an agent's stdin: in order, many at a time, never waited for.
 
-What is put in during one turn of the event loop goes out in one write. An agent that does not read makes its
-queue grow, and nothing else; a message of which nothing has been written yet can be taken back.
+What is put in during one turn of the event loop goes out in one write, or at once if nothing else is going on
+in that turn. An agent that does not read makes its queue grow, and nothing else; a message of which nothing
+has been written yet can be taken back.
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ class InputQueue:
         self.queued_bytes += message.size
         if not self._due:
             self._due = True
-            self._loop.call_soon(self._begin)
+            if getattr(self._loop, "has_more", True):
+                self._loop.call_soon(self._begin)
+            else:
+                self._begin()
 
     def withdraw(self, message: Outgoing) -> None:
         """Take back a message of which nothing has been written yet."""

@@ -70,6 +70,8 @@ class Loop:
         self._timers: list[Timer] = []
         self._sweep_timers_at = _FEW_TIMERS
         self._threads = WorkerThreads()
+        self.has_more = True
+        """Whether other descriptors are ready in this turn: what waits for them can be done with them."""
         self._thread = _thread.get_ident()
         self._stopping = False
         self._guest: AsyncioGuest | None = None
@@ -109,7 +111,9 @@ class Loop:
         if timeout > 0:
             timeout = ceil(timeout * 1000) / 1000  # Rounded down it would poll in a circle until due.
         readers, writers = self._readers, self._writers
-        for fd, event in self._epoll.poll(timeout, _MAX_EVENTS):
+        ready = self._epoll.poll(timeout, _MAX_EVENTS)
+        self.has_more = len(ready) > 1
+        for fd, event in ready:
             try:
                 if event & _NOT_WRITE and (callback := readers.get(fd)) is not None:
                     callback()

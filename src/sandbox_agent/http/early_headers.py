@@ -38,13 +38,13 @@ class Waiting:
 
     def settle(self, answer: Answer) -> None:
         self.settled = True
-        self._early.discard(self)
         if not isinstance(answer, SandboxAgentError):
             self._reply.answer(answer)
         elif self.announced:
             self._reply.answer(_as_json_rpc(self._id, answer))
         else:
             self._reply.refuse(answer)
+        self._early.discard(self)
 
 
 def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
