@@ -146,10 +146,10 @@ class EventLog:
         self._ring_bytes += frames.size_of(block)
         self._newest_first = self.last + 1
         self.last += count
-        if self._is_overfull:
-            self._evict()
         if self._waiting and not self.gathering:
             self.wake_readers()
+        if self._is_overfull:
+            self._evict()
 
     def wake_readers(self) -> None:
         """Tell everybody who waits that there is more."""

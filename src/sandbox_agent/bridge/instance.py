@@ -296,7 +296,8 @@ class Instance:
 
     def _take_one(self, line: bytes) -> bool:
         try:
-            envelopes.check_utf8(line)
+            if not line.isascii():
+                envelopes.check_utf8(line)
             found = envelopes.decode_object(line)
         except Exception:  # as above
             return False
