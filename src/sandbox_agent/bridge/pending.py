@@ -39,7 +39,7 @@ class Call:
 
 
 class PendingCalls:
-    __slots__ = ("_calls")
+    __slots__ = ("_calls",)
 
     def __init__(self) -> None:
         self._calls: dict[bytes, Call] = {}
