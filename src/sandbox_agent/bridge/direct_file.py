@@ -5,8 +5,8 @@ from whoever shares the sandbox, and finding that memory costs more than handlin
 stay with the page cache, which puts them together, and so does everything where the file system does not
 play along.
 
-The disk takes whole blocks only. The rest of the last one is filled with a comment, which readers of an event
-stream skip as they skip a heartbeat.
+The disk takes whole blocks only, so what is written directly begins and ends with one. Between two writes
+there may be a hole, which nobody reads.
 """
 
 from __future__ import annotations
@@ -22,17 +22,11 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 4096
 # What the log sends to the disk at one go fits in: fewer and longer writes wait less for each other.
 _BUFFER_BYTES = 8 * 1024 * 1024
-_SHORTEST_COMMENT = len(b":\n\n")
 
 
-def padding(size: int) -> bytes:
-    """A comment that fills up the block in which `size` bytes end; empty if there is nothing to fill."""
-    missing = -size % BLOCK_BYTES
-    if not missing:
-        return b""
-    if missing < _SHORTEST_COMMENT:
-        missing += BLOCK_BYTES
-    return b":" + b" " * (missing - _SHORTEST_COMMENT) + b"\n\n"
+def whole_blocks(size: int) -> int:
+    """The size up to the end of its last block."""
+    return -(-size // BLOCK_BYTES) * BLOCK_BYTES
 
 
 class DirectFile:
@@ -46,12 +40,12 @@ class DirectFile:
         if self._fd >= 0:
             os.close(self._fd)
 
-    def write(self, pieces: Sequence[bytes], offset: int) -> int:
-        """Write the pieces at an offset that begins a block; returns where they end, padding included."""
+    def write(self, pieces: Sequence[bytes], offset: int) -> None:
+        """Write the pieces, and whatever fills their last block, at an offset that begins a block."""
         with _desk.lock:
             room = _desk.room()
             filled = 0
-            for piece in (*pieces, padding(sum(map(len, pieces)))):
+            for piece in pieces:
                 rest = memoryview(piece)
                 while rest:
                     some = rest[: _BUFFER_BYTES - filled]
@@ -61,7 +55,7 @@ class DirectFile:
                     if filled == _BUFFER_BYTES:
                         offset = self._flush(room, offset)
                         filled = 0
-            return self._flush(room[:filled], offset)
+            self._flush(room[: whole_blocks(filled)], offset)
 
     def _flush(self, data: memoryview, offset: int) -> int:
         while data:

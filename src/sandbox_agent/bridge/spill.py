@@ -12,8 +12,8 @@ import os
 from _bisect import bisect_right
 from _thread import allocate_lock
 
-from sandbox_agent.bridge import direct_file, frames
-from sandbox_agent.bridge.direct_file import DirectFile
+from sandbox_agent.bridge import frames
+from sandbox_agent.bridge.direct_file import BLOCK_BYTES, DirectFile, whole_blocks
 from sandbox_agent.bridge.stored import Stored, StoredFile
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ _SEGMENTS_PER_LIMIT = 8
 _INDEX_STEP_BYTES = 64 * 1024
 # The kernel takes 1024 buffers at a time.
 _PIECES_PER_WRITE = 1024
-# With less room than this the padding of direct writes would count.
+# With less room than this the holes that direct writes leave would count.
 _DIRECT_FROM_BYTES = 16 * 1024 * 1024
 
 
@@ -35,6 +35,8 @@ class _Segment:
     __slots__ = (
         "_direct",
         "_direct_refused",
+        "_hole_starts",
+        "_holes",
         "file",
         "first",
         "index_numbers",
@@ -52,24 +54,49 @@ class _Segment:
         self.index_offsets: list[int] = []
         self._direct: DirectFile | None = None
         self._direct_refused = False
+        self._hole_starts: list[int] = []
+        self._holes: list[tuple[int, int]] = []
+        """Of each hole its end, and the last event before it."""
 
-    def write(self, blocks: Sequence[Block], *, directly: bool) -> tuple[int, int]:
-        """Write the blocks after what is here; returns where they begin and end. Raises OSError."""
+    def append(self, blocks: Sequence[Block], last: int, *, directly: bool) -> None:
+        """Write the blocks after what is here. Raises OSError; half of them may be in the file then."""
         pieces = frames.pieces_of(blocks)
-        if directly and not self._direct_refused:
-            lead = direct_file.padding(self.size)
-            try:
-                if self._direct is None:
-                    self._direct = DirectFile(self.file.path)
-                _write(self.file.fd, [lead], self.size)
-                start = self.size + len(lead)
-                return start, self._direct.write(pieces, start)
-            except OSError as error:
-                if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
-                    raise
-                self._direct_refused = True
-        _write(self.file.fd, pieces, self.size)
-        return self.size, self.size + sum(map(len, pieces))
+        if directly and self._write_directly(pieces):
+            self._leave_hole(whole_blocks(self.size))
+        else:
+            _write(self.file.fd, pieces, self.size)
+        for block in blocks:
+            if not self.index_offsets or self.size - self.index_offsets[-1] >= _INDEX_STEP_BYTES:
+                self.index_numbers.append(frames.first_number(block))
+                self.index_offsets.append(self.size)
+            self.size += frames.size_of(block)
+        self.last = last
+
+    def _write_directly(self, pieces: Sequence[bytes]) -> bool:
+        """False if that is not possible here."""
+        if self._direct_refused:
+            return False
+        try:
+            if self._direct is None:
+                self._direct = DirectFile(self.file.path)
+            self._direct.write(pieces, whole_blocks(self.size))
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                raise
+            self._direct, self._direct_refused = None, True
+        return not self._direct_refused
+
+    def _leave_hole(self, end: int) -> None:
+        """What is between the last event and `end` belongs to nobody."""
+        if end > self.size:
+            self._hole_starts.append(self.size)
+            self._holes.append((end, self.last))
+            self.size = end
+
+    def after_hole(self, offset: int) -> int:
+        """Where the event begins that follows what ends at the offset."""
+        at = bisect_right(self._hole_starts, offset) - 1
+        return self._holes[at][0] if at >= 0 and self._hole_starts[at] == offset else offset
 
     def end_writing(self) -> None:
         """The next events go elsewhere."""
@@ -77,13 +104,16 @@ class _Segment:
 
     def range_from(self, number: int, offset: int, max_bytes: int) -> Stored:
         """What begins with event `number` at `offset`, up to a place that the index knows."""
+        end, last = self.size, self.last
         at = bisect_right(self.index_offsets, offset + max_bytes) - 1
         if self.index_offsets[at] <= offset:
             at += 1  # One block, longer than what was wished for.
-        if self.size <= offset + max_bytes or at == len(self.index_offsets):
-            return Stored(number, self.last, self.file, offset, self.size - offset)
-        end = self.index_offsets[at]
-        return Stored(number, self.index_numbers[at] - 1, self.file, offset, end - offset)
+        if self.size > offset + max_bytes and at < len(self.index_offsets):
+            end, last = self.index_offsets[at], self.index_numbers[at] - 1
+        hole = bisect_right(self._hole_starts, offset)
+        if hole < len(self._holes) and self._hole_starts[hole] < end:
+            end, last = self._hole_starts[hole], self._holes[hole][1]
+        return Stored(number, last, self.file, offset, end - offset)
 
     def find(self, number: int) -> int:
         """The offset of an event that is here. Raises OSError or ValueError if the file is not as written."""
@@ -124,7 +154,7 @@ class Spill:
             blocks, needed = self._newest_that_fit(blocks)
             directly = self._max >= _DIRECT_FROM_BYTES and all(map(frames.is_long, blocks))
             if directly:
-                needed += 2 * direct_file.BLOCK_BYTES
+                needed += BLOCK_BYTES
             while self._segments and self._size + needed > self._max:
                 self._drop_oldest()
             if not blocks:
@@ -152,7 +182,8 @@ class Spill:
         segment = None
         try:
             segment = self._segment_for(frames.first_number(blocks[0]))
-            offset, end = segment.write(blocks, directly=directly)
+            before = segment.size
+            segment.append(blocks, last, directly=directly)
         except OSError:
             if segment is not None:
                 # Nothing of a half-written batch may remain; the file shrinks, which needs no space.
@@ -160,14 +191,7 @@ class Spill:
                 if not segment.size and segment is self._segments[-1]:
                     self._segments.pop().file.remove()
             return False
-        for block in blocks:
-            if not segment.index_offsets or offset - segment.index_offsets[-1] >= _INDEX_STEP_BYTES:
-                segment.index_numbers.append(frames.first_number(block))
-                segment.index_offsets.append(offset)
-            offset += frames.size_of(block)
-        self._size += end - segment.size
-        segment.size = end
-        segment.last = last
+        self._size += segment.size - before
         return True
 
     def _segment_for(self, first: int) -> _Segment:
@@ -193,7 +217,7 @@ class Spill:
                 return None
             try:
                 if before is not None and before.file is segment.file and before.last + 1 == number:
-                    offset = before.end
+                    offset = segment.after_hole(before.end)
                 else:
                     offset = segment.find(number)
                 found = segment.range_from(number, offset, max_bytes)
