@@ -91,7 +91,16 @@ class Client:
         return True
 
 
+class ForgottenSpill(Spill):
+    """As if the kernel kept nothing of a file in memory, so that every read is one for a worker."""
+
+    def find_in_cache(self, number: int, max_bytes: int, before: Stored) -> None:
+        return None
+
+
 class LogMachine(RuleBasedStateMachine):
+    spill_type = Spill
+
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="log-machine-"))
@@ -99,7 +108,7 @@ class LogMachine(RuleBasedStateMachine):
         self.log = EventLog(
             Retention(ring_events=5, ring_bytes=280),
             first=4,
-            spill=Spill(self.directory, "1", max_bytes=1000),
+            spill=self.spill_type(str(self.directory), "1", max_bytes=1000),
             background=self.worker,
         )
         self.clients: list[Client] = []
@@ -171,6 +180,14 @@ class LogMachine(RuleBasedStateMachine):
 
 TestLogMachine = LogMachine.TestCase
 TestLogMachine.settings = settings(max_examples=170, stateful_step_count=60, deadline=None)
+
+
+class ForgetfulLogMachine(LogMachine):
+    spill_type = ForgottenSpill
+
+
+TestForgetfulLogMachine = ForgetfulLogMachine.TestCase
+TestForgetfulLogMachine.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)
 
 
 def numbers(log: EventLog, last: int | None = None) -> list[int | Gap]:
@@ -290,3 +307,22 @@ def small_disk(tmp_path: Path):  # type: ignore[no-untyped-def]
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(mount)], check=True)  # noqa: S607
     yield mount
     subprocess.run(["umount", "-l", str(mount)], check=True)  # noqa: S607
+
+
+def test_what_is_in_the_kernels_memory_needs_no_worker(tmp_path: Path) -> None:
+    worker = Later()
+    log = filled(0, ring=4, spill=Spill(str(tmp_path), "1", 1 << 30), background=worker)
+    big = b'"' + b"x" * 60_000 + b'"'
+    for _ in range(100):
+        log.publish([big])
+        worker.run_all()
+    reader = log.attach(0, lambda: None)
+    assert reader.take() is None, "where the first one is has to be looked for"
+    worker.run_all()
+    seen = 0
+    while (item := reader.take()) is not None:
+        assert not worker.jobs, "nothing is left to a worker"
+        assert not isinstance(item, Gap)
+        assert item.first == seen + 1
+        seen = item.last
+    assert seen == 100

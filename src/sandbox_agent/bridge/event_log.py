@@ -348,11 +348,15 @@ class Reader:
         return events
 
     def _fetch(self, before: Stored | None) -> None:
-        """Look on the disk in the background; without an answer the events are gone by now."""
+        """Look on the disk, as a rule in the background; without an answer the events are gone by now."""
         spill, background = self._log._spill, self._log._background
         if spill is None or background is None:  # pragma: no cover - the range below the ring is the spill's
             raise RuntimeError("an event below the ring without a spill")
         number = self.position
+        if before is not None:
+            self._fetched = spill.find_in_cache(number, _DISK_BATCH_BYTES, before)
+            if self._fetched is not None:
+                return
         self._fetching = True
 
         def fetched(found: Stored | None) -> None:

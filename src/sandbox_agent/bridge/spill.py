@@ -1,6 +1,6 @@
 """Events that fell out of memory, on disk: segments of frames, as they will be sent.
 
-Every method that touches a file is meant for a worker thread and holds the lock while it does. When the
+Every method that waits for a file is meant for a worker thread and holds the lock while it does. When the
 space is used up (the limit, or a full disk) the oldest segment goes, so the newest events always survive.
 What is left is one unbroken range `oldest .. end-1`; if a write fails for good the range becomes empty.
 """
@@ -227,6 +227,22 @@ class Spill:
                 self._drop_all()
                 return None
             return found
+
+    def find_in_cache(self, number: int, max_bytes: int, before: Stored) -> Stored | None:
+        """What follows `before`, if that can be said and sent without waiting for anything, else None.
+
+        The only method for the event loop: most replays find what was written lately in the kernel's memory.
+        """
+        if not self._lock.acquire(blocking=False):
+            return None
+        try:
+            segment = next((s for s in self._segments if s.first <= number <= s.last), None)
+            if segment is None or before.file is not segment.file or before.last + 1 != number:
+                return None
+            found = segment.range_from(number, segment.after_hole(before.end), max_bytes)
+            return found if found.is_in_cache() else None
+        finally:
+            self._lock.release()
 
     def _drop_oldest(self) -> None:
         segment = self._segments.pop(0)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 
 _WARMING_BYTES = 256 * 1024
+# The kernel forgets what was written together together, and not in smaller pieces than this as a rule.
+_LOOK_EVERY_BYTES = 32 * 1024
 
 
 class StoredFile:
@@ -64,3 +66,13 @@ class Stored:
         for offset in range(self.offset, self.end, len(place)):
             if not os.preadv(self.file.fd, [place], offset):
                 raise OSError("the spill file is shorter than it was written")
+
+    def is_in_cache(self) -> bool:
+        """Whether the kernel has it in memory, as far as a look here and there tells."""
+        byte = [bytearray(1)]
+        try:
+            for offset in (*range(self.offset, self.end, _LOOK_EVERY_BYTES), self.end - 1):
+                os.preadv(self.file.fd, byte, offset, os.RWF_NOWAIT)
+        except OSError:
+            return False
+        return True
