@@ -1,21 +1,18 @@
 """One server_id: an agent process, the log of what it said, and the calls that wait for it.
 
-The way of a message: `call`/`forward` write the posted bytes to stdin; `on_output` gets whole lines, looks at
-id and method, publishes the lines as they are and hands answers to their callers. Everything runs on the
-event loop without tasks; answers go to callbacks.
+The way of a message: `call`/`forward` write the posted bytes to stdin; `on_output` hands what the agent
+writes to `AgentOutput`, which publishes it and gives notice of answers; these go to their callers. Everything
+runs on the event loop without tasks; answers go to callbacks.
 """
 
 from __future__ import annotations
 
 import time
 
-from sandbox_agent.bridge import bulk, loops
-from sandbox_agent.bridge import envelope as envelopes
-from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE, id_key
-from sandbox_agent.bridge.framing import OVERLONG
+from sandbox_agent.bridge import loops
+from sandbox_agent.bridge.agent_output import AgentOutput
+from sandbox_agent.bridge.envelope import id_key
 from sandbox_agent.bridge.input_queue import Outgoing
-from sandbox_agent.bridge.json_scan import NotJson
-from sandbox_agent.bridge.lines import split_lines
 from sandbox_agent.bridge.pending import Call, PendingCalls
 from sandbox_agent.bridge.silence import SilenceClock
 from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.pending import Answer, Waiter
     from sandbox_agent.bridge.process import AgentProcess, Exit
 
-_RAW_SHOWN_BYTES = 4096
 _EXIT_FOLLOWS_S = 0.5
 
 
@@ -61,10 +57,9 @@ class Instance:
         "_calls",
         "_clock",
         "_exit_stderr",
-        "_held",
-        "_holding",
         "_limits",
         "_loop",
+        "_output",
         "_timer",
         "_unwritten",
         "agent",
@@ -99,8 +94,7 @@ class Instance:
         """Notifications and answers that stdin has not taken yet; they wait like calls, without an id."""
         self._backlog: list[Outgoing] = []
         self._timer: loops.Timer | None = None
-        self._held: list[Piece] = []
-        self._holding = False
+        self._output = AgentOutput(self, log, limits.max_line_bytes, limits.adapter_messages)
         self._exit_stderr = ""
         log.on_congestion = self._on_congestion
 
@@ -211,7 +205,7 @@ class Instance:
         self.status = "exited"
         self.process = None
         self._exit_stderr = process.stderr_tail
-        self._publish_adapter("agent_exited", {"code": exit.code, "success": exit.code == 0})
+        self._output.publish_adapter("agent_exited", {"code": exit.code, "success": exit.code == 0})
         self._settle_everything(self.exit_error())
         if self.on_exited:
             self.on_exited(self, process)
@@ -242,97 +236,12 @@ class Instance:
     # ---- from the agent ----------------------------------------------------------------------------------
 
     def on_output(self, pieces: list[Piece]) -> None:
-        if self._holding:
-            self._held.extend(pieces)
-        elif len(pieces) == 1:
-            self._take(pieces[0])
-        else:
-            self._take_all(pieces)
+        self._output.take(pieces)
         # Afterwards, so that no reader waits for it.
         self._clock.line(self._loop.time())
         self.last_activity_ms = _now_ms()
 
-    def _take_all(self, pieces: list[Piece]) -> None:
-        """Publish several pieces, as far as that goes, and only then wake the readers."""
-        self.log.gathering = True
-        for index, piece in enumerate(pieces):
-            if not self._take(piece):
-                self._held.extend(pieces[index + 1 :])
-                break
-        self.log.gathering = False
-        self.log.wake_readers()
-
-    def _take(self, piece: Piece) -> bool:
-        """Publish one piece; False if the rest has to wait for a line that is being scanned."""
-        if piece is OVERLONG:
-            limit = self._limits.max_line_bytes
-            self._publish_invalid(f"a line of more than {limit} bytes was dropped", b"")
-            return True
-        return self._take_batch(piece) or self._take_lines(piece)
-
-    def _take_batch(self, block: bytes) -> bool:
-        """The common case, in one go: every line is one JSON object; False if any is not."""
-        if not block.endswith(b"\n"):
-            return self._take_one(block)
-        if block.find(b"\n") == len(block) - 1:
-            return self._take_one(block[:-1])
-        flood = bulk.frame(self.log.last + 1, block)
-        if flood:
-            self.log.publish_framed(*flood)
-            return True
-        lines = split_lines(block)
-        try:
-            envelopes.check_utf8(block)
-            found = list(map(envelopes.decode_object, lines))
-        except Exception:  # whatever the quick look stumbles over, the careful one has a word for
-            return False
-        if b"\r" in block:
-            lines = [line.removesuffix(b"\r") for line in lines]
-        self.log.publish(lines)
-        for index, raw in enumerate(found):
-            if raw.id:
-                self._notice(bytes(raw.id), bool(raw.method), lines[index])
-        return True
-
-    def _take_one(self, line: bytes) -> bool:
-        try:
-            if not line.isascii():
-                envelopes.check_utf8(line)
-            found = envelopes.decode_object(line)
-        except Exception:  # as above
-            return False
-        line = line.removesuffix(b"\r")
-        try:
-            # First of all, because somebody waits for it; nobody can ask for the event before this is over.
-            if found.id:
-                self._notice(bytes(found.id), bool(found.method), line)
-        finally:
-            self.log.publish((line,))
-        return True
-
-    def _take_lines(self, block: bytes) -> bool:
-        lines = split_lines(block)
-        for index, line in enumerate(lines):
-            line = line.removesuffix(b"\r")
-            if not line.strip(b" \t\r"):
-                continue
-            try:
-                message = envelopes.peek_quickly(line)
-                if message is None and len(line) > SCAN_IN_THREAD_ABOVE:
-                    rest = b"".join(later + b"\n" for later in lines[index + 1 :])
-                    self._hold_for_scan(line, rest)
-                    return False
-                self._publish(message or envelopes.peek_thoroughly(line), line)
-            except NotJson as error:
-                self._publish_invalid(str(error), line)
-        return True
-
-    def _publish(self, message: Envelope, line: bytes) -> None:
-        self.log.publish((line,))
-        if message.id:
-            self._notice(message.id, message.has_method, line)
-
-    def _notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
+    def notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
         """A message with an id: an answer that somebody waits for, or a question to the client."""
         key = id_key(raw_id)
         if has_method:
@@ -340,53 +249,20 @@ class Instance:
         elif call := self._calls.pop(key):
             call.settle(line)
 
-    def _hold_for_scan(self, line: bytes, rest: bytes) -> None:
-        """A long line that only the slow scanner understands: scan it in a thread, keep the order."""
-        if rest:
-            self._held.insert(0, rest)
-        process = self.process
-        self._holding = True
-        if process:
-            process.pause_reading()
-
-        def scanned(message: Envelope | None, error: BaseException | None) -> None:
-            if self.closed:
-                return
-            if message is not None:
-                self._publish(message, line)
-            else:
-                self._publish_invalid(str(error), line)
-            self._holding = False
-            while self._held:
-                if not self._take(self._held.pop(0)):
-                    return
-            if process and not self.log.congested:
-                process.resume_reading()
-
-        loops.in_thread(lambda: envelopes.peek_thoroughly(line), scanned)
-
-    def _on_congestion(self, congested: bool) -> None:
-        if self.process is None:
-            return
-        if congested:
+    def pause_output(self) -> None:
+        if self.process is not None:
             self.process.pause_reading()
-        elif not self._holding:
+
+    def resume_output(self) -> None:
+        """Let the agent go on, if nothing else speaks against it."""
+        if self.process is not None and not self._output.is_held and not self.log.congested:
             self.process.resume_reading()
 
-    def _publish_invalid(self, error: str, line: bytes) -> None:
-        import codecs  # here and below: for what agents hardly ever do
-
-        whole = len(line) <= _RAW_SHOWN_BYTES
-        raw = codecs.getincrementaldecoder("utf-8")("replace").decode(line[:_RAW_SHOWN_BYTES], whole)
-        self._publish_adapter("invalid_stdout", {"error": error, "raw": raw})
-
-    def _publish_adapter(self, name: str, params: dict[str, object]) -> None:
-        if self._limits.adapter_messages:
-            import msgspec
-
-            message = {"jsonrpc": "2.0", "method": f"_adapter/{name}", "params": params}
-            line = msgspec.json.encode(message)
-            self.log.publish((line,))
+    def _on_congestion(self, congested: bool) -> None:
+        if congested:
+            self.pause_output()
+        else:
+            self.resume_output()
 
     # ---- time --------------------------------------------------------------------------------------------
 

@@ -1,0 +1,177 @@
+"""From what an agent writes to what is published: every line is looked at, published as it is, and noticed.
+
+Blocks of lines go the quick way as a whole if every line is one JSON object. Else each line goes its own way:
+blank ones nowhere, those that are no JSON into a message of ours that says so. A long line that only the slow
+scanner understands is scanned in a thread; what follows waits for it, so that the order stays.
+"""
+
+from __future__ import annotations
+
+from sandbox_agent.bridge import bulk, loops
+from sandbox_agent.bridge import envelope as envelopes
+from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE
+from sandbox_agent.bridge.framing import OVERLONG
+from sandbox_agent.bridge.json_scan import NotJson
+from sandbox_agent.bridge.lines import split_lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from sandbox_agent.bridge.envelope import Envelope
+    from sandbox_agent.bridge.event_log import EventLog
+    from sandbox_agent.bridge.framing import Piece
+
+    class Owner(Protocol):
+        closed: bool
+
+        def notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
+            """A message with an id: an answer that somebody waits for, or a question to the client."""
+
+        def pause_output(self) -> None:
+            """Let the agent wait until `resume_output`."""
+
+        def resume_output(self) -> None: ...
+
+
+_RAW_SHOWN_BYTES = 4096
+
+
+class AgentOutput:
+    __slots__ = ("_adapter_messages", "_held", "_log", "_max_line_bytes", "_owner", "is_held")
+
+    def __init__(self, owner: Owner, log: EventLog, max_line_bytes: int, adapter_messages: bool) -> None:
+        self._owner = owner
+        self._log = log
+        self._max_line_bytes = max_line_bytes
+        self._adapter_messages = adapter_messages
+        self._held: list[Piece] = []
+        self.is_held = False
+        """A line is being scanned, and everything after it waits."""
+
+    def take(self, pieces: list[Piece]) -> None:
+        if self.is_held:
+            self._held.extend(pieces)
+        elif len(pieces) == 1:
+            self._take(pieces[0])
+        else:
+            self._take_all(pieces)
+
+    def _take_all(self, pieces: list[Piece]) -> None:
+        """Publish several pieces, as far as that goes, and only then wake the readers."""
+        self._log.gathering = True
+        try:
+            for index, piece in enumerate(pieces):
+                if not self._take(piece):
+                    self._held.extend(pieces[index + 1 :])
+                    break
+        finally:
+            self._log.gathering = False
+            self._log.wake_readers()
+
+    def _take(self, piece: Piece) -> bool:
+        """Publish one piece; False if the rest has to wait for a line that is being scanned."""
+        if piece is OVERLONG:
+            self._publish_invalid(f"a line of more than {self._max_line_bytes} bytes was dropped", b"")
+            return True
+        return self._take_batch(piece) or self._take_lines(piece)
+
+    def _take_batch(self, block: bytes) -> bool:
+        """The common case, in one go: every line is one JSON object; False if any is not."""
+        if not block.endswith(b"\n"):
+            return self._take_one(block)
+        if block.find(b"\n") == len(block) - 1:
+            return self._take_one(block[:-1])
+        flood = bulk.frame(self._log.last + 1, block)
+        if flood:
+            self._log.publish_framed(*flood)
+            return True
+        lines = split_lines(block)
+        try:
+            envelopes.check_utf8(block)
+            found = list(map(envelopes.decode_object, lines))
+        except (ValueError, RecursionError):
+            return False
+        if b"\r" in block:
+            lines = [line.removesuffix(b"\r") for line in lines]
+        self._log.publish(lines)
+        for index, raw in enumerate(found):
+            if raw.id:
+                self._owner.notice(bytes(raw.id), bool(raw.method), lines[index])
+        return True
+
+    def _take_one(self, line: bytes) -> bool:
+        try:
+            if not line.isascii():
+                envelopes.check_utf8(line)
+            found = envelopes.decode_object(line)
+        except (ValueError, RecursionError):
+            return False
+        line = line.removesuffix(b"\r")
+        try:
+            # First of all, because somebody waits for it; nobody can ask for the event before this is over.
+            if found.id:
+                self._owner.notice(bytes(found.id), bool(found.method), line)
+        finally:
+            self._log.publish((line,))
+        return True
+
+    def _take_lines(self, block: bytes) -> bool:
+        lines = split_lines(block)
+        for index, line in enumerate(lines):
+            line = line.removesuffix(b"\r")
+            if not line.strip(b" \t\r"):
+                continue
+            try:
+                message = envelopes.peek_quickly(line)
+                if message is None and len(line) > SCAN_IN_THREAD_ABOVE:
+                    self._hold(line, b"".join(later + b"\n" for later in lines[index + 1 :]))
+                    return False
+                self._publish(message or envelopes.peek_thoroughly(line), line)
+            except NotJson as error:
+                self._publish_invalid(str(error), line)
+        return True
+
+    def _publish(self, message: Envelope, line: bytes) -> None:
+        self._log.publish((line,))
+        if message.id:
+            self._owner.notice(message.id, message.has_method, line)
+
+    def _hold(self, line: bytes, rest: bytes) -> None:
+        """Scan a long line in a thread, and then go on with the rest."""
+        if rest:
+            self._held.insert(0, rest)
+        self.is_held = True
+        self._owner.pause_output()
+
+        def scanned(message: Envelope | None, error: BaseException | None) -> None:
+            if self._owner.closed:
+                return
+            if message is not None:
+                self._publish(message, line)
+            else:
+                self._publish_invalid(str(error), line)
+            self.is_held = False
+            while self._held:
+                if not self._take(self._held.pop(0)):
+                    return
+            self._owner.resume_output()
+
+        loops.in_thread(lambda: envelopes.peek_thoroughly(line), scanned)
+
+    # ---- our own words -----------------------------------------------------------------------------------
+
+    def _publish_invalid(self, error: str, line: bytes) -> None:
+        import codecs  # here and below: for what agents hardly ever do
+
+        whole = len(line) <= _RAW_SHOWN_BYTES
+        raw = codecs.getincrementaldecoder("utf-8")("replace").decode(line[:_RAW_SHOWN_BYTES], whole)
+        self.publish_adapter("invalid_stdout", {"error": error, "raw": raw})
+
+    def publish_adapter(self, name: str, params: dict[str, object]) -> None:
+        """Say something about the agent, unless nobody wants to hear it."""
+        if self._adapter_messages:
+            import msgspec
+
+            message = {"jsonrpc": "2.0", "method": f"_adapter/{name}", "params": params}
+            self._log.publish((msgspec.json.encode(message),))
