@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.browser.inspector_page import InspectorPage
 
@@ -82,6 +82,22 @@ def test_mcp_servers_are_added_and_removed(inspector: InspectorPage) -> None:
     panel.get_by_role("button", name="Remove files").click()
     expect(panel.get_by_text("Nothing configured")).to_be_visible()
     assert json.loads((directory / ".sandbox-agent" / "config" / "mcp.json").read_text()) == {}
+
+
+def test_a_directory_that_is_typed_while_the_page_asks_for_home_stays(inspector: InspectorPage) -> None:
+    asked: list[Route] = []
+    inspector.page.route("**/v1/fs/stat?**", lambda question: asked.append(question))
+    panel = inspector.panel("MCP")
+    field = panel.get_by_label("Directory")
+    expect(field).to_have_value("")
+    field.fill("/typed")
+    assert asked, "the page has asked for home"
+    with inspector.page.expect_response("**/v1/fs/stat?**"):
+        for question in asked:
+            question.continue_()
+    inspector.page.evaluate("() => new Promise(requestAnimationFrame)")
+    expect(field).to_have_value("/typed")
+    inspector.page.unroute("**/v1/fs/stat?**")
 
 
 def test_skills_are_added_and_removed(inspector: InspectorPage) -> None:

@@ -5,6 +5,7 @@ import type { ConfigKind } from "../api/server";
 import type { JsonObject } from "../json";
 import { focusDirectory } from "../session/focus";
 import { useObservable } from "../session/observable";
+import { useHomeWhenEmpty } from "../session/useHomeWhenEmpty";
 import { useWorkbench } from "../session/workbench";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
@@ -31,8 +32,8 @@ export function ConfigPanel({ kind, title, about, tag, form }: Props) {
   const entries = useLoaded(async () => (directory ? workbench.api.configEntries(kind, directory) : {}), [directory]);
   useEffect(() => {
     if (session) setDirectory(session);
-    else if (!directory) workbench.api.homeDirectory().then(setDirectory, () => undefined);
   }, [session]);
+  useHomeWhenEmpty(session || directory, setDirectory);
 
   const save = (name: string, entry: JsonObject) =>
     task.run(() => workbench.api.putConfig(kind, directory, name, entry).then(entries.reload));

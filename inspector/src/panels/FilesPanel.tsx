@@ -4,6 +4,7 @@ import { useEffect, useState, type FormEvent } from "react";
 import type { FsEntry } from "../api/server";
 import { focusDirectory } from "../session/focus";
 import { useObservable } from "../session/observable";
+import { useHomeWhenEmpty } from "../session/useHomeWhenEmpty";
 import { useWorkbench } from "../session/workbench";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
@@ -30,8 +31,8 @@ export function FilesPanel() {
   };
   useEffect(() => {
     if (start) open(start);
-    else workbench.api.homeDirectory().then(open, () => undefined);
   }, [start]);
+  useHomeWhenEmpty(start || typed, open);
 
   const upload = (files: FileList | null) =>
     void task.run(async () => {

@@ -1,6 +1,6 @@
 /** Create a session: agent, directory, model, mode, MCP servers of the directory. */
 
-import { useEffect, useState, type FormEvent } from "react";
+import { useState, type FormEvent } from "react";
 import type { AgentInfo, ConfigOption } from "../api/server";
 import type { JsonObject } from "../json";
 import type { SessionRecord } from "../storage/records";
@@ -14,6 +14,7 @@ import { useTask } from "../ui/useTask";
 import { createSession } from "./lifecycle";
 import { acpServers } from "./mcpServers";
 import { readyFirst } from "./Welcome";
+import { useHomeWhenEmpty } from "./useHomeWhenEmpty";
 import { useWorkbench } from "./workbench";
 
 interface Props {
@@ -35,9 +36,7 @@ export function NewSessionDialog({ agent, close, created }: Props) {
   const about = useLoaded(async () => (chosen ? workbench.api.agent(chosen) : undefined), [chosen]);
   const mcp = useLoaded(() => configuredServers(workbench, directory), [directory]);
 
-  useEffect(() => {
-    if (directory === "") workbench.api.homeDirectory().then(setDirectory, () => undefined);
-  }, [workbench]);
+  useHomeWhenEmpty(directory, setDirectory);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
