@@ -8,6 +8,8 @@ that runs a job in a worker and then calls back on the loop; until it is written
 
 from __future__ import annotations
 
+from _bisect import bisect_left
+
 from sandbox_agent.bridge import frames
 from sandbox_agent.bridge.frames import Frames
 
@@ -172,8 +174,8 @@ class EventLog:
 
     def _evict(self) -> None:
         """Let the oldest go until the ring keeps to its size; the newest event always stays."""
-        evicted: list[Block] = []
         first = self._ring_first
+        evicted = self._evict_at_once() if self._spill is not None else []
         while self._ring_first < self.last:
             events_over = self.last - self._ring_first + 1 - self._retention.ring_events
             bytes_over = self._ring_bytes - self._retention.ring_bytes
@@ -201,6 +203,20 @@ class EventLog:
             self._write_overflow()
             if self.congested and self.on_congestion:
                 self.on_congestion(True)
+
+    def _evict_at_once(self) -> list[Block]:
+        """Blocks that are too many by their number of events; a step for each would make everybody wait."""
+        keep_from = self.last - self._retention.ring_events + 1
+        end = bisect_left(self._ring, keep_from, self._head, key=frames.first_number)
+        end = min(end, len(self._ring) - 1)
+        if end <= self._head:
+            return []
+        evicted = frames.joined(self._ring[self._head : end])
+        del self._ring[:end]
+        self._head = 0
+        self._ring_first = frames.first_number(self._ring[0])
+        self._ring_bytes -= sum(map(frames.size_of, evicted))
+        return evicted
 
     def _kept_of(self, block: Block, events_over: int, bytes_over: int) -> Block:
         """What stays of the oldest block; nothing if it can go as a whole."""
