@@ -178,16 +178,17 @@ def test_as_many_jobs_as_threads_run_side_by_side(loop: Loop) -> None:
 def test_a_signal_wakes_a_sleeping_loop(loop: Loop) -> None:
     seen: list[str] = []
 
-    def on_signal() -> None:
-        seen.append("signal")
-        loop.stop()
+    def see(what: str) -> None:
+        seen.append(what)
+        if len(seen) == 2:
+            loop.stop()
 
     before = signal.getsignal(signal.SIGUSR1)
-    loop.on_signal(signal.SIGUSR1, on_signal)
-    loop.in_thread(lambda: os.kill(os.getpid(), signal.SIGUSR1), lambda *_: None)
+    loop.on_signal(signal.SIGUSR1, lambda: see("signal"))
+    loop.in_thread(lambda: os.kill(os.getpid(), signal.SIGUSR1), lambda *_: see("thread"))
     loop.run()
     signal.signal(signal.SIGUSR1, before)
-    assert seen == ["signal"]
+    assert sorted(seen) == ["signal", "thread"]
 
 
 def test_asyncio_is_a_complete_guest(loop: Loop, pipe: tuple[int, int]) -> None:
