@@ -14,6 +14,7 @@ import time
 from sandbox_agent.bare import signal
 from sandbox_agent.bridge import process_marks
 from sandbox_agent.bridge.descriptors import closing_inherited
+from sandbox_agent.bridge.spawn import BACK_TO_DEFAULT
 
 _FAREWELL = b"bye\n"
 _SHELL = """cd /; trap '' HUP INT TERM; read -r word; [ "$word" = bye ] && exit 0; exec "$@" """
@@ -42,8 +43,7 @@ class Guardian:
                     *closing_inherited(),
                 ],
                 setsid=True,
-                # Python ignores these for itself.
-                setsigdef=(signal.SIGPIPE, signal.SIGXFSZ),
+                setsigdef=BACK_TO_DEFAULT,
             )
         except OSError:
             os.close(self._pipe)

@@ -119,7 +119,7 @@ class Loop:
                     callback()
                 if event & _NOT_READ and (callback := writers.get(fd)) is not None:
                     callback()
-            except Exception:
+            except Exception:  # a fault of one is told, and nobody else's
                 logger.exception("loop.callback_failed")
         if timers:
             self._call_due()
@@ -127,7 +127,7 @@ class Loop:
             call, arguments = soon.popleft()
             try:
                 call(*arguments)
-            except Exception:
+            except Exception:  # as above
                 logger.exception("loop.callback_failed")
 
     def _call_due(self) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Python ignores these for itself; programs expect to die of them.
-_BACK_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ)
+BACK_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 class Spawned:
@@ -38,7 +38,7 @@ class Spawned:
 
 def spawn(argv: tuple[str, ...], env: Mapping[str, str], cwd: str, other_user: Mapping[str, Any]) -> Spawned:
     """Raises OSError or ValueError when the program cannot be started."""
-    stays_here = cwd == os.getcwd() and "/" in argv[0] and not other_user
+    stays_here = "/" in argv[0] and not other_user and _is_here(cwd)
     pipes: list[int] = []
     try:
         for _ in range(3):
@@ -57,6 +57,13 @@ def spawn(argv: tuple[str, ...], env: Mapping[str, str], cwd: str, other_user: M
     return Spawned(pid, stdin, stdout, stderr)
 
 
+def _is_here(directory: str) -> bool:
+    try:
+        return directory == os.getcwd()
+    except OSError:
+        return False  # Ours was removed; the program's own may be there.
+
+
 def _posix(argv: tuple[str, ...], env: Mapping[str, str], children: tuple[int, int, int]) -> int:
     return os.posix_spawn(
         argv[0],
@@ -67,7 +74,7 @@ def _posix(argv: tuple[str, ...], env: Mapping[str, str], children: tuple[int, i
             *closing_inherited(),
         ],
         setsid=True,
-        setsigdef=_BACK_TO_DEFAULT,
+        setsigdef=BACK_TO_DEFAULT,
     )
 
 

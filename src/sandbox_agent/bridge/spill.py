@@ -206,13 +206,16 @@ class Spill:
         self._segments.append(segment)
         return segment
 
+    def _segment_with(self, number: int) -> _Segment | None:
+        return next((s for s in self._segments if s.first <= number <= s.last), None)
+
     def find(self, number: int, max_bytes: int, before: Stored | None) -> Stored | None:
         """The range that begins with event `number`, about `max_bytes` long; None if it is not here any more.
 
         `before` is the range that the caller had last: what follows it needs no search.
         """
         with self._lock:
-            segment = next((s for s in self._segments if s.first <= number <= s.last), None)
+            segment = self._segment_with(number)
             if segment is None:
                 return None
             try:
@@ -236,7 +239,7 @@ class Spill:
         if not self._lock.acquire(blocking=False):
             return None
         try:
-            segment = next((s for s in self._segments if s.first <= number <= s.last), None)
+            segment = self._segment_with(number)
             if segment is None or before.file is not segment.file or before.last + 1 != number:
                 return None
             found = segment.range_from(number, segment.after_hole(before.end), max_bytes)
