@@ -81,13 +81,13 @@ def loaded():
     return {"msgspec", "json", "re", "typing"} & set(sys.modules)
 
 line = b'{"id":1,"method":"x"}'
-assert envelope.peek(line).is_request
+assert envelope.peek(line).has_method
 first = envelope.decode_object(line)
 assert (first.id, first.method) == (b"1", True)
 assert not loaded(), loaded()
 {then}
 assert "msgspec" in sys.modules
-assert envelope.peek(line).is_request
+assert envelope.peek(line).has_method
 assert type(envelope.decode_object(line)).__name__ == "RawEnvelope"
 """
 

@@ -74,14 +74,17 @@ class AgentOutput:
         if piece is OVERLONG:
             self._publish_invalid(f"a line of more than {self._max_line_bytes} bytes was dropped", b"")
             return True
-        return self._take_batch(piece) or self._take_lines(piece)
+        newline = piece.find(b"\n")
+        if newline < 0:
+            taken = self._take_one(piece)
+        elif newline == len(piece) - 1:
+            taken = self._take_one(piece[:-1])
+        else:
+            taken = self._take_batch(piece)
+        return taken or self._take_lines(piece)
 
     def _take_batch(self, block: bytes) -> bool:
-        """The common case, in one go: every line is one JSON object; False if any is not."""
-        if not block.endswith(b"\n"):
-            return self._take_one(block)
-        if block.find(b"\n") == len(block) - 1:
-            return self._take_one(block[:-1])
+        """Several lines in one go, if each of them is one JSON object; False if any is not."""
         flood = bulk.frame(self._log.last + 1, block)
         if flood:
             self._log.publish_framed(*flood)
@@ -95,12 +98,14 @@ class AgentOutput:
         if b"\r" in block:
             lines = [line.removesuffix(b"\r") for line in lines]
         self._log.publish(lines)
-        for index, raw in enumerate(found):
-            if raw.id:
-                self._owner.notice(bytes(raw.id), bool(raw.method), lines[index])
+        notice = self._owner.notice
+        for message, line in zip(found, lines, strict=True):
+            if raw_id := message.id:
+                notice(bytes(raw_id), bool(message.method), line)
         return True
 
     def _take_one(self, line: bytes) -> bool:
+        """One line that is a JSON object; False if it is not."""
         try:
             if not line.isascii():
                 envelopes.check_utf8(line)
@@ -110,8 +115,8 @@ class AgentOutput:
         line = line.removesuffix(b"\r")
         try:
             # First of all, because somebody waits for it; nobody can ask for the event before this is over.
-            if found.id:
-                self._owner.notice(bytes(found.id), bool(found.method), line)
+            if raw_id := found.id:
+                self._owner.notice(bytes(raw_id), bool(found.method), line)
         finally:
             self._log.publish((line,))
         return True

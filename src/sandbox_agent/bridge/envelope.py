@@ -43,14 +43,6 @@ class Envelope:
     def __repr__(self) -> str:
         return f"Envelope({self.is_object}, {self.id!r}, {self.has_method})"
 
-    @property
-    def is_request(self) -> bool:
-        return self.has_method and bool(self.id)
-
-    @property
-    def is_answer(self) -> bool:
-        return bool(self.id) and not self.has_method
-
 
 def load() -> None:
     """Load msgspec now: from here on every message gets the quick look."""
@@ -93,7 +85,8 @@ def check_utf8(data: bytes) -> None:
 
 def peek_quickly(data: bytes) -> Envelope | None:
     """The envelope, or None when only the complete scanner can tell. Raises NotJson."""
-    check_utf8(data)
+    if not data.isascii():
+        check_utf8(data)
     try:
         raw = decode_object(data)
     except RecursionError:

@@ -63,6 +63,7 @@ class EventLog:
     __slots__ = (
         "_background",
         "_evict_above_bytes",
+        "_evict_above_events",
         "_head",
         "_newest_first",
         "_overflow",
@@ -96,6 +97,7 @@ class EventLog:
         # With a disk behind it the ring may run over a little, so that the disk is written in larger batches.
         slack = 1 / 8 if self._spill is not None else 0
         self._slack_events = min(1024, int(retention.ring_events * slack))
+        self._evict_above_events = retention.ring_events + self._slack_events
         self._evict_above_bytes = retention.ring_bytes + min(4 << 20, int(retention.ring_bytes * slack))
         self._ring: list[Block] = []
         self._head = 0
@@ -145,12 +147,15 @@ class EventLog:
 
     def _append(self, block: Block, count: int) -> None:
         self._ring.append(block)
-        self._ring_bytes += frames.size_of(block)
+        self._ring_bytes += len(block) if isinstance(block, bytes) else frames.size_of(block)
         self._newest_first = self.last + 1
         self.last += count
         if self._waiting and not self.gathering:
             self.wake_readers()
-        if self._is_overfull:
+        if (
+            self.last - self._ring_first >= self._evict_above_events
+            or self._ring_bytes > self._evict_above_bytes
+        ) and self._is_overfull:
             self._evict()
 
     def wake_readers(self) -> None:
@@ -278,8 +283,6 @@ class EventLog:
         return self._overflow[0].first if self._overflow else self._ring_first
 
     def _in_memory(self, number: int) -> Frames | None:
-        if number == self._newest_first >= self._ring_first:
-            return Frames(number, self.last, frames.pieces_of(self._ring[-1:]))
         if number >= self._ring_first:
             return frames.take(self._ring, self._head, self.last, number, BATCH_BYTES)
         for batch in self._overflow:
@@ -307,7 +310,7 @@ def _nobody() -> None:
 class Reader:
     """A position in the log. `take` until it returns None; then `wake` is called when there is more."""
 
-    __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_idle", "_log", "position", "wake")
+    __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_idle", "_log", "position", "waits", "wake")
 
     def __init__(
         self, log: EventLog, position: int, wake: Callable[[], None], *, starts_with_gap: bool
@@ -320,6 +323,8 @@ class Reader:
         """Nobody will take anything soon: what comes from disk is not kept."""
         self._awaited = False
         """Whether somebody waits for what is being fetched; a fetch ahead of time wakes nobody."""
+        self.waits = False
+        """It has everything there is; what comes next wakes it."""
         self.position = position
         self.wake = wake
 
@@ -330,10 +335,17 @@ class Reader:
     def take(self) -> Frames | Stored | Gap | None:
         log = self._log
         self._idle = False
-        if self.position == log._newest_first <= log.last and not (self._gap or self._fetching):
+        if log._ring_first <= self.position == log._newest_first <= log.last and not (
+            self._gap or self._fetching
+        ):
             # As a rule a reader keeps up. Whoever fetched something from disk is further behind.
-            if in_memory := log._in_memory(self.position):
-                return self._advance(in_memory)
+            block = log._ring[-1]
+            newest = Frames(self.position, log.last, (block,) if isinstance(block, bytes) else block)
+            self.position = log.last + 1
+            self.waits = True
+            log._waiting[self] = None
+            return newest
+        self.waits = False
         if log.closed:
             return None
         if self._fetched is not None:
@@ -350,6 +362,7 @@ class Reader:
             self.position = log.oldest
             return Gap(log.oldest, log.last)
         if self.position > log.last:
+            self.waits = True
             log._waiting[self] = None
             return None
         in_memory = log._in_memory(self.position)

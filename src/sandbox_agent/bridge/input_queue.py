@@ -40,7 +40,7 @@ class Outgoing:
 
 
 class InputQueue:
-    __slots__ = ("_due", "_fd", "_loop", "_messages", "_on_closed", "queued_bytes")
+    __slots__ = ("_due", "_fd", "_loop", "_messages", "_on_closed", "_room", "queued_bytes")
 
     def __init__(self, loop: EventLoop, fd: int, on_closed: Callable[[], None]) -> None:
         """`on_closed` is called when the other end is closed; what was not written will never be."""
@@ -50,15 +50,18 @@ class InputQueue:
         self._messages: list[Outgoing] = []
         self._due = False
         """A write is on the way: at the end of this turn, or when the pipe has room."""
+        self._room = pipe_size.USUAL_BYTES
+        """The largest write that the pipe has been fitted to."""
         self.queued_bytes = 0
 
     @property
     def closed(self) -> bool:
         return self._fd < 0
 
-    def put(self, message: Outgoing) -> None:
+    def put(self, message: Outgoing) -> bool:
+        """False if the other end is known to be closed."""
         if self._fd < 0:
-            return
+            return False
         self._messages.append(message)
         self.queued_bytes += message.size
         if not self._due:
@@ -67,6 +70,7 @@ class InputQueue:
                 self._loop.call_soon(self._begin)
             else:
                 self._begin()
+        return True
 
     def withdraw(self, message: Outgoing) -> None:
         """Take back a message of which nothing has been written yet."""
@@ -86,7 +90,9 @@ class InputQueue:
         """Write what the pipe takes; true when nothing is left to be written."""
         while self._messages:
             buffers, size = self._next_buffers()
-            pipe_size.fit(self._fd, size)
+            if size > self._room:
+                pipe_size.fit(self._fd, size)
+                self._room = size
             try:
                 written = os.writev(self._fd, buffers)
             except BlockingIOError:

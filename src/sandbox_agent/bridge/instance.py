@@ -7,12 +7,11 @@ runs on the event loop without tasks; answers go to callbacks.
 
 from __future__ import annotations
 
-import time
+from time import time_ns
 
 from sandbox_agent.bridge import loops
 from sandbox_agent.bridge.agent_output import AgentOutput
 from sandbox_agent.bridge.envelope import id_key
-from sandbox_agent.bridge.input_queue import Outgoing
 from sandbox_agent.bridge.pending import Call, PendingCalls
 from sandbox_agent.bridge.silence import SilenceClock
 from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
@@ -22,15 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
-    from sandbox_agent.bridge.envelope import Envelope
     from sandbox_agent.bridge.event_log import EventLog
     from sandbox_agent.bridge.framing import Piece
     from sandbox_agent.bridge.pending import Answer, Waiter
     from sandbox_agent.bridge.process import AgentProcess, Exit
 
 _EXIT_FOLLOWS_S = 0.5
-
-
+_NEVER = float("inf")
 # Silence allowed before an agent's first line ever, and after it.
 FIRST_LINE_S, SILENCE_S = 120.0, 1800.0
 
@@ -61,12 +58,13 @@ class Instance:
         "_loop",
         "_output",
         "_timer",
+        "_timer_at",
         "_unwritten",
         "agent",
         "closed",
         "created_at_ms",
         "exit",
-        "last_activity_ms",
+        "last_activity_ns",
         "log",
         "on_exited",
         "pid",
@@ -81,7 +79,8 @@ class Instance:
         self.log = log
         self.status: Literal["starting", "running", "exited"] = "starting"
         self.closed = False
-        self.created_at_ms = self.last_activity_ms = _now_ms()
+        self.last_activity_ns = time_ns()
+        self.created_at_ms = self.last_activity_ms
         self.pid: int | None = None
         self.exit: Exit | None = None
         self.process: AgentProcess | None = None
@@ -92,8 +91,9 @@ class Instance:
         self._calls = PendingCalls()
         self._unwritten: dict[Call, None] = {}
         """Notifications and answers that stdin has not taken yet; they wait like calls, without an id."""
-        self._backlog: list[Outgoing] = []
+        self._backlog: list[Call] = []
         self._timer: loops.Timer | None = None
+        self._timer_at = _NEVER
         self._output = AgentOutput(self, log, limits.max_line_bytes, limits.adapter_messages)
         self._exit_stderr = ""
         log.on_congestion = self._on_congestion
@@ -102,54 +102,56 @@ class Instance:
     def pending_requests(self) -> int:
         return len(self._calls)
 
+    @property
+    def last_activity_ms(self) -> int:
+        return self.last_activity_ns // 1_000_000
+
     # ---- from the client ---------------------------------------------------------------------------------
 
-    def call(self, message: Envelope, body: bytes, waiter: Waiter | None, limit_s: float | None) -> None:
+    def call(self, raw_id: bytes, body: bytes, waiter: Waiter | None, limit_s: float | None) -> None:
         """Send a request; `waiter` gets the answer's bytes or an error. Raises what refuses it at once."""
-        key = id_key(message.id)
-        self.last_activity_ms = _now_ms()
-        if self._calls.join(key, body, waiter):
-            return
-        call = Call(key, body, waiter, limit_s)
-        self._send(call, None)
-        self._calls.add(call)
-        self._watch(call)
+        key = id_key(raw_id)
+        calls = self._calls
+        if key in calls:
+            self.last_activity_ns = time_ns()
+            calls.join(key, body, waiter)
+        else:
+            call = Call(key, body, waiter, limit_s)
+            self._send(call)
+            calls[key] = call
 
-    def forward(self, message: Envelope, body: bytes, waiter: Waiter, limit_s: float | None) -> None:
+    def forward(self, raw_id: bytes, body: bytes, waiter: Waiter, limit_s: float | None) -> None:
         """Send a notification or an answer; `waiter` gets empty bytes as soon as stdin has taken it."""
-        now = self._loop.time()
-        self.last_activity_ms = _now_ms()
-        call = Call(b"", body, waiter, limit_s)
 
         def written() -> None:
             self._unwritten.pop(call, None)
-            if message.is_answer:
-                self._clock.answered(id_key(message.id), self._loop.time())
+            if raw_id:
+                self._clock.answered(id_key(raw_id), self._loop.time())
             call.settle(b"")
 
+        call = Call(b"", body, waiter, limit_s, written)
         self._unwritten[call] = None
         try:
-            self._send(call, written)
+            self._send(call)
         except SandboxAgentError:
             del self._unwritten[call]
             raise
-        if call in self._unwritten:
-            call.sent_at = self._clock.active(now)
-            self._watch(call)
 
-    def _send(self, call: Call, written: Callable[[], None] | None) -> None:
-        call.outgoing = outgoing = Outgoing(call.body, written)
+    def _send(self, call: Call) -> None:
+        self.last_activity_ns = time_ns()
         if self.status == "exited" or self.closed:
             raise self.exit_error()
         if self.process is None:
-            self._backlog.append(outgoing)
+            self._backlog.append(call)
             return
         stdin = self.process.input
-        if stdin.queued_bytes + outgoing.size > self._limits.stdin_queue_bytes:
+        if stdin.queued_bytes + call.size > self._limits.stdin_queue_bytes:
             raise StreamError("the agent does not read its input")
-        call.sent_at = self._clock.active(self._loop.time())
-        stdin.put(outgoing)
-        if stdin.closed:
+        now, clock = self._loop.time(), self._clock
+        call.sent_at = clock.active(now)
+        if now + (clock.limit_s if call.limit_s is None else call.limit_s) < self._timer_at:
+            self._watch(call, now)
+        if not stdin.put(call):
             self.on_input_closed()
 
     # ---- life --------------------------------------------------------------------------------------------
@@ -162,7 +164,8 @@ class Instance:
     def attach(self, process: AgentProcess) -> None:
         """The process runs: everything that waited goes to it, and the clocks start."""
         if self.exit is not None:  # a fresh process under the same id is a new creation
-            self.created_at_ms = self.last_activity_ms = _now_ms()
+            self.last_activity_ns = time_ns()
+            self.created_at_ms = self.last_activity_ms
         self.process = process
         self.pid = process.pid
         self.exit = None
@@ -170,10 +173,9 @@ class Instance:
         now = self._loop.time()
         self._clock = SilenceClock(now, self._limits.first_line_s, self._limits.silence_s)
         backlog, self._backlog = self._backlog, []
-        for outgoing in backlog:
-            process.input.put(outgoing)
-        for call in [*self._calls, *self._unwritten]:
-            self._watch(call)
+        for call in backlog:
+            self._watch(call, now)
+            process.input.put(call)
 
     def start_failed(self, error: SandboxAgentError) -> None:
         """No process came of it; whoever waits is told why."""
@@ -217,17 +219,21 @@ class Instance:
     def _fail_unwritten(self) -> None:
         if self.process is None or not self.process.input.closed:
             return
-        for call in [*self._unwritten, *self._calls]:
-            if call.outgoing and not call.outgoing.written:
+        for call in self._everybody:
+            if not call.written:
                 self._unwritten.pop(call, None)
                 if call.key:
                     self._calls.pop(call.key)
                 call.settle(StreamError("the agent closed its input"))
 
+    @property
+    def _everybody(self) -> list[Call]:
+        return [*self._calls.values(), *self._unwritten]
+
     def _settle_everything(self, answer: Answer) -> None:
         if self._timer:
             self._timer.cancel()
-            self._timer = None
+            self._timer, self._timer_at = None, _NEVER
         unwritten, self._unwritten = self._unwritten, {}
         for call in unwritten:
             call.settle(answer)
@@ -239,14 +245,14 @@ class Instance:
         self._output.take(pieces)
         # Afterwards, so that no reader waits for it.
         self._clock.line(self._loop.time())
-        self.last_activity_ms = _now_ms()
+        self.last_activity_ns = time_ns()
 
     def notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
         """A message with an id: an answer that somebody waits for, or a question to the client."""
         key = id_key(raw_id)
         if has_method:
             self._clock.asked(key, self._loop.time())
-        elif call := self._calls.pop(key):
+        elif call := self._calls.pop(key, None):
             call.settle(line)
 
     def pause_output(self) -> None:
@@ -266,24 +272,23 @@ class Instance:
 
     # ---- time --------------------------------------------------------------------------------------------
 
-    def _watch(self, call: Call) -> None:
+    def _watch(self, call: Call, now: float) -> None:
         """See to it that the call's silence is looked at when its limit may be over."""
-        if self.process is None:
-            return
-        limit = self._clock.limit_s if call.limit_s is None else call.limit_s
-        if self._timer is None or self._timer.when() > self._loop.time() + limit:
-            self._set_timer(limit)
+        look_at = now + (self._clock.limit_s if call.limit_s is None else call.limit_s)
+        if look_at < self._timer_at:
+            self._set_timer(look_at)
 
-    def _set_timer(self, delay: float) -> None:
+    def _set_timer(self, when: float) -> None:
         if self._timer:
             self._timer.cancel()
-        self._timer = self._loop.call_later(delay, self._check_silence)
+        self._timer = self._loop.call_at(when, self._check_silence)
+        self._timer_at = when
 
     def _check_silence(self) -> None:
-        self._timer = None
+        self._timer, self._timer_at = None, _NEVER
         now = self._loop.time()
         next_look = None
-        for call in [*self._calls, *self._unwritten]:
+        for call in self._everybody:
             limit = self._clock.limit_s if call.limit_s is None else call.limit_s
             left = limit - self._clock.silence(call.sent_at, now)
             if left <= 0:
@@ -292,18 +297,14 @@ class Instance:
                 next_look = left
         if next_look is not None:
             # Never sooner than a moment: while the clock stands still there is nothing to see.
-            self._set_timer(max(next_look, 0.01))
+            self._set_timer(now + max(next_look, 0.01))
 
     def _give_up(self, call: Call) -> None:
-        if call.outgoing and self.process:
-            self.process.input.withdraw(call.outgoing)
+        if self.process:
+            self.process.input.withdraw(call)
         if call in self._unwritten:
             del self._unwritten[call]
             call.settle(Timeout("timed out writing to the agent: it does not read its input"))
         else:
             self._calls.pop(call.key)
             call.settle(Timeout())
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

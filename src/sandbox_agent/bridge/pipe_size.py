@@ -9,13 +9,13 @@ from __future__ import annotations
 import fcntl
 
 # What the kernel gives to every pipe.
-_USUAL_BYTES = 64 * 1024
+USUAL_BYTES = 64 * 1024
 _STEPS = (256 * 1024, 1024 * 1024)
 
 
 def fit(fd: int, size: int) -> None:
     """See to it that `size` bytes find room at one go, as far as the steps go."""
-    if size > _USUAL_BYTES:
+    if size > USUAL_BYTES:
         wanted = next((step for step in _STEPS if size <= step), _STEPS[-1])
         try:
             if fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) < wanted:

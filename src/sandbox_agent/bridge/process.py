@@ -153,7 +153,8 @@ class AgentProcess:
             pieces += self._read_on(data)
         elif self._read_bytes > _READ_BYTES and len(data) < _READ_BYTES:
             self._read_bytes //= 4
-        self._hand_over(pieces)
+        if pieces and not self._muted:
+            self._owner.on_output(pieces)
 
     def _read_on(self, data: bytes) -> list[Piece]:
         """There was more than one read takes: long lines get larger reads, short ones a few more of them."""

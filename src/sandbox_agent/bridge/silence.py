@@ -13,32 +13,27 @@ _MAX_OPEN_QUESTIONS = 65_536
 
 
 class SilenceClock:
-    __slots__ = ("_active", "_first_line_limit_s", "_heard", "_last_line", "_limit_s", "_open", "_since")
+    __slots__ = ("_active", "_last_line", "_later_limit_s", "_open", "_since", "limit_s")
 
     def __init__(self, now: float, first_line_limit_s: float, limit_s: float) -> None:
-        self._first_line_limit_s = first_line_limit_s
-        self._limit_s = limit_s
+        self.limit_s = first_line_limit_s
+        """The silence allowed to a call that does not set its own limit."""
+        self._later_limit_s = limit_s
         self._open: dict[bytes, None] = {}
-        self._heard = False
         self._active = 0.0
         self._since = now
         """When active time was last settled, or will go on: in the future while it stands still."""
         self._last_line = 0.0
 
-    @property
-    def limit_s(self) -> float:
-        """The silence allowed to a call that does not set its own limit."""
-        return self._limit_s if self._heard else self._first_line_limit_s
-
     def active(self, now: float) -> float:
-        return self._active + max(0.0, now - self._since)
+        return self._active + (now - self._since) if now > self._since else self._active
 
     def silence(self, sent_at: float, now: float) -> float:
         """Silence of a call that was sent at active time `sent_at`."""
         return self.active(now) - max(sent_at, self._last_line)
 
     def line(self, now: float) -> None:
-        self._heard = True
+        self.limit_s = self._later_limit_s
         self._last_line = self.active(now)
 
     def asked(self, key: bytes, now: float) -> None:

@@ -11,6 +11,7 @@ from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import acp_post, acp_stream, problems, sse
 from sandbox_agent.http.exchange import JSON, HeaderList, Message, Receive, Request, Response, Send
 from sandbox_agent.http.post_terms import PostTerms
+from sandbox_agent.http.reply import Reply
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.instance import Instance
@@ -50,12 +51,11 @@ async def close_instance(request: Request, services: Services) -> Response:
     return Response(204)
 
 
-class _QueuedReply:
+class _QueuedReply(Reply):
     """A reply that turns into ASGI messages."""
 
     def __init__(self, headers: HeaderList) -> None:
         self._headers = headers
-        self._announced = False
         self.messages: asyncio.Queue[Message] = asyncio.Queue()
 
     def _start(self, status: int, headers: HeaderList) -> None:
@@ -67,7 +67,7 @@ class _QueuedReply:
         self.messages.put_nowait({"type": "http.response.body", "body": response.body})
 
     def answer(self, body: bytes) -> None:
-        if self._announced:
+        if self.announced:
             self.messages.put_nowait({"type": "http.response.body", "body": body})
         else:
             self._respond(Response.json(body))
@@ -79,7 +79,6 @@ class _QueuedReply:
         self._respond(problems.response(error))
 
     def announce(self) -> None:
-        self._announced = True
         self._start(200, [(b"content-type", JSON)])
 
     def blank(self) -> None:

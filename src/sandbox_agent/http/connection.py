@@ -10,7 +10,7 @@ from __future__ import annotations
 from sandbox_agent import logs
 from sandbox_agent.bare import deque
 from sandbox_agent.errors import InternalError, RequestTimeout, SandboxAgentError
-from sandbox_agent.http import acp_stream, plain_head, quick_post
+from sandbox_agent.http import acp_post, acp_stream, plain_head, quick_post
 from sandbox_agent.http.exchange import Response
 from sandbox_agent.http.heads import RequestHead
 from sandbox_agent.http.meta import HEALTH_PATH, health_response
@@ -22,7 +22,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket
 
-    from sandbox_agent.bridge.stored import Stored
     from sandbox_agent.http.request_parser import RequestParser
     from sandbox_agent.http.server import HttpServer
 
@@ -60,6 +59,10 @@ class Connection:
         self.write_paused = False
         self.closed = False
         self._transport = SocketTransport(server.loop, sock, self)
+        # After the end of the connection these do nothing.
+        self.write = self._transport.write
+        self.writelines = self._transport.writelines
+        self.write_stored = self._transport.write_stored
         server.connections.add(self)
 
     # ---- socket_transport.Receiver -----------------------------------------------------------------------
@@ -121,30 +124,28 @@ class Connection:
 
     def _take_ordinary(self, data: bytes) -> bool:
         """Begin a request with an ordinary head and as much of its body as is there; False if it is not."""
-        known = self._server.known_heads.find(data)
-        if known is None:
-            read = plain_head.read(data, self._settings.max_header_bytes)
-            if read is None:
+        end = data.find(b"\r\n\r\n") + 4
+        key, body = data[:end], data[end:]
+        head = self._server.known_heads.get(key)
+        if head is None:
+            head = plain_head.read(data, self._settings.max_header_bytes)
+            if head is None:
                 return False
-            head, end = read
-            body = data[end:]
-            if len(body) > (head.content_length or 0):
-                return False  # The next request has come along.
-            self._server.known_heads.remember(data, head)
-        else:
-            head, body = known
-        exchange = Exchange(self, self._server, head)
-        exchange.feed(body)
-        self._plain_left = (head.content_length or 0) - len(body)
-        if self._plain_left:
+            self._server.known_heads.remember(key, head)
+        left = (head.content_length or 0) - len(body)
+        if left < 0:
+            return False  # The next request has come along.
+        self._active = exchange = Exchange(self, self._server, head, body)
+        if left:
+            self._plain_left = left
             self._in_message = True
             self._parsing = exchange
             self._window_bytes, self._since = 0, self._server.now()
+            self._begin(exchange)
+            self._place_body()
         else:
             exchange.complete = True
-        self._active = exchange
-        self._begin(exchange)
-        self._place_body()
+            self._begin(exchange)
         return True
 
     def _skip_parser_for_body(self) -> None:
@@ -222,10 +223,16 @@ class Connection:
 
     def _begin(self, exchange: Exchange) -> None:
         head = exchange.head
+        passed, terms = head.passed, head.post_terms
         try:
+            if terms is not None and passed is not None and head.server_id is not None and exchange.complete:
+                # Like one before it, which was found in order.
+                exchange.extra_headers = passed.headers
+                services = self._server.services
+                acp_post.handle(services, head.server_id, terms, exchange.take_body(), exchange)
+                return
             if head.fault is not None:
                 raise head.fault
-            passed = head.passed
             if passed is None:
                 verdict = self._server.services.guard.check(head.method, head.path, head.header_map)
                 if isinstance(verdict, Response):
@@ -280,21 +287,11 @@ class Connection:
             self._transport.close()
         elif self._waiting:
             self._server.loop.call_soon(self.advance)
+        elif not self._reading_paused:
+            return
         self.update_reading()
 
     # ---- writing and flow --------------------------------------------------------------------------------
-
-    def write(self, data: bytes) -> None:
-        if not self.closed:
-            self._transport.write(data)
-
-    def writelines(self, pieces: list[bytes]) -> None:
-        if not self.closed:
-            self._transport.writelines(pieces)
-
-    def write_stored(self, stored: Stored) -> None:
-        if not self.closed:
-            self._transport.write_stored(stored)
 
     def abort(self) -> None:
         """Break the connection: the answer cannot be completed."""

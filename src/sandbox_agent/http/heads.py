@@ -84,35 +84,23 @@ class RequestHead:
         )
 
 
-class KnownHeads:
+class KnownHeads(dict[bytes, RequestHead]):
+    """Heads by their bytes, the empty line included."""
+
     def __init__(self) -> None:
-        self._heads: dict[bytes, RequestHead] = {}
+        super().__init__()
         self._seen: set[int] = set()
         """What came once: most heads never come again, and a kept one takes two kilobytes."""
 
-    def find(self, data: bytes) -> tuple[RequestHead, bytes] | None:
-        """Head and what is there of the body, if the data begins with a known head and holds no more."""
-        end = data.find(b"\r\n\r\n") + 4
-        head = self._heads.get(data[:end])
-        if head is None or len(data) - end > (head.content_length or 0):
-            return None
-        return head, data[end:]
-
-    def remember(self, data: bytes, head: RequestHead) -> None:
-        """`data` was parsed as the beginning of one request, with this head and nothing after its body."""
-        end = data.find(b"\r\n\r\n") + 4
-        if (
-            not 4 < end <= _MAX_HEAD_BYTES
-            or not head.is_plain
-            or len(data) - end > (head.content_length or 0)
-        ):
+    def remember(self, key: bytes, head: RequestHead) -> None:
+        """These bytes were read as this head."""
+        if len(key) > _MAX_HEAD_BYTES or not head.is_plain:
             return
-        key = data[:end]
         if hash(key) not in self._seen:
             if len(self._seen) >= _MAX_SEEN:
                 self._seen.clear()
             self._seen.add(hash(key))
             return
-        if len(self._heads) >= _MAX_HEADS:
-            self._heads.clear()
-        self._heads[key] = head
+        if len(self) >= _MAX_HEADS:
+            self.clear()
+        self[key] = head

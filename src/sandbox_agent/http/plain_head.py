@@ -23,8 +23,8 @@ _KEEPS_ALIVE = {b"keep-alive": True, b"close": False}
 _MAX_LENGTH_DIGITS = 15
 
 
-def read(data: bytes, max_bytes: int) -> tuple[RequestHead, int] | None:
-    """The head that `data` begins with and where its body begins, if it is an ordinary head."""
+def read(data: bytes, max_bytes: int) -> RequestHead | None:
+    """The head that `data` begins with, if it is an ordinary one; its body begins after the empty line."""
     end = data.find(_END_OF_HEAD, 0, max_bytes)
     if end < 0:
         return None
@@ -59,4 +59,4 @@ def read(data: bytes, max_bytes: int) -> tuple[RequestHead, int] | None:
     # Who says that nothing follows and sends more is refused, and not here.
     if not keep_alive and len(data) - body > int(length):
         return None
-    return RequestHead(method, target, headers, http_10=False, keep_alive=keep_alive), body
+    return RequestHead(method, target, headers, http_10=False, keep_alive=keep_alive)

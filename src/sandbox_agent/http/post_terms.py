@@ -19,7 +19,7 @@ _ACCEPTED = frozenset((b"application/json", b"application/*", b"*/*"))
 
 
 class PostTerms:
-    __slots__ = ("_environment", "_query", "agent", "asynchronous", "wait_s")
+    __slots__ = ("_bootstrap", "_environment", "_query", "agent", "asynchronous", "wait_s")
 
     def __init__(self, raw_query: bytes, headers: Mapping[bytes, bytes]) -> None:
         """Raises what is wrong with the head."""
@@ -29,15 +29,17 @@ class PostTerms:
         _check_accept(headers)
         self.asynchronous, self.wait_s = _preferences(headers)
         self._environment = headers.get(b"x-sandbox-agent-env")
+        self._bootstrap: Bootstrap | None = None
 
     def bootstrap(self, services: Services) -> Bootstrap | None:
         """How to start an instance if there is none; None if the request names no agent."""
-        if self.agent is None:
-            return None
+        if self.agent is None or self._bootstrap is not None:
+            return self._bootstrap
         if self.agent not in services.catalog:
             raise UnsupportedAgent(self.agent)
         environment = None if self._environment is None else parse_environment(self._environment, services)
-        return Bootstrap(self.agent, self._query.get("cwd"), environment)
+        self._bootstrap = Bootstrap(self.agent, self._query.get("cwd"), environment)
+        return self._bootstrap
 
 
 def _check_content_type(headers: Mapping[bytes, bytes]) -> None:

@@ -1,6 +1,6 @@
 """One request and its answer on a connection of ours.
 
-`Exchange` can be answered in three ways: a whole `Response`, the reply of an ACP POST (`acp_post.Reply`), or
+`Exchange` can be answered in three ways: a whole `Response`, the reply of an ACP POST (`Reply`), or
 by running the ASGI application. It writes HTTP/1.1 and knows when the answer is complete.
 """
 
@@ -10,6 +10,7 @@ from sandbox_agent import logs
 from sandbox_agent.errors import InternalError
 from sandbox_agent.http.exchange import JSON, Response
 from sandbox_agent.http.guard import PLAIN, VARY
+from sandbox_agent.http.reply import Reply
 from sandbox_agent.http.status_line import REASONS, date
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ _ORDINARY_HEAD = (
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-class Exchange:
+class Exchange(Reply):
     # Defaults live on the class: a request that takes the quick way sets only the few that differ.
     complete = False
     """The whole request has arrived."""
@@ -60,12 +61,16 @@ class Exchange:
     _disconnected = False
     _finished = False
 
-    def __init__(self, connection: Connection, server: HttpServer, head: RequestHead) -> None:
+    def __init__(
+        self, connection: Connection, server: HttpServer, head: RequestHead, body: bytes = b""
+    ) -> None:
+        """`body` is what of it has come along with the head."""
         self._connection = connection
         self._server = server
         self.head = head
         self.keep_alive = head.keep_alive
-        self._body: list[bytes] = []
+        self._body = [body] if body else []
+        self._body_size = len(body)
 
     @property
     def method(self) -> str:
@@ -163,34 +168,31 @@ class Exchange:
         else:
             self.refuse(error)
 
-    # ---- acp_post.Reply ----------------------------------------------------------------------------------
+    # ---- Reply -------------------------------------------------------------------------------------------
 
     def answer(self, body: bytes) -> None:
         if self._in_pieces:
             self.write_chunk(body)
             self.end_chunks()
-        elif self._is_ordinary and not self._status:
+        elif (
+            self.extra_headers is _PLAIN_HEADERS
+            and self.keep_alive
+            and self.complete
+            and not self._status
+            and not self.head.http_10
+            and not self._server.stopping
+            and self._server.request_log is None
+        ):
+            # Nothing about the head depends on the request, as a rule.
             self._status = 200
             head = _ORDINARY_HEAD % (len(body), date.current())
             if len(body) > _JOINED_BYTES:
                 self._connection.writelines([head, body])
             else:
                 self._connection.write(head + body)
-            self._finish()
+            self._connection.done(self)
         else:
             self.respond(Response(200, body, [(b"content-type", JSON), *self.extra_headers]))
-
-    @property
-    def _is_ordinary(self) -> bool:
-        """Nothing about the answer's head depends on the request."""
-        return (
-            self.extra_headers is _PLAIN_HEADERS
-            and self.keep_alive
-            and self.complete
-            and not self.head.http_10
-            and not self._server.stopping
-            and self._server.request_log is None
-        )
 
     def accept(self) -> None:
         self.respond(Response(202, headers=list(self.extra_headers)))
@@ -227,8 +229,8 @@ class Exchange:
     def write_pieces(self, pieces: Sequence[bytes]) -> int:
         """Several pieces as one chunk, without putting them together; returns how long it is."""
         size = sum(map(len, pieces))
-        if size <= _JOINED_BYTES and len(pieces) == 1:
-            self.write_chunk(pieces[0])
+        if size <= _JOINED_BYTES and len(pieces) == 1 and self._chunked:
+            self._connection.write(b"%x\r\n%b\r\n" % (size, pieces[0]))
             return size
         self._connection.writelines([b"%x\r\n" % size, *pieces, b"\r\n"] if self._chunked else list(pieces))
         return size

@@ -1,4 +1,8 @@
-"""A POST to the ACP transport on the quick way: collect the body, then hand it to `acp_post.handle`."""
+"""A POST to the ACP transport on the quick way: collect the body, then hand it to `acp_post.handle`.
+
+A head that was found in order keeps its `post_terms`; `Connection` hands the next request with that head
+straight to `acp_post.handle`.
+"""
 
 from __future__ import annotations
 

@@ -54,6 +54,8 @@ class QuickStream:
             else:
                 pieces = (sse.gap(item),) if isinstance(item, Gap) else item.pieces
                 written += self._exchange.write_pieces(pieces)
+            if self._reader.waits:
+                break
             if written > _FAIR_BYTES:
                 self._loop.call_soon(self.pump)
                 break
