@@ -66,7 +66,7 @@ def test_large_and_small_events_come_back_in_order_from_any_number(
         new = [(long_line if batch % 3 else short_line)(number) for number in range(first, first + count)]
         lines += new
         blocks = (
-            [frames.encode(first + index, [line]) for index, line in enumerate(new)]
+            [frames.encode_line(first + index, line) for index, line in enumerate(new)]
             if batch % 3
             else [frames.encode(first, new)]
         )
@@ -86,7 +86,7 @@ def test_an_event_larger_than_the_buffer_is_written_in_parts(
     offsets = directly_written(monkeypatch)
     spill = Spill(str(tmp_path), "1", LIMIT)
     line = long_line(1, 20_000_000)
-    assert spill.append([frames.encode(1, [line])], 1)
+    assert spill.append([frames.encode_line(1, line)], 1)
     assert offsets == [0]
     assert replayed(spill, 1, 1) == expected([line])
     spill.close()
@@ -104,7 +104,7 @@ def test_where_the_file_system_does_not_play_along_it_is_written_as_usual(
     spill = Spill(str(tmp_path), "1", LIMIT)
     lines = [long_line(number) for number in range(1, 6)]
     for number, line in enumerate(lines, 1):
-        assert spill.append([frames.encode(number, [line])], number)
+        assert spill.append([frames.encode_line(number, line)], number)
     assert replayed(spill, 1, 5) == expected(lines)
     spill.close()
 
@@ -113,7 +113,7 @@ def test_old_segments_go_and_no_descriptor_stays(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     spill = Spill(str(tmp_path), "1", 16 * 1024 * 1024)
     for number in range(1, 60):
-        assert spill.append([frames.encode(number, [long_line(number, 1_000_000)])], number)
+        assert spill.append([frames.encode_line(number, long_line(number, 1_000_000))], number)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 16 * 1024 * 1024 + BLOCK_BYTES
     oldest = spill.oldest
     assert oldest is not None and 40 < oldest < 50
@@ -135,7 +135,7 @@ def test_a_disk_that_is_full_keeps_the_newest(disk_of_8_mb: Path) -> None:
     spill = Spill(str(disk_of_8_mb / "spill"), "1", LIMIT)
     lines = [long_line(number, 1_000_000) for number in range(1, 21)]
     for number, line in enumerate(lines, 1):
-        assert spill.append([frames.encode(number, [line])], number)
+        assert spill.append([frames.encode_line(number, line)], number)
     oldest = spill.oldest
     assert oldest is not None and 12 <= oldest <= 20
     assert replayed(spill, oldest, 20) == expected(lines[oldest - 1 :], oldest)

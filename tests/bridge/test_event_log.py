@@ -312,9 +312,9 @@ def small_disk(tmp_path: Path):  # type: ignore[no-untyped-def]
 def test_what_is_in_the_kernels_memory_needs_no_worker(tmp_path: Path) -> None:
     worker = Later()
     log = filled(0, ring=4, spill=Spill(str(tmp_path), "1", 1 << 30), background=worker)
-    big = b'"' + b"x" * 60_000 + b'"'
-    for _ in range(100):
-        log.publish([big])
+    event = b'"' + b"x" * 10_000 + b'"'
+    for _ in range(600):
+        log.publish([event])
         worker.run_all()
     reader = log.attach(0, lambda: None)
     assert reader.take() is None, "where the first one is has to be looked for"
@@ -325,4 +325,4 @@ def test_what_is_in_the_kernels_memory_needs_no_worker(tmp_path: Path) -> None:
         assert not isinstance(item, Gap)
         assert item.first == seen + 1
         seen = item.last
-    assert seen == 100
+    assert seen == 600

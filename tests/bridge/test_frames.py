@@ -42,7 +42,7 @@ def test_cut_at_a_byte_it_begins_with_the_next_whole_event(lines: list[bytes], p
 
 def test_a_long_event_is_a_block_of_its_own_and_is_never_copied() -> None:
     line = b'"' + b"x" * 100_000 + b'"'
-    block = frames.encode(5, [line])
+    block = frames.encode_line(5, line)
     assert isinstance(block, tuple)
     assert block[1] is line
     assert b"".join(frames.pieces_of([block])) == wire(5, line)

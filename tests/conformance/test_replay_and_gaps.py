@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import stat
+from pathlib import Path
 
 from tests.support.acp import AGENT, Acp
 from tests.support.event_stream import SMALL_BUFFER
@@ -133,7 +134,13 @@ def test_leftover_spill_files_of_a_dead_server_are_removed_at_start(start_server
     server = start_server(settings=settings)
     flooded(server.acp, 1000)
     folder = server.data_home / "sandbox-agent" / "spill"
-    big = lambda: [p for p in folder.rglob("*") if p.is_file() and p.stat().st_size > 1000]  # noqa: E731
+
+    def big() -> list[Path]:
+        try:
+            return [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size > 1000]
+        except FileNotFoundError:  # removed while we look: look again
+            return [folder]
+
     wait_until(big, 5, "a spill file")
     server.signal(signal.SIGKILL)
     server.wait_for_exit(5)

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         def notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
             """A message with an id: an answer that somebody waits for, or a question to the client."""
 
+        def heard(self) -> None:
+            """Something has been taken; called afterwards, so that nobody waits for what it does."""
+
         def pause_output(self) -> None:
             """Let the agent wait until `resume_output`."""
 
@@ -56,6 +59,7 @@ class AgentOutput:
             self._take(pieces[0])
         else:
             self._take_all(pieces)
+        self._owner.heard()
 
     def _take_all(self, pieces: list[Piece]) -> None:
         """Publish several pieces, as far as that goes, and only then wake the readers."""
@@ -75,13 +79,25 @@ class AgentOutput:
             self._publish_invalid(f"a line of more than {self._max_line_bytes} bytes was dropped", b"")
             return True
         newline = piece.find(b"\n")
-        if newline < 0:
-            taken = self._take_one(piece)
-        elif newline == len(piece) - 1:
-            taken = self._take_one(piece[:-1])
-        else:
-            taken = self._take_batch(piece)
-        return taken or self._take_lines(piece)
+        if 0 <= newline < len(piece) - 1:
+            return self._take_batch(piece) or self._take_lines(piece)
+        # One line is what most agents write at a time, and somebody waits for it: as few steps as possible.
+        line = piece if newline < 0 else piece[:-1]
+        try:
+            if not line.isascii():
+                envelopes.check_utf8(line)
+            found = envelopes.decode_object(line)
+        except (ValueError, RecursionError):
+            return self._take_lines(piece)
+        if line.endswith(b"\r"):
+            line = line[:-1]
+        try:
+            # First of all, because somebody waits for it; nobody can ask for the event before this is over.
+            if raw_id := found.id:
+                self._owner.notice(bytes(raw_id), bool(found.method), line)
+        finally:
+            self._log.publish_line(line)
+        return True
 
     def _take_batch(self, block: bytes) -> bool:
         """Several lines in one go, if each of them is one JSON object; False if any is not."""
@@ -104,23 +120,6 @@ class AgentOutput:
                 notice(bytes(raw_id), bool(message.method), line)
         return True
 
-    def _take_one(self, line: bytes) -> bool:
-        """One line that is a JSON object; False if it is not."""
-        try:
-            if not line.isascii():
-                envelopes.check_utf8(line)
-            found = envelopes.decode_object(line)
-        except (ValueError, RecursionError):
-            return False
-        line = line.removesuffix(b"\r")
-        try:
-            # First of all, because somebody waits for it; nobody can ask for the event before this is over.
-            if raw_id := found.id:
-                self._owner.notice(bytes(raw_id), bool(found.method), line)
-        finally:
-            self._log.publish((line,))
-        return True
-
     def _take_lines(self, block: bytes) -> bool:
         lines = split_lines(block)
         for index, line in enumerate(lines):
@@ -138,7 +137,7 @@ class AgentOutput:
         return True
 
     def _publish(self, message: Envelope, line: bytes) -> None:
-        self._log.publish((line,))
+        self._log.publish_line(line)
         if message.id:
             self._owner.notice(message.id, message.has_method, line)
 
@@ -179,4 +178,4 @@ class AgentOutput:
             import msgspec
 
             message = {"jsonrpc": "2.0", "method": f"_adapter/{name}", "params": params}
-            self._log.publish((msgspec.json.encode(message),))
+            self._log.publish_line(msgspec.json.encode(message))

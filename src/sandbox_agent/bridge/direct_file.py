@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4096
 # What the log sends to the disk at one go fits in: fewer and longer writes wait less for each other.
-_BUFFER_BYTES = 8 * 1024 * 1024
+_BUFFER_BYTES = 1024 * 1024
 
 
 def whole_blocks(size: int) -> int:

@@ -133,12 +133,25 @@ class EventLog:
     def congested(self) -> bool:
         return self._overflow_bytes > CONGESTION_BYTES
 
+    def publish_line(self, line: bytes) -> None:
+        """Append one event and wake every reader that waits."""
+        if not self.closed:
+            self._append(frames.encode_line(self.last + 1, line), 1)
+
     def publish(self, lines: Sequence[bytes]) -> None:
         """Append events and wake every reader that waits."""
         if self.closed or not lines:
             return
-        block = frames.encode(self.last + 1, lines)
-        self._append(block, len(lines))
+        if len(lines[0]) <= frames.BLOCK_OF_ITS_OWN_BYTES:
+            block = frames.encode(self.last + 1, lines)
+            self._append(block, len(lines))
+            return
+        gathering, self.gathering = self.gathering, True
+        for line in lines:
+            self.publish_line(line)
+        self.gathering = gathering
+        if not gathering:
+            self.wake_readers()
 
     def publish_framed(self, block: bytes, count: int) -> None:
         """Append events that are frames already, numbered from `last + 1` on."""
@@ -160,10 +173,9 @@ class EventLog:
 
     def wake_readers(self) -> None:
         """Tell everybody who waits that there is more."""
-        if self._waiting:
-            waiting, self._waiting = self._waiting, {}
-            for reader in waiting:
-                reader.wake()
+        waiting, self._waiting = self._waiting, {}
+        for reader in waiting:
+            reader.wake()
 
     @property
     def _is_overfull(self) -> bool:
@@ -310,7 +322,7 @@ def _nobody() -> None:
 class Reader:
     """A position in the log. `take` until it returns None; then `wake` is called when there is more."""
 
-    __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_idle", "_log", "position", "waits", "wake")
+    __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_idle", "_log", "position", "wake")
 
     def __init__(
         self, log: EventLog, position: int, wake: Callable[[], None], *, starts_with_gap: bool
@@ -323,8 +335,6 @@ class Reader:
         """Nobody will take anything soon: what comes from disk is not kept."""
         self._awaited = False
         """Whether somebody waits for what is being fetched; a fetch ahead of time wakes nobody."""
-        self.waits = False
-        """It has everything there is; what comes next wakes it."""
         self.position = position
         self.wake = wake
 
@@ -332,20 +342,22 @@ class Reader:
     def ended(self) -> bool:
         return self._log.closed
 
+    def take_newest(self) -> Block | None:
+        """The newest block, if it is all that is to be taken: a reader that keeps up needs no more than this.
+
+        What is published next wakes the reader.
+        """
+        log = self._log
+        # Whoever fetches something from disk is further behind.
+        if not log._ring_first <= self.position == log._newest_first <= log.last or self._gap:
+            return None
+        self.position = log.last + 1
+        log._waiting[self] = None
+        return log._ring[-1]
+
     def take(self) -> Frames | Stored | Gap | None:
         log = self._log
         self._idle = False
-        if log._ring_first <= self.position == log._newest_first <= log.last and not (
-            self._gap or self._fetching
-        ):
-            # As a rule a reader keeps up. Whoever fetched something from disk is further behind.
-            block = log._ring[-1]
-            newest = Frames(self.position, log.last, (block,) if isinstance(block, bytes) else block)
-            self.position = log.last + 1
-            self.waits = True
-            log._waiting[self] = None
-            return newest
-        self.waits = False
         if log.closed:
             return None
         if self._fetched is not None:
@@ -362,7 +374,6 @@ class Reader:
             self.position = log.oldest
             return Gap(log.oldest, log.last)
         if self.position > log.last:
-            self.waits = True
             log._waiting[self] = None
             return None
         in_memory = log._in_memory(self.position)

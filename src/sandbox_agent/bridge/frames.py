@@ -22,7 +22,8 @@ _BETWEEN = _END + _HEAD
 _FRAME = _HEAD + b"%b" + _END
 # Formatting copies a line once more than joining does, but costs less per line.
 _LONG_LINE_BYTES = 1024
-_BLOCK_OF_ITS_OWN_BYTES = 64 * 1024
+# One event this long is not copied into a frame, and goes around the kernel's memory to the disk.
+BLOCK_OF_ITS_OWN_BYTES = 16 * 1024
 _JOINED_BYTES = 64 * 1024
 # Pieces for one system call: the kernel takes 1024.
 _PIECES = 500
@@ -39,12 +40,15 @@ class Frames:
         self.pieces = pieces
 
 
-def encode(first: int, lines: Sequence[bytes]) -> Block:
-    if len(lines) == 1:
-        line = lines[0].replace(b"\r", b" ") if b"\r" in lines[0] else lines[0]
-        if len(line) > _BLOCK_OF_ITS_OWN_BYTES:
-            return (_HEAD % first, line, _END)
-        return _FRAME % (first, line)
+def encode_line(number: int, line: bytes) -> Block:
+    if b"\r" in line:
+        line = line.replace(b"\r", b" ")
+    if len(line) > BLOCK_OF_ITS_OWN_BYTES:
+        return (_HEAD % number, line, _END)
+    return _FRAME % (number, line)
+
+
+def encode(first: int, lines: Sequence[bytes]) -> bytes:
     if len(lines[0]) > _LONG_LINE_BYTES:
         parts: list[bytes] = []
         for number, line in enumerate(lines, first):

@@ -62,14 +62,27 @@ class InputQueue:
         """False if the other end is known to be closed."""
         if self._fd < 0:
             return False
+        if not self._due:
+            if not getattr(self._loop, "has_more", True) and self._write_alone(message):
+                return True
+            self._due = True
+            self._loop.call_soon(self._begin)
         self._messages.append(message)
         self.queued_bytes += message.size
-        if not self._due:
-            self._due = True
-            if getattr(self._loop, "has_more", True):
-                self._loop.call_soon(self._begin)
-            else:
-                self._begin()
+        return True
+
+    def _write_alone(self, message: Outgoing) -> bool:
+        """Write a message for which nothing else has to be waited; false if a part of it is left."""
+        if message.size > self._room:
+            return False
+        try:
+            message.sent = os.writev(self._fd, (message.data, _NEWLINE))
+        except OSError:
+            return False  # What is wrong shows again when it is written with the others.
+        if message.sent < message.size:
+            return False
+        if message.on_written is not None:
+            message.on_written()
         return True
 
     def withdraw(self, message: Outgoing) -> None:

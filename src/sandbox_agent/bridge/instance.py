@@ -1,7 +1,7 @@
 """One server_id: an agent process, the log of what it said, and the calls that wait for it.
 
-The way of a message: `call`/`forward` write the posted bytes to stdin; `on_output` hands what the agent
-writes to `AgentOutput`, which publishes it and gives notice of answers; these go to their callers. Everything
+The way of a message: `call`/`forward` write the posted bytes to stdin; what the agent writes goes to
+`AgentOutput`, which publishes it and gives notice of answers; these go to their callers. Everything
 runs on the event loop without tasks; answers go to callbacks.
 """
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from sandbox_agent.bridge.event_log import EventLog
-    from sandbox_agent.bridge.framing import Piece
     from sandbox_agent.bridge.pending import Answer, Waiter
     from sandbox_agent.bridge.process import AgentProcess, Exit
 
@@ -56,7 +55,6 @@ class Instance:
         "_exit_stderr",
         "_limits",
         "_loop",
-        "_output",
         "_timer",
         "_timer_at",
         "_unwritten",
@@ -67,6 +65,7 @@ class Instance:
         "last_activity_ns",
         "log",
         "on_exited",
+        "output",
         "pid",
         "process",
         "server_id",
@@ -94,7 +93,7 @@ class Instance:
         self._backlog: list[Call] = []
         self._timer: loops.Timer | None = None
         self._timer_at = _NEVER
-        self._output = AgentOutput(self, log, limits.max_line_bytes, limits.adapter_messages)
+        self.output = AgentOutput(self, log, limits.max_line_bytes, limits.adapter_messages)
         self._exit_stderr = ""
         log.on_congestion = self._on_congestion
 
@@ -207,7 +206,7 @@ class Instance:
         self.status = "exited"
         self.process = None
         self._exit_stderr = process.stderr_tail
-        self._output.publish_adapter("agent_exited", {"code": exit.code, "success": exit.code == 0})
+        self.output.publish_adapter("agent_exited", {"code": exit.code, "success": exit.code == 0})
         self._settle_everything(self.exit_error())
         if self.on_exited:
             self.on_exited(self, process)
@@ -241,9 +240,8 @@ class Instance:
 
     # ---- from the agent ----------------------------------------------------------------------------------
 
-    def on_output(self, pieces: list[Piece]) -> None:
-        self._output.take(pieces)
-        # Afterwards, so that no reader waits for it.
+    def heard(self) -> None:
+        """The agent has written something, and it has been handled."""
         self._clock.line(self._loop.time())
         self.last_activity_ns = time_ns()
 
@@ -261,7 +259,7 @@ class Instance:
 
     def resume_output(self) -> None:
         """Let the agent go on, if nothing else speaks against it."""
-        if self.process is not None and not self._output.is_held and not self.log.congested:
+        if self.process is not None and not self.output.is_held and not self.log.congested:
             self.process.resume_reading()
 
     def _on_congestion(self, congested: bool) -> None:

@@ -26,10 +26,15 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.bridge.tree_sweeper import TreeSweeper
 
+    class Output(Protocol):
+        def take(self, pieces: list[Piece]) -> None:
+            """What the process has written."""
+
     class Owner(Protocol):
         """Who is told what the process does. All calls come from the event loop."""
 
-        def on_output(self, pieces: list[Piece]) -> None: ...
+        @property
+        def output(self) -> Output: ...
 
         def on_input_closed(self) -> None:
             """The process closed its stdin; what was not written will never be."""
@@ -140,9 +145,12 @@ class AgentProcess:
     # ---- output ------------------------------------------------------------------------------------------
 
     def _on_stdout(self) -> None:
-        data = self._read(self._stdout, self._read_bytes)
-        if data is None:
+        try:
+            data = os.read(self._stdout, self._read_bytes)
+        except BlockingIOError:
             return
+        except OSError:
+            data = b""
         if not data:
             self._close_stdout()
             if self.exit is None:
@@ -154,7 +162,7 @@ class AgentProcess:
         elif self._read_bytes > _READ_BYTES and len(data) < _READ_BYTES:
             self._read_bytes //= 4
         if pieces and not self._muted:
-            self._owner.on_output(pieces)
+            self._owner.output.take(pieces)
 
     def _read_on(self, data: bytes) -> list[Piece]:
         """There was more than one read takes: long lines get larger reads, short ones a few more of them."""
@@ -179,7 +187,7 @@ class AgentProcess:
 
     def _hand_over(self, pieces: list[Piece]) -> None:
         if pieces and not self._muted:
-            self._owner.on_output(pieces)
+            self._owner.output.take(pieces)
 
     def _close_stdout(self) -> None:
         if self._stdout >= 0:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
 
+    from sandbox_agent.bridge.frames import Block
     from sandbox_agent.bridge.stored import Stored
     from sandbox_agent.errors import SandboxAgentError
     from sandbox_agent.http.app import App
@@ -65,7 +66,7 @@ class Exchange(Reply):
         self, connection: Connection, server: HttpServer, head: RequestHead, body: bytes = b""
     ) -> None:
         """`body` is what of it has come along with the head."""
-        self._connection = connection
+        self.connection = connection
         self._server = server
         self.head = head
         self.keep_alive = head.keep_alive
@@ -123,7 +124,7 @@ class Exchange(Reply):
         """Tell a client that asked first that its body is welcome."""
         if not self._invited and not self.complete and self.head.expects_continue:
             self._invited = True
-            self._connection.write(_CONTINUE)
+            self.connection.write(_CONTINUE)
 
     # ---- whole answers -----------------------------------------------------------------------------------
 
@@ -133,9 +134,9 @@ class Exchange(Reply):
         body = b"" if self.method == "HEAD" else response.body
         head = self._head(response.status, response.head(self.method))
         if len(body) > _JOINED_BYTES:
-            self._connection.writelines([head, body])
+            self.connection.writelines([head, body])
         else:
-            self._connection.write(head + body)
+            self.connection.write(head + body)
         self._finish()
 
     def _head(self, status: int, headers: HeaderList) -> bytes:
@@ -157,14 +158,14 @@ class Exchange(Reply):
         self._finished = True
         self._receiving = None
         self._body, self._body_size = [], 0
-        self._connection.done(self)
+        self.connection.done(self)
 
     def too_slow(self, error: SandboxAgentError) -> None:
         """The body does not arrive: answer if nothing has been said yet, else break off."""
         if self._task is not None:
             self._task.cancel()
         if self._status:
-            self._connection.abort()
+            self.connection.abort()
         else:
             self.refuse(error)
 
@@ -187,10 +188,10 @@ class Exchange(Reply):
             self._status = 200
             head = _ORDINARY_HEAD % (len(body), date.current())
             if len(body) > _JOINED_BYTES:
-                self._connection.writelines([head, body])
+                self.connection.writelines([head, body])
             else:
-                self._connection.write(head + body)
-            self._connection.done(self)
+                self.connection.write(head + body)
+            self.connection.done(self)
         else:
             self.respond(Response(200, body, [(b"content-type", JSON), *self.extra_headers]))
 
@@ -220,32 +221,36 @@ class Exchange(Reply):
             headers = [*headers, (b"transfer-encoding", b"chunked")]
         else:
             self.keep_alive = False
-        self._connection.write(self._head(status, headers))
+        self.connection.write(self._head(status, headers))
 
     def write_chunk(self, data: bytes) -> None:
         # Joined, not formatted: formatting copies a long text several times.
-        self._connection.write(b"".join((b"%x\r\n" % len(data), data, b"\r\n")) if self._chunked else data)
+        self.connection.write(b"".join((b"%x\r\n" % len(data), data, b"\r\n")) if self._chunked else data)
+
+    def write_block(self, block: Block) -> None:
+        """Some events as one chunk."""
+        if isinstance(block, bytes) and len(block) <= _JOINED_BYTES and self._chunked:
+            self.connection.write(b"%x\r\n%b\r\n" % (len(block), block))
+        else:
+            self.write_pieces((block,) if isinstance(block, bytes) else block)
 
     def write_pieces(self, pieces: Sequence[bytes]) -> int:
         """Several pieces as one chunk, without putting them together; returns how long it is."""
         size = sum(map(len, pieces))
-        if size <= _JOINED_BYTES and len(pieces) == 1 and self._chunked:
-            self._connection.write(b"%x\r\n%b\r\n" % (size, pieces[0]))
-            return size
-        self._connection.writelines([b"%x\r\n" % size, *pieces, b"\r\n"] if self._chunked else list(pieces))
+        self.connection.writelines([b"%x\r\n" % size, *pieces, b"\r\n"] if self._chunked else list(pieces))
         return size
 
     def write_stored(self, stored: Stored) -> None:
         """A range of a file as one chunk; the kernel takes it from there."""
         if self._chunked:
-            self._connection.write(b"%x\r\n" % stored.size)
-        self._connection.write_stored(stored)
+            self.connection.write(b"%x\r\n" % stored.size)
+        self.connection.write_stored(stored)
         if self._chunked:
-            self._connection.write(b"\r\n")
+            self.connection.write(b"\r\n")
 
     def end_chunks(self) -> None:
         if self._chunked:
-            self._connection.write(b"0\r\n\r\n")
+            self.connection.write(b"0\r\n\r\n")
         self._finish()
 
     def attach_stream(self, stream: QuickStream) -> None:
@@ -258,7 +263,7 @@ class Exchange(Reply):
 
     @property
     def can_write(self) -> bool:
-        return not self._connection.write_paused and not self._disconnected
+        return not self.connection.write_paused and not self._disconnected
 
     # ---- the connection tells ----------------------------------------------------------------------------
 
@@ -314,7 +319,7 @@ class Exchange(Reply):
             logger.exception("request.failed", method=self.method)
         if not self._disconnected and not self._finished:
             if self._status:
-                self._connection.abort()  # Cut short: an honest break beats an answer that looks complete.
+                self.connection.abort()  # Cut short: an honest break beats an answer that looks complete.
             else:
                 self.refuse(InternalError())
 
@@ -323,7 +328,7 @@ class Exchange(Reply):
         while True:
             if self._body:
                 body = self.take_body()
-                self._connection.update_reading()
+                self.connection.update_reading()
                 return {"type": "http.request", "body": body, "more_body": not self.complete}
             if self._disconnected:
                 return {"type": "http.disconnect"}
@@ -346,7 +351,7 @@ class Exchange(Reply):
             if self._in_pieces:
                 self.write_chunk(body)
             else:
-                self._connection.write(body)
+                self.connection.write(body)
         if not more:
             if self._in_pieces and self.method != "HEAD":
                 self.end_chunks()
@@ -363,7 +368,7 @@ class Exchange(Reply):
         status, headers = message["status"], list(message["headers"])
         sized = status in (204, 304) or any(name == b"content-length" for name, _ in headers)
         if sized or self.method == "HEAD":
-            self._connection.write(self._head(status, headers))
+            self.connection.write(self._head(status, headers))
         else:
             self._in_pieces = True
             self.start_chunks(status, headers)

@@ -41,21 +41,25 @@ class QuickStream:
     def pump(self) -> None:
         if self._over:
             return
+        exchange = self._exchange
+        newest = None if exchange.connection.write_paused else self._reader.take_newest()
+        if newest is not None:
+            exchange.write_block(newest)
+            self._last_write = self._loop.time()
+            return
         written = 0
-        while self._exchange.can_write:
+        while exchange.can_write:
             item = self._reader.take()
             if item is None:
                 if self._reader.ended:
                     self._end()
                 break
             if isinstance(item, Stored):
-                self._exchange.write_stored(item)
+                exchange.write_stored(item)
                 written += item.size
             else:
                 pieces = (sse.gap(item),) if isinstance(item, Gap) else item.pieces
-                written += self._exchange.write_pieces(pieces)
-            if self._reader.waits:
-                break
+                written += exchange.write_pieces(pieces)
             if written > _FAIR_BYTES:
                 self._loop.call_soon(self.pump)
                 break

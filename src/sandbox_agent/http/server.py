@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 
 from sandbox_agent import logs
 from sandbox_agent.bare import signal
@@ -39,6 +40,8 @@ _TICK_S = 1.0
 _STOP_LIMIT_S = 3.5
 _LAST_WRITES_S = 0.3
 _COLLECTOR_THRESHOLDS = (10_000, 20, 20)
+# How long the loop waits for a worker thread to let go of the interpreter; messages should not feel it.
+_SWITCH_INTERVAL_S = 0.0003
 # After so many ended streams it is worth the time to give their memory back.
 _MANY_STREAMS = 32
 # What else comes with the first agent can wait for a moment; the agent's first answer should not.
@@ -128,6 +131,7 @@ def serve(settings: Settings) -> None:
     services.instances.on_first_agent = on_first_agent
     _announce(settings, port)
     _calm_collector()
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
     loop.in_thread(services.claim_spill_directory, lambda *_: None)
     loop.run()
 
