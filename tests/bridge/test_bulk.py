@@ -21,8 +21,8 @@ MANY = flood([b"x" * 100] * 50)
 
 def test_a_flood_becomes_the_frames_that_its_lines_would_become() -> None:
     block = flood([b"%d of 100%% %s \\u00e9 \xc3\xa9" % (n, b"y" * (n % 90)) for n in range(100)])
-    framed = bulk.frame(7, block)
-    assert framed == (frames.encode(7, split_lines(block)), 100)
+    for first in (7, 9_898, 9_899, 9_900, 9_999, 10_000, 19_899, 19_900, 19_950, 123_456_789, 99_999_990):
+        assert bulk.frame(first, block) == (frames.encode(first, split_lines(block)), 100)
 
 
 @pytest.mark.parametrize("raw_id", [b"1", b"0", b"-1", b"1.5", b"null", b'""', b'"a"', b"true", b"[]", b"{}"])

@@ -40,7 +40,8 @@ def frame(first: int, block: bytes) -> tuple[bytes, int] | None:
         or b"\r" in block
     ):
         return None
-    template, count = frames.template(block)
+    template, numbers = frames.template(first, block)
+    count = len(numbers)
     # Inside an object no line ends with "}" while the next begins with "{". So where all lines do, each has
     # at least one object; and none has two if there are as many objects as lines.
     if block.count(b"}\n" + block[:_ALIKE_BYTES]) + 1 != count:
@@ -51,4 +52,4 @@ def frame(first: int, block: bytes) -> tuple[bytes, int] | None:
             return None
     except (ValueError, RecursionError):
         return None
-    return frames.fill_in(template, first, count), count
+    return frames.fill_in(template, first, numbers), count

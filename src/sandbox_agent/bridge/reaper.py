@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from sandbox_agent import c_library
 from sandbox_agent.bare import signal
 from sandbox_agent.bridge import process_marks
 
@@ -23,10 +24,7 @@ _NOBODYS_AFTER_S = 1.5
 
 def adopt_orphans(instances: Instances, loop: Loop) -> None:
     """Become the parent of orphaned descendants and reap them when they die."""
-    import ctypes  # at the first agent, not at server start
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    c_library.call("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     loop.on_signal(signal.SIGCHLD, _Reaper(instances, loop).reap)
 
 

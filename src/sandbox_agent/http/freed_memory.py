@@ -7,9 +7,7 @@ what many readers have left lies between small things that live on, and would pi
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+from sandbox_agent import c_library
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 # Messages up to a few megabytes are made of memory that was used before.
@@ -19,20 +17,10 @@ _KEPT_FREE_BYTES = 64 * 1024 * 1024
 
 def keep_at_hand() -> None:
     """Use the memory of large messages again, where the C library can (glibc)."""
-    set_option = _function("mallopt")
-    if set_option is not None:
-        set_option(_M_MMAP_THRESHOLD, _RECYCLED_BELOW_BYTES)
-        set_option(_M_TRIM_THRESHOLD, _KEPT_FREE_BYTES)
+    c_library.call("mallopt", _M_MMAP_THRESHOLD, _RECYCLED_BELOW_BYTES)
+    c_library.call("mallopt", _M_TRIM_THRESHOLD, _KEPT_FREE_BYTES)
 
 
 def give_back() -> None:
     """Return free memory to the system where the C library can (glibc). Takes tens of milliseconds."""
-    trim = _function("malloc_trim")
-    if trim is not None:
-        trim(0)
-
-
-def _function(name: str) -> Any:
-    import ctypes  # not at every start: with the first agent, or after a storm of readers
-
-    return getattr(ctypes.CDLL(None), name, None)
+    c_library.call("malloc_trim", 0)
