@@ -146,10 +146,9 @@ class Instance:
         stdin = self.process.input
         if stdin.queued_bytes + call.size > self._limits.stdin_queue_bytes:
             raise StreamError("the agent does not read its input")
-        now, clock = self._loop.time(), self._clock
-        call.sent_at = clock.active(now)
-        if now + (clock.limit_s if call.limit_s is None else call.limit_s) < self._timer_at:
-            self._watch(call, now)
+        now = self._loop.time()
+        call.sent_at = self._clock.active(now)
+        self._watch(call, now)
         if not stdin.put(call):
             self.on_input_closed()
 
