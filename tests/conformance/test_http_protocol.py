@@ -95,6 +95,41 @@ def test_a_request_may_come_byte_by_byte(acp: Acp, server_id: str) -> None:
         assert connection.read_answer().status == 200
 
 
+def test_bodies_of_any_length_follow_each_other_on_one_connection(acp: Acp, server_id: str) -> None:
+    with acp.client.connect() as connection:
+        for number, size in enumerate((1, 5, 300, 2, 70_000, 1, 200_000, 40)):
+            body = message("test/echo", {"text": "x" * size}, f"n{number}")
+            connection.send(acp.client.build("POST", acp.path(server_id), headers=JSON_HEADERS, body=body))
+            answer = connection.read_answer()
+            assert (answer.status, answer.json()["id"]) == (200, f"n{number}")
+            assert answer.json()["result"]["echo"] == {"text": "x" * size}
+
+
+def test_every_request_on_a_connection_is_looked_at_by_itself(start_server) -> None:
+    server = start_server(token="right", settings={"SANDBOX_AGENT_MAX_BODY_BYTES": "1000"})
+    server_id = server.acp.start()
+
+    def build(size: int, **headers: str) -> bytes:
+        named = {**JSON_HEADERS, "authorization": "Bearer right", **headers}
+        body = message("test/none", "x" * size)
+        return server.client.build("POST", server.acp.path(server_id), headers=named, body=body)
+
+    with server.client.connect() as connection:
+        for request, status in (
+            (build(10), 202),
+            (build(20), 202),
+            (build(20, authorization="Bearer wrong"), 401),
+            (build(30), 202),
+            (build(30, host="evil.example"), 421),
+            (build(40), 202),
+            (build(40, **{"content-type": "text/plain"}), 415),
+            (build(50), 202),
+            (build(2000), 413),
+        ):
+            connection.send(request)
+            assert connection.read_answer().status == status
+
+
 def test_expect_100_continue_is_answered_before_the_body(acp: Acp, server_id: str) -> None:
     headers = {**JSON_HEADERS, "content-length": str(len(ECHO)), "expect": "100-continue"}
     with acp.client.connect() as connection:

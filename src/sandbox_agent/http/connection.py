@@ -12,7 +12,7 @@ from sandbox_agent.bare import deque
 from sandbox_agent.errors import InternalError, RequestTimeout, SandboxAgentError
 from sandbox_agent.http import acp_post, acp_stream, plain_head, quick_post
 from sandbox_agent.http.exchange import Response
-from sandbox_agent.http.heads import RequestHead
+from sandbox_agent.http.heads import HeadAgain, RequestHead
 from sandbox_agent.http.meta import HEALTH_PATH, health_response
 from sandbox_agent.http.quick_exchange import Exchange
 from sandbox_agent.http.routes import decode_segment
@@ -44,6 +44,8 @@ class Connection:
         self._settings = server.services.settings
         self._parser: RequestParser | None = None
         """Reads what is not ordinary; made when something like that arrives."""
+        self._again: HeadAgain | None = None
+        """The head of the last message, which the next one probably has too."""
         self._parsing: Exchange | None = None
         """The request whose body is arriving."""
         self._in_message = False
@@ -124,18 +126,22 @@ class Connection:
 
     def _take_ordinary(self, data: bytes) -> bool:
         """Begin a request with an ordinary head and as much of its body as is there; False if it is not."""
-        end = data.find(b"\r\n\r\n") + 4
-        key, body = data[:end], data[end:]
-        head = self._server.known_heads.get(key)
-        if head is None:
-            head = plain_head.read(data, self._settings.max_header_bytes)
-            if head is None:
+        again = self._again
+        if again is not None and (found := again.match(data)) is not None:
+            head = again.head
+            length, body_at = found
+        else:
+            read = plain_head.read(data, self._settings.max_header_bytes)
+            if read is None:
                 return False
-            self._server.known_heads.remember(key, head)
-        left = (head.content_length or 0) - len(body)
+            head, length = read, read.content_length or 0
+            body_at = data.find(b"\r\n\r\n") + 4
+            self._remember(data[:body_at], head)
+        body = data[body_at:]
+        left = length - len(body)
         if left < 0:
             return False  # The next request has come along.
-        self._active = exchange = Exchange(self, self._server, head, body)
+        self._active = exchange = Exchange(self, self._server, head, length, body)
         if left:
             self._plain_left = left
             self._in_message = True
@@ -148,12 +154,18 @@ class Connection:
             self._begin(exchange)
         return True
 
+    def _remember(self, block: bytes, head: RequestHead) -> None:
+        """Know the head of a message again. Of others somebody may want to see all headers as they came."""
+        is_message = head.method == "POST" and head.path.startswith(_ACP_PREFIX)
+        if is_message and head.content_length is not None and self._server.request_log is None:
+            self._again = HeadAgain(block, head)
+
     def _skip_parser_for_body(self) -> None:
         """A long body of known length needs no parser, which would copy it once more."""
         exchange = self._parsing
         if exchange is None or not self._waiting or self._waiting[-1] is not exchange:
             return
-        length = exchange.head.content_length
+        length = exchange.content_length
         if length is None or length - exchange.body_size < _LONG_BODY_BYTES:
             return
         self._plain_left = length - exchange.body_size
@@ -197,7 +209,7 @@ class Connection:
             self._since = self._server.now()
 
     def head_arrived(self, head: RequestHead) -> None:
-        self._parsing = Exchange(self, self._server, head)
+        self._parsing = Exchange(self, self._server, head, head.content_length)
         self._window_bytes = 0
         if self._active is None:
             self._since = self._server.now()
@@ -225,7 +237,13 @@ class Connection:
         head = exchange.head
         passed, terms = head.passed, head.post_terms
         try:
-            if terms is not None and passed is not None and head.server_id is not None and exchange.complete:
+            if (
+                terms is not None
+                and passed is not None
+                and head.server_id is not None
+                and exchange.complete
+                and exchange.body_size <= self._server.max_message_bytes
+            ):
                 # Like one before it, which was found in order.
                 exchange.extra_headers = passed.headers
                 services = self._server.services
@@ -318,7 +336,7 @@ class Connection:
             # Answers of earlier requests come first; this one will never be understood.
             self._active.keep_alive = False
             return
-        exchange = self._parsing or Exchange(self, self._server, _NO_HEAD)
+        exchange = self._parsing or Exchange(self, self._server, _NO_HEAD, None)
         exchange.complete = False
         self._waiting.clear()
         self._active = exchange

@@ -1,8 +1,9 @@
-"""Request heads, read once: clients on keep-alive connections send the same head again and again.
+"""Request heads, and how to know one again.
 
-A head that came twice and is plain (a body of known length, nothing unusual asked) is remembered by its
-bytes, together with what the guard said to it. The next request that begins with the very same bytes needs no
-reading. Equal bytes have equal meaning, so this changes nothing but the time it takes.
+A client on a keep-alive connection sends the same head again and again; only the length of the body changes.
+So the last head of a connection is kept, together with what the guard said to it, and the next request that
+begins with the very same bytes, but for that length, needs no reading. Equal bytes have equal meaning, so
+this changes nothing but the time it takes.
 """
 
 from __future__ import annotations
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
     from sandbox_agent.http.guard import Passed
     from sandbox_agent.http.post_terms import PostTerms
 
-_MAX_HEADS = 512
-_MAX_SEEN = 4096
-_MAX_HEAD_BYTES = 4096
-_UNUSUAL = (b"expect", b"transfer-encoding", b"upgrade")
+# Enough for any size that is allowed, and far from any that overflows a parser.
+MAX_LENGTH_DIGITS = 15
+_BEFORE_LENGTH = b"\r\ncontent-length: "
 
 
 class RequestHead:
@@ -73,34 +73,26 @@ class RequestHead:
     def expects_continue(self) -> bool:
         return self.header_map.get(b"expect", b"").lower() == b"100-continue"
 
-    @property
-    def is_plain(self) -> bool:
-        return (
-            self.content_length is not None
-            and self.keep_alive
-            and not self.http_10
-            and self.fault is None
-            and not any(name in self.header_map for name in _UNUSUAL)
-        )
 
+class HeadAgain:
+    """A head that has come with a body of some length, and may come with one of another length."""
 
-class KnownHeads(dict[bytes, RequestHead]):
-    """Heads by their bytes, the empty line included."""
+    __slots__ = ("_after", "_before", "_digits_at", "head")
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._seen: set[int] = set()
-        """What came once: most heads never come again, and a kept one takes two kilobytes."""
+    def __init__(self, block: bytes, head: RequestHead) -> None:
+        """`block` are the bytes of an ordinary head with a Content-Length, the empty line included."""
+        self.head = head
+        self._digits_at = block.lower().index(_BEFORE_LENGTH) + len(_BEFORE_LENGTH)
+        self._before = block[: self._digits_at]
+        self._after = block[block.index(b"\r", self._digits_at) :]
 
-    def remember(self, key: bytes, head: RequestHead) -> None:
-        """These bytes were read as this head."""
-        if len(key) > _MAX_HEAD_BYTES or not head.is_plain:
-            return
-        if hash(key) not in self._seen:
-            if len(self._seen) >= _MAX_SEEN:
-                self._seen.clear()
-            self._seen.add(hash(key))
-            return
-        if len(self) >= _MAX_HEADS:
-            self.clear()
-        self[key] = head
+    def match(self, data: bytes) -> tuple[int, int] | None:
+        """The length of the body and where it begins, if `data` begins with this head but for the length."""
+        at = self._digits_at
+        end = data.find(b"\r", at, at + MAX_LENGTH_DIGITS + 1)
+        if end < 0 or not data.startswith(self._before) or not data.startswith(self._after, end):
+            return None
+        digits = data[at:end]
+        if self.head.post_terms is None or not digits.isdigit():
+            return None
+        return int(digits), end + len(self._after)

@@ -7,7 +7,7 @@ it understands exactly as httptools would, so which of the two was asked shows i
 
 from __future__ import annotations
 
-from sandbox_agent.http.heads import RequestHead
+from sandbox_agent.http.heads import MAX_LENGTH_DIGITS, RequestHead
 
 _METHODS = {name.encode(): name for name in ("GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS")}
 _LINE_END = b"\r\n"
@@ -19,8 +19,6 @@ _UNUSUAL = frozenset(
     (b"", b"transfer-encoding", b"upgrade", b"expect", b"http2-settings", b"trailer", b"proxy-connection")
 )
 _KEEPS_ALIVE = {b"keep-alive": True, b"close": False}
-# Enough for any size that is allowed, and far from any that overflows a parser.
-_MAX_LENGTH_DIGITS = 15
 
 
 def read(data: bytes, max_bytes: int) -> RequestHead | None:
@@ -53,7 +51,7 @@ def read(data: bytes, max_bytes: int) -> RequestHead | None:
     keep_alive = _KEEPS_ALIVE.get(by_name.get(b"connection", b"keep-alive").lower())
     if keep_alive is None or not _UNUSUAL.isdisjoint(by_name):
         return None
-    if not length.isdigit() or len(length) > _MAX_LENGTH_DIGITS:
+    if not length.isdigit() or len(length) > MAX_LENGTH_DIGITS:
         return None
     body = end + len(_END_OF_HEAD)
     # Who says that nothing follows and sends more is refused, and not here.

@@ -47,7 +47,7 @@ class Exchange(Reply):
     """The whole request has arrived."""
     keep_alive = False
     extra_headers: HeaderList = _PLAIN_HEADERS
-    _body_size = 0
+    body_size = 0
     _receiving: Callable[[], None] | None = None
     _arrived: asyncio.Event | None = None
     _writable: asyncio.Event | None = None
@@ -63,15 +63,21 @@ class Exchange(Reply):
     _finished = False
 
     def __init__(
-        self, connection: Connection, server: HttpServer, head: RequestHead, body: bytes = b""
+        self,
+        connection: Connection,
+        server: HttpServer,
+        head: RequestHead,
+        content_length: int | None,
+        body: bytes = b"",
     ) -> None:
         """`body` is what of it has come along with the head."""
         self.connection = connection
         self._server = server
         self.head = head
+        self.content_length = content_length
         self.keep_alive = head.keep_alive
         self._body = [body] if body else []
-        self._body_size = len(body)
+        self.body_size = len(body)
 
     @property
     def method(self) -> str:
@@ -83,7 +89,7 @@ class Exchange(Reply):
         if self._status and not self._in_pieces:
             return  # Answered already; the rest of the body is of no interest.
         self._body.append(data)
-        self._body_size += len(data)
+        self.body_size += len(data)
         if self._receiving:
             self._receiving()
 
@@ -95,15 +101,11 @@ class Exchange(Reply):
     @property
     def is_full(self) -> bool:
         """As much of the body waits here as may; the client has to wait until somebody takes it."""
-        return not self.collects and self._body_size > _BODY_HIGH_WATER
-
-    @property
-    def body_size(self) -> int:
-        return self._body_size
+        return not self.collects and self.body_size > _BODY_HIGH_WATER
 
     def take_body(self) -> bytes:
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        self._body, self._body_size = [], 0
+        self._body, self.body_size = [], 0
         return body
 
     def collect(self, callback: Callable[[], None]) -> None:
@@ -113,11 +115,11 @@ class Exchange(Reply):
 
     def reserve(self, left: int) -> memoryview:
         """A place for the rest of a body that is kept whole; counted as arrived once it is `complete`."""
-        have = self._body_size
+        have = self.body_size
         whole = bytearray(have + left)
         whole[:have] = b"".join(self._body)
         # Bytes in all but name: nobody changes it once it is complete.
-        self._body, self._body_size = [whole], have + left  # type: ignore[list-item]
+        self._body, self.body_size = [whole], have + left  # type: ignore[list-item]
         return memoryview(whole)[have:]
 
     def invite_body(self) -> None:
@@ -157,7 +159,7 @@ class Exchange(Reply):
     def _finish(self) -> None:
         self._finished = True
         self._receiving = None
-        self._body, self._body_size = [], 0
+        self._body, self.body_size = [], 0
         self.connection.done(self)
 
     def too_slow(self, error: SandboxAgentError) -> None:

@@ -22,7 +22,7 @@ logger = logs.Log("sandbox_agent.http")
 def begin(exchange: Exchange, services: Services, server_id: str) -> None:
     """Answer the POST now or when its body is here. Raises what is wrong with it."""
     limit = services.settings.max_message_bytes
-    length = exchange.head.content_length
+    length = exchange.content_length
     if length is not None and length > limit:
         raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
     if exchange.complete or exchange.body_size > limit:

@@ -17,7 +17,6 @@ from sandbox_agent.bridge import loops
 from sandbox_agent.bridge.loop import Loop
 from sandbox_agent.http.connection import Connection
 from sandbox_agent.http.guard import is_loopback
-from sandbox_agent.http.heads import KnownHeads
 from sandbox_agent.http.listener import Listener
 from sandbox_agent.http.request_log import RequestLog
 from sandbox_agent.http.services import Services
@@ -53,9 +52,9 @@ class HttpServer:
         self.services = services
         self.connections: set[Connection] = set()
         self._last_connection: asyncio.Future[None] | None = None
-        self.known_heads = KnownHeads()
         self.tasks: set[asyncio.Task[None]] = set()
         self.request_log = RequestLog.from_environment(os.environ)
+        self.max_message_bytes = services.settings.max_message_bytes
         self.stopping = False
         self.loop = loop
         self.now = loop.time
