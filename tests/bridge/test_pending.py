@@ -2,30 +2,25 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox_agent.bridge.pending import Answer, Call, PendingCalls
-from sandbox_agent.errors import Conflict, Timeout
+from sandbox_agent.bridge.pending import Answer, Call
+from sandbox_agent.errors import Conflict
 
 
 def test_an_identical_body_joins_and_another_is_a_conflict() -> None:
-    calls = PendingCalls()
     answers: list[Answer] = []
-    calls[b"1"] = Call(b"1", b"body", answers.append, None)
-    calls.join(b"1", b"body", answers.append)
+    call = Call(b"1", b"body", answers.append, None)
+    call.join(b"body", answers.append)
+    call.join(b"body", None)
     with pytest.raises(Conflict):
-        calls.join(b"1", b"other", answers.append)
-    call = calls.pop(b"1")
+        call.join(b"other", answers.append)
     call.settle(b"answer")
     assert answers == [b"answer", b"answer"]
     call.settle(b"again")
     assert len(answers) == 2
 
 
-def test_settling_everything_leaves_nothing() -> None:
-    calls = PendingCalls()
-    answers: list[Answer] = []
-    calls[b"1"] = Call(b"1", b"a", answers.append, None)
-    calls[b"2"] = Call(b"2", b"b", None, None)
-    error = Timeout()
-    calls.settle_all(error)
-    assert answers == [error]
-    assert len(calls) == 0
+def test_a_call_is_the_message_on_its_way() -> None:
+    call = Call(b"1", b"body", None, None)
+    assert (call.data, call.size, call.sent, call.written) == (b"body", 5, 0, False)
+    call.sent = 5
+    assert call.written

@@ -12,7 +12,7 @@ from sandbox_agent.bridge import envelope as envelopes
 from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.framing import OVERLONG
 from sandbox_agent.bridge.json_scan import NotJson
-from sandbox_agent.bridge.lines import split_lines
+from sandbox_agent.bridge.lines import CR, split_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class AgentOutput:
             found = list(map(envelopes.decode_object, lines))
         except (ValueError, RecursionError):
             return False
-        if b"\r" in block:
+        if CR in block:
             lines = [line.removesuffix(b"\r") for line in lines]
         self._log.publish(lines)
         notice = self._owner.notice

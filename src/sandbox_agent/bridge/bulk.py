@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sandbox_agent.bridge import frames
 from sandbox_agent.bridge.envelope import check_utf8
+from sandbox_agent.bridge.lines import CR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def frame(first: int, block: bytes) -> tuple[bytes, int] | None:
         len(block) < _WORTHWHILE_BYTES
         or block.find(b"\n", 0, _SHORT_LINE_BYTES) < 0
         or block[:1] != b"{"
-        or b"\r" in block
+        or CR in block
     ):
         return None
     template, numbers = frames.template(first, block)

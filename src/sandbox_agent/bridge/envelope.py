@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # Above this size the complete scanner belongs into a thread: it needs about a second for 4 MiB of brackets.
 SCAN_IN_THREAD_ABOVE = 64 * 1024
+_QUOTE, _BACKSLASH = b'"\\'
 
 
 class Envelope:
@@ -128,8 +129,8 @@ def peek(data: bytes) -> Envelope:
 def id_key(raw: bytes) -> bytes:
     """A key that is equal for two spellings of the same JSON value of the same type."""
     first = raw[0]
-    if first == 0x22:  # a string
-        if b"\\" not in raw:
+    if first == _QUOTE:
+        if _BACKSLASH not in raw:
             return raw[:-1]
         import json  # here and below: imported for ids that hardly anybody sends
 

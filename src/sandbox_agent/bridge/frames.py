@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from _bisect import bisect_right
 
+from sandbox_agent.bridge.lines import CR
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,6 +23,7 @@ _END = b"\n\n"
 _BETWEEN = _END + _HEAD
 _BETWEEN_ALIKE = _END + b"event: message\nid: %d%%b\ndata: "
 _ENDINGS = 10_000
+_PERCENT = ord("%")
 _made_endings: list[bytes] = []
 _FRAME = _HEAD + b"%b" + _END
 # Formatting copies a line once more than joining does, but costs less per line.
@@ -44,7 +47,7 @@ class Frames:
 
 
 def encode_line(number: int, line: bytes) -> Block:
-    if b"\r" in line:
+    if CR in line:
         line = line.replace(b"\r", b" ")
     if len(line) > BLOCK_OF_ITS_OWN_BYTES:
         return (_HEAD % number, line, _END)
@@ -60,7 +63,7 @@ def encode(first: int, lines: Sequence[bytes]) -> bytes:
     else:
         data = b"".join([_FRAME % event for event in enumerate(lines, first)])
     # JSON allows a raw CR between tokens; SSE would take it for the end of a line.
-    return data.replace(b"\r", b" ") if b"\r" in data else data
+    return data.replace(b"\r", b" ") if CR in data else data
 
 
 def template(first: int, block: bytes) -> tuple[bytes, Sequence[int | bytes]]:
@@ -68,7 +71,7 @@ def template(first: int, block: bytes) -> tuple[bytes, Sequence[int | bytes]]:
 
     The block ends with a newline and has no CR in it.
     """
-    if b"%" in block:
+    if _PERCENT in block:
         block = block.replace(b"%", b"%%")
     # Between the lines go all heads but the first, and after them one too many.
     beginning, ending = divmod(first + 1, _ENDINGS)

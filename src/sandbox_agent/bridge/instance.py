@@ -12,7 +12,7 @@ from time import time_ns
 from sandbox_agent.bridge import loops
 from sandbox_agent.bridge.agent_output import AgentOutput
 from sandbox_agent.bridge.envelope import id_key
-from sandbox_agent.bridge.pending import Call, PendingCalls
+from sandbox_agent.bridge.pending import Call
 from sandbox_agent.bridge.silence import SilenceClock
 from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
 
@@ -87,7 +87,7 @@ class Instance:
         self._limits = limits
         self._loop = loops.running_loop()
         self._clock = SilenceClock(self._loop.time(), limits.first_line_s, limits.silence_s)
-        self._calls = PendingCalls()
+        self._calls: dict[bytes, Call] = {}
         self._unwritten: dict[Call, None] = {}
         """Notifications and answers that stdin has not taken yet; they wait like calls, without an id."""
         self._backlog: list[Call] = []
@@ -110,14 +110,14 @@ class Instance:
     def call(self, raw_id: bytes, body: bytes, waiter: Waiter | None, limit_s: float | None) -> None:
         """Send a request; `waiter` gets the answer's bytes or an error. Raises what refuses it at once."""
         key = id_key(raw_id)
-        calls = self._calls
-        if key in calls:
+        in_flight = self._calls.get(key)
+        if in_flight is not None:
             self.last_activity_ns = time_ns()
-            calls.join(key, body, waiter)
+            in_flight.join(body, waiter)
         else:
             call = Call(key, body, waiter, limit_s)
             self._send(call)
-            calls[key] = call
+            self._calls[key] = call
 
     def forward(self, raw_id: bytes, body: bytes, waiter: Waiter, limit_s: float | None) -> None:
         """Send a notification or an answer; `waiter` gets empty bytes as soon as stdin has taken it."""
@@ -232,10 +232,10 @@ class Instance:
         if self._timer:
             self._timer.cancel()
             self._timer, self._timer_at = None, _NEVER
-        unwritten, self._unwritten = self._unwritten, {}
-        for call in unwritten:
+        everybody = self._everybody
+        self._calls, self._unwritten = {}, {}
+        for call in everybody:
             call.settle(answer)
-        self._calls.settle_all(answer)
 
     # ---- from the agent ----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Calls that wait for their answer, by JSON-RPC id.
+"""A call that waits for its answer.
 
 An identical body under an id in flight joins the waiting call (a retry after a broken connection is not a
 second prompt); another body is a conflict. A call without waiters stays: its answer is still expected.
@@ -43,27 +43,14 @@ class Call(Outgoing):
         self.sent_at = 0.0
         """Active time at which it was handed to the process."""
 
+    def join(self, data: bytes, waiter: Waiter | None) -> None:
+        """The same message again: let its waiter wait too. Raises Conflict if it is another message."""
+        if self.data != data:
+            raise Conflict("a different request with the same id is in flight")
+        if waiter:
+            self.waiters.append(waiter)
+
     def settle(self, answer: Answer) -> None:
         waiters, self.waiters = self.waiters, []
         for waiter in waiters:
             waiter(answer)
-
-
-class PendingCalls(dict[bytes, Call]):
-    """The calls by the key of their id."""
-
-    __slots__ = ()
-
-    def join(self, key: bytes, data: bytes, waiter: Waiter | None) -> None:
-        """Let the waiter wait for the call that is in flight under this key. Raises Conflict."""
-        call = self[key]
-        if call.data != data:
-            raise Conflict("a different request with the same id is in flight")
-        if waiter:
-            call.waiters.append(waiter)
-
-    def settle_all(self, answer: Answer) -> None:
-        calls = list(self.values())
-        self.clear()
-        for call in calls:
-            call.settle(answer)

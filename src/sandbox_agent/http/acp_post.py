@@ -11,6 +11,7 @@ from sandbox_agent.bridge import envelope as envelopes
 from sandbox_agent.bridge import loops
 from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.json_scan import NotJson
+from sandbox_agent.bridge.lines import CR, LF
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError
 
 TYPE_CHECKING = False
@@ -83,7 +84,7 @@ def _proceed(
 ) -> None:
     bootstrap = terms.bootstrap(services) if terms.agent is not None else None
     instance = services.instances.for_post(server_id, bootstrap)
-    if b"\n" in body or b"\r" in body:
+    if LF in body or CR in body:
         # Line ends stand between tokens only; the pipe is framed by them, so they become blanks.
         body = body.replace(b"\n", b" ").replace(b"\r", b" ")
     if not (raw_id and has_method):

@@ -33,7 +33,7 @@ def read(data: bytes, max_bytes: int) -> RequestHead | None:
     if block.translate(None, _PRINTABLE) != _LINE_END * len(lines):
         return None
     # Values have one blank in front of them, none behind, and are not empty.
-    if b" \r\n" in block or b":  " in block:
+    if block.find(b" \r\n") >= 0 or block.find(b":  ") >= 0:
         return None
     request = lines.pop(0).split(b" ")
     if len(request) != 3 or request[2] != b"HTTP/1.1":

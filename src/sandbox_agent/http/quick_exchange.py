@@ -174,10 +174,7 @@ class Exchange(Reply):
     # ---- Reply -------------------------------------------------------------------------------------------
 
     def answer(self, body: bytes) -> None:
-        if self._in_pieces:
-            self.write_chunk(body)
-            self.end_chunks()
-        elif (
+        if (
             self.extra_headers is _PLAIN_HEADERS
             and self.keep_alive
             and self.complete
@@ -194,6 +191,9 @@ class Exchange(Reply):
             else:
                 self.connection.write(head + body)
             self.connection.done(self)
+        elif self._in_pieces:
+            self.write_chunk(body)
+            self.end_chunks()
         else:
             self.respond(Response(200, body, [(b"content-type", JSON), *self.extra_headers]))
 
