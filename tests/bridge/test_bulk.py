@@ -44,7 +44,7 @@ def test_a_line_with_an_id_is_never_passed_over(key: bytes, raw_id: bytes) -> No
         pytest.param(LINE % b"}\n" + LINE[2:], id="a line end in a string"),
         pytest.param(LINE % b"\xff", id="no UTF-8"),
         pytest.param(LINE % b"\\ud800", id="a lone surrogate"),
-        pytest.param(LINE[:-2] % b"x" + b',"a":' + b"[" * 5000 + b"]" * 5000 + b"}\n", id="very deep"),
+        pytest.param(LINE[:-2] % b"x" + b',"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}\n", id="very deep"),
         pytest.param(LINE[:-1] % b"x" + b"\r\n", id="CR LF"),
         pytest.param(LINE[:-2] % b"x" + b",}\n", id="a comma too many"),
         pytest.param(b"[1]\n", id="no object"),
