@@ -35,6 +35,13 @@ class Ledger:
         values = self.values.get(figure, {}).get(contender)
         return median(values) if values else None
 
+    def ratio(self, figure: str, contender: str, other: str) -> float | None:
+        """The median of the ratios of single rounds, which were measured within seconds of each other."""
+        both = self.values.get(figure, {})
+        pairs = zip(both.get(contender, []), both.get(other, []), strict=False)
+        ratios = [value / compared for value, compared in pairs if compared]
+        return median(ratios) if ratios else None
+
     def requests(self, contender: str, figures: dict[str, Any]) -> None:
         account = self.integrity[contender]
         account.checked += figures["answered"]

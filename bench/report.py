@@ -36,7 +36,7 @@ def rows(ledger: Ledger) -> list[Row]:
 
 def _row(goal: Goal, ledger: Ledger) -> Row:
     ours, reference, quiet = (ledger.median(goal.figure, name) for name in (OURS, REFERENCE, QUIET))
-    ratio = None if goal.own_value else _ratio(ours, reference)
+    ratio = None if goal.own_value else ledger.ratio(goal.figure, OURS, REFERENCE)
     judged = ours if goal.own_value else ratio
     return Row(
         label=goal.label,
@@ -45,14 +45,10 @@ def _row(goal: Goal, ledger: Ledger) -> Row:
         reference=reference,
         quiet=quiet,
         ratio=ratio,
-        quiet_ratio=None if goal.own_value else _ratio(ours, quiet),
+        quiet_ratio=None if goal.own_value else ledger.ratio(goal.figure, OURS, QUIET),
         goal=goal.text(),
         reached=None if judged is None else goal.reached(judged),
     )
-
-
-def _ratio(ours: float | None, other: float | None) -> float | None:
-    return ours / other if ours is not None and other else None
 
 
 def table(all_rows: list[Row]) -> str:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,8 @@ from bench.reference import reference_binary
 @dataclass(frozen=True)
 class Case:
     name: str
-    measure: Callable[[Contender, Plan, Ledger], None]
+    measure: Callable[[Contender, Plan, Ledger], Iterator[None]]
+    """Yields whenever another contender may take its turn: nothing of this one is running then."""
     contenders: frozenset[str]
     heavy: bool = False
 
@@ -66,12 +67,23 @@ def measure(servers: list[Contender], plan: Plan, chosen: list[str]) -> Ledger:
                 continue
             if case.heavy and round_number >= plan.heavy_rounds:
                 continue
+            _say(f"round {round_number + 1}: {case.name}")
             turn = round_number % len(servers)
-            for contender in servers[turn:] + servers[:turn]:
-                if contender.name in case.contenders:
-                    _say(f"round {round_number + 1}: {case.name}, {contender.name}")
+            _take_turns(
+                [
                     case.measure(contender, plan, ledger)
+                    for contender in servers[turn:] + servers[:turn]
+                    if contender.name in case.contenders
+                ]
+            )
     return ledger
+
+
+def _take_turns(measurements: list[Iterator[None]]) -> None:
+    """One step of each after the other: what is compared is measured within seconds."""
+    over = object()
+    while measurements:
+        measurements = [one for one in measurements if next(one, over) is not over]
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from bench import processes
 from bench.contender import Contender, Server
@@ -12,7 +13,7 @@ from bench.plan import Plan
 PAUSE_US = 1000
 
 
-def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
+def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
     with contender.running() as server:
         before = _health_p99(server, plan)
         server.add_instances([f"i-{n}" for n in range(plan.idle_instances)])
@@ -26,6 +27,7 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
     ledger.add("idle instances health p99 before", contender.name, before)
     ledger.add("idle instances health p99 with", contender.name, with_instances)
     ledger.add("idle instances health p99 to before", contender.name, with_instances / before)
+    yield
 
 
 def _health_p99(server: Server, plan: Plan) -> float:

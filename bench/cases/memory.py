@@ -7,6 +7,7 @@ counts pages shared by several processes once, is kept beside it: guardian and s
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from bench import processes
 from bench.contender import Contender, Server
@@ -17,7 +18,7 @@ INSTANCES = 100
 SETTLE_SECONDS = 0.5
 
 
-def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
+def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
     with contender.running() as server:
         _note("memory idle", server, ledger)
         server.add_instances(["m-0"])
@@ -35,11 +36,13 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
         )
         ledger.requests(contender.name, used)
         _note("memory used instances", server, ledger)
+    yield
     with contender.running() as server:
         server.add_instances(["b"])
         large = server.load(server_id="b", connections=4, requests=plan.large_messages // 4, bytes=MB)
         ledger.requests(contender.name, large)
         _note("memory large messages", server, ledger)
+    yield
 
 
 def _note(figure: str, server: Server, ledger: Ledger) -> int:

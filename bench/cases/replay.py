@@ -7,6 +7,7 @@ reader, load and agent share a processor and any transfer disturbs them somewhat
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from bench.contender import Contender, Server
@@ -20,7 +21,7 @@ PAUSE_US = 1000
 PROBE_MS = 1000
 
 
-def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
+def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
     name = contender.name
     with contender.running() as server:
         server.add_instances(["replay", "other"])
@@ -52,6 +53,7 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
     ledger.add("replay other p99 during", name, during["p99_us"])
     ledger.add("replay other p99 beside a plain copy", name, copying["p99_us"])
     ledger.add("replay other p99 to before", name, during["p99_us"] / before["p99_us"])
+    yield
 
 
 def _publish(server: Server, events: int) -> None:

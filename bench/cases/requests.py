@@ -5,12 +5,14 @@ A fresh server for each size and number of connections, one instance, each conne
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bench.contender import Contender
 from bench.ledger import Ledger
 from bench.plan import Plan
 
 
-def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
+def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
     for label, size, connection_counts in plan.sizes:
         for connections in connection_counts:
             with contender.running() as server:
@@ -28,3 +30,4 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
             ledger.add(f"{case} p50", contender.name, figures["p50_us"])
             ledger.add(f"{case} p99", contender.name, figures["p99_us"])
             ledger.add(f"{case} cpu", contender.name, figures["cpu_us"])
+            yield

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from bench.contender import Contender
 from bench.ledger import Ledger
 from bench.plan import Plan
 
 
-def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
+def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
     for readers, events in plan.flood_events:
         with contender.running() as server:
             server.add_instances(["b"])
@@ -18,9 +20,11 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> None:
         ledger.add(f"stream x{readers} events", contender.name, figures["events_per_second"])
         ledger.add(f"stream x{readers} cpu", contender.name, figures["cpu_us"])
         ledger.add(f"stream x{readers} lost", contender.name, figures["missing"] / figures["expected"])
+        yield
     with contender.running() as server:
         server.add_instances(["b"])
         figures = server.read_stream(server_id="b", mode="stamp", readers=1, count=plan.stamps, pause_us=1000)
     ledger.events(contender.name, figures)
     ledger.add("event latency p50", contender.name, figures["p50_us"])
     ledger.add("event latency p99", contender.name, figures["p99_us"])
+    yield

@@ -49,7 +49,7 @@ def test_the_echo_agent_numbers_a_flood_from_zero() -> None:
 def test_a_tiny_run_against_our_server_loses_and_alters_nothing(ours: Contender) -> None:
     ledger = Ledger()
     for case in (startup, requests, streams):
-        case.measure(ours, SMOKE, ledger)
+        list(case.measure(ours, SMOKE, ledger))
     account = ledger.integrity[report.OURS]
     assert account.checked > 1000
     assert (account.lost, account.altered, account.repeated, account.refused) == (0, 0, 0, 0)
