@@ -133,6 +133,14 @@ def test_timers_come_in_their_order_and_cancelled_ones_never(loop: Loop) -> None
     assert seen == ["first", "second", "third"]
 
 
+def test_a_cancelled_timer_does_not_hide_the_next_one(loop: Loop) -> None:
+    began = loop.time()
+    loop.call_at(began, loop.stop).cancel()
+    loop.call_at(began + 0.02, loop.stop)
+    loop.run()
+    assert 0.02 <= loop.time() - began < LIMIT_S / 2
+
+
 def test_cancelled_timers_do_not_pile_up(loop: Loop) -> None:
     for _ in range(10_000):
         loop.call_later(1000, print).cancel()
