@@ -14,7 +14,7 @@ import matplotlib  # type: ignore[import-not-found]
 matplotlib.use("Agg")
 from matplotlib import pyplot
 
-HIGHER_IS_BETTER = ("throughput", "delivered")
+HIGHER_IS_BETTER = ("throughput", "events delivered")
 
 
 def draw(result: Path, picture: Path) -> None:
