@@ -26,7 +26,10 @@ def _look(_number: int, _frame: object) -> None:
         pass
     # A server that has not needed asyncio yet has no tasks, and this must not load it.
     asyncio = sys.modules.get("asyncio")
-    told = [task.get_coro().__qualname__ for task in asyncio.all_tasks()] if asyncio else []
+    try:
+        told = [task.get_coro().__qualname__ for task in asyncio.all_tasks()] if asyncio else []
+    except (AttributeError, RuntimeError):
+        told = []  # asyncio is just being loaded: nothing runs in it yet
     with open(f"{_place}/tasks.new", "w") as file:
         json.dump(sorted(told), file)
     os.replace(f"{_place}/tasks.new", f"{_place}/tasks")
