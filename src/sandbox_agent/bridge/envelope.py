@@ -86,8 +86,7 @@ def check_utf8(data: bytes) -> None:
 
 def peek_quickly(data: bytes) -> Envelope | None:
     """The envelope, or None when only the complete scanner can tell. Raises NotJson."""
-    if not data.isascii():
-        check_utf8(data)
+    check_utf8(data)
     try:
         raw = decode_object(data)
     except RecursionError:

@@ -147,11 +147,13 @@ class EventLog:
             self._append(block, len(lines))
             return
         gathering, self.gathering = self.gathering, True
-        for line in lines:
-            self.publish_line(line)
-        self.gathering = gathering
-        if not gathering:
-            self.wake_readers()
+        try:
+            for line in lines:
+                self.publish_line(line)
+        finally:
+            self.gathering = gathering
+            if not gathering:
+                self.wake_readers()
 
     def publish_framed(self, block: bytes, count: int) -> None:
         """Append events that are frames already, numbered from `last + 1` on."""
@@ -165,10 +167,8 @@ class EventLog:
         self.last += count
         if self._waiting and not self.gathering:
             self.wake_readers()
-        if (
-            self.last - self._ring_first >= self._evict_above_events
-            or self._ring_bytes > self._evict_above_bytes
-        ) and self._is_overfull:
+        has_slack = self.last - self._ring_first < self._evict_above_events
+        if not (has_slack and self._ring_bytes <= self._evict_above_bytes) and self._is_worth_a_write:
             self._evict()
 
     def wake_readers(self) -> None:
@@ -178,14 +178,12 @@ class EventLog:
             reader.wake()
 
     @property
-    def _is_overfull(self) -> bool:
-        """Too much is in the ring. Of small events some more may wait, until they are worth a write."""
+    def _is_worth_a_write(self) -> bool:
+        """The ring is beyond its slack; of small events some more may wait until they are worth a write."""
         if self._ring_bytes > self._evict_above_bytes:
             return True
         events = self.last - self._ring_first + 1
         over = events - self._retention.ring_events
-        if over <= self._slack_events:
-            return False
         bytes_over = self._ring_bytes * over // events
         return bytes_over >= _WORTH_A_WRITE_BYTES or over > 4 * self._slack_events
 
