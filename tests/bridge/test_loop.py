@@ -141,6 +141,22 @@ def test_a_cancelled_timer_does_not_hide_the_next_one(loop: Loop) -> None:
     assert 0.02 <= loop.time() - began < LIMIT_S / 2
 
 
+def test_a_timer_that_is_due_can_still_be_cancelled(loop: Loop, pipe: tuple[int, int]) -> None:
+    seen: list[str] = []
+    timer = loop.call_at(loop.time(), seen.append, "timer")
+
+    def readable() -> None:
+        seen.append("reader")
+        timer.cancel()
+        loop.call_soon(loop.stop)
+        loop.remove_reader(pipe[0])
+
+    loop.add_reader(pipe[0], readable)
+    os.write(pipe[1], b"x")
+    loop.run()
+    assert seen == ["reader"]
+
+
 def test_cancelled_timers_do_not_pile_up(loop: Loop) -> None:
     for _ in range(10_000):
         loop.call_later(1000, print).cancel()

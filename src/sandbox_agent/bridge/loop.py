@@ -15,10 +15,10 @@ import os
 import select
 import time
 from _heapq import heapify, heappop, heappush
-from math import ceil
 
 from sandbox_agent import hidden_modules, logs
 from sandbox_agent.bare import deque, signal
+from sandbox_agent.bridge.vigil import Vigil
 from sandbox_agent.bridge.worker_threads import WorkerThreads
 
 TYPE_CHECKING = False
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 logger = logs.Log("sandbox_agent.loop")
 
-# What one poll may report; with more ready than that the kernel takes turns.
-_MAX_EVENTS = 512
 # Cancelled timers stay in line until they are due; beyond this number they are looked for.
 _FEW_TIMERS = 256
 _READ, _WRITE = select.EPOLLIN, select.EPOLLOUT
@@ -60,10 +58,15 @@ class Timer:
         self.callback = None
         self.arguments = ()
 
+    def call(self) -> None:
+        if self.callback is not None:
+            self.callback(*self.arguments)
+
 
 class Loop:
     def __init__(self) -> None:
         self._epoll = select.epoll()
+        self._vigil = Vigil(self._epoll)
         self._readers: dict[int, Callable[[], object]] = {}
         self._writers: dict[int, Callable[[], object]] = {}
         self._soon: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
@@ -103,15 +106,15 @@ class Loop:
         """Wait for something to happen, at most for so long, and call whoever waits for it."""
         soon, timers = self._soon, self._timers
         timeout = -1.0 if limit_s is None else limit_s
-        if soon:
-            timeout = 0.0
-        elif timers:
-            left = max(timers[0]._when - time.monotonic(), 0.0)
-            timeout = left if limit_s is None else min(left, limit_s)
-        if timeout > 0:
-            timeout = ceil(timeout * 1000) / 1000  # Rounded down it would poll in a circle until due.
+        if timers:
+            now = time.monotonic()
+            if timers[0]._when <= now or timers[0].callback is None:
+                self._line_up_due(now)
+            if timers:
+                left = timers[0]._when - now
+                timeout = left if limit_s is None or left < limit_s else limit_s
         readers, writers = self._readers, self._writers
-        ready = self._epoll.poll(timeout, _MAX_EVENTS)
+        ready = self._vigil.look() if soon or timeout == 0 else self._vigil.wait(timeout)
         self.has_more = len(ready) > 1
         for fd, event in ready:
             try:
@@ -121,8 +124,6 @@ class Loop:
                     callback()
             except Exception:  # a fault of one is told, and nobody else's
                 logger.exception("loop.callback_failed")
-        if timers:
-            self._call_due()
         for _ in range(len(soon)):
             call, arguments = soon.popleft()
             try:
@@ -130,13 +131,13 @@ class Loop:
             except Exception:  # as above
                 logger.exception("loop.callback_failed")
 
-    def _call_due(self) -> None:
+    def _line_up_due(self, now: float) -> None:
+        """Timers that are due are called in this turn, unless they are cancelled before it comes to that."""
         timers = self._timers
-        now = time.monotonic()
         while timers and (timers[0]._when <= now or timers[0].callback is None):
             timer = heappop(timers)
             if timer.callback is not None:
-                self._soon.append((timer.callback, timer.arguments))
+                self._soon.append((timer.call, ()))
 
     # ---- asyncio's names ---------------------------------------------------------------------------------
 
