@@ -4,28 +4,29 @@ from __future__ import annotations
 
 import os
 import select
-import time
 from collections.abc import Iterator
+from time import monotonic
 
 import pytest
 
 from sandbox_agent.bridge.vigil import Vigil
 
-LONG_S = 0.02
+AT_ONCE_S, LATER_S = 50e-6, 0.002
 LIMIT_S = 10.0
 
 
 class Descriptors:
-    """A pipe and an epoll that watches it, and remembers how long it was to wait each time."""
+    """A pipe and an epoll that watches it and counts how often somebody looks."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
         self.read_end, self.write_end = os.pipe()
         self._epoll.register(self.read_end, select.EPOLLIN)
-        self.waits: list[float] = []
+        self.looks = 0
 
     def poll(self, timeout: float, most: int) -> list[tuple[int, int]]:
-        self.waits.append(timeout)
+        assert timeout == 0, "a vigil is no sleep"
+        self.looks += 1
         return self._epoll.poll(timeout, most)
 
     def close(self) -> None:
@@ -46,53 +47,50 @@ def vigil(descriptors: Descriptors) -> Vigil:
     return Vigil(descriptors)  # type: ignore[arg-type]  # it only polls
 
 
-def converse(vigil: Vigil, descriptors: Descriptors) -> None:
-    """Until somebody who sleeps has been woken at once several times."""
+def converse(vigil: Vigil) -> float:
+    """Wait several times, one right after the other; the time at the last of them."""
+    now = monotonic() - LIMIT_S
+    for _ in range(20):
+        now += AT_ONCE_S
+        vigil.keep(now)
+    return now
+
+
+def test_waits_that_last_are_slept_through(vigil: Vigil, descriptors: Descriptors) -> None:
     os.write(descriptors.write_end, b"x")
-    for _ in range(3):
-        assert vigil.wait(LIMIT_S) == [(descriptors.read_end, select.EPOLLIN)]
-    os.read(descriptors.read_end, 1)
-    descriptors.waits.clear()
+    for count in range(20):
+        assert vigil.keep(count * LATER_S) is None
+    assert descriptors.looks == 0
 
 
-def test_who_is_alone_sleeps_at_once(vigil: Vigil, descriptors: Descriptors) -> None:
-    for _ in range(3):
-        assert vigil.wait(LONG_S) == []
-    assert descriptors.waits == [LONG_S] * 3
-
-
-def test_a_question_and_its_answer_are_no_conversation_yet(vigil: Vigil, descriptors: Descriptors) -> None:
-    os.write(descriptors.write_end, b"x")
-    vigil.wait(LIMIT_S)
-    os.read(descriptors.read_end, 1)
-    vigil.wait(LONG_S)
-    assert descriptors.waits == [LIMIT_S, LONG_S]
+def test_a_request_and_its_answer_are_no_conversation_yet(vigil: Vigil, descriptors: Descriptors) -> None:
+    now = 0.0
+    for _ in range(20):
+        now += LATER_S
+        for moment in (now, now + AT_ONCE_S, now + 2 * AT_ONCE_S):
+            assert vigil.keep(moment) is None
+    assert descriptors.looks == 0
 
 
 def test_in_a_conversation_what_comes_soon_is_found_awake(vigil: Vigil, descriptors: Descriptors) -> None:
-    converse(vigil, descriptors)
+    now = converse(vigil)
     os.write(descriptors.write_end, b"x")
-    assert vigil.wait(LIMIT_S) == [(descriptors.read_end, select.EPOLLIN)]
-    assert descriptors.waits == [0]
+    descriptors.looks = 0
+    assert vigil.keep(now + AT_ONCE_S) == [(descriptors.read_end, select.EPOLLIN)]
+    assert descriptors.looks == 1
 
 
-def test_when_nothing_more_comes_it_falls_asleep_and_stays_so(
-    vigil: Vigil, descriptors: Descriptors
-) -> None:
-    converse(vigil, descriptors)
-    began = time.monotonic()
-    assert vigil.wait(LONG_S) == []
-    assert LONG_S <= time.monotonic() - began < LIMIT_S
-    *looks, last = descriptors.waits
-    assert looks, "it looked before it slept"
-    assert set(looks) == {0}
-    assert last == LONG_S
-    descriptors.waits.clear()
-    vigil.wait(LONG_S)
-    assert descriptors.waits == [LONG_S]
+def test_a_vigil_in_which_nothing_comes_is_short(vigil: Vigil, descriptors: Descriptors) -> None:
+    converse(vigil)
+    for _ in range(4):
+        began = monotonic()
+        vigil.keep(began)
+    assert descriptors.looks > 1
+    assert monotonic() - began < LIMIT_S / 10
 
 
-def test_looking_does_not_wait(vigil: Vigil, descriptors: Descriptors) -> None:
-    assert vigil.look() == []
-    os.write(descriptors.write_end, b"x")
-    assert vigil.look() == [(descriptors.read_end, select.EPOLLIN)]
+def test_after_one_wait_that_lasted_nobody_stays_awake(vigil: Vigil, descriptors: Descriptors) -> None:
+    now = converse(vigil)
+    descriptors.looks = 0
+    assert vigil.keep(now + LATER_S) is None
+    assert descriptors.looks == 0

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 logger = logs.Log("sandbox_agent.loop")
 
+# What one poll may report; with more ready than that the kernel takes turns.
+_MAX_EVENTS = 512
 # Cancelled timers stay in line until they are due; beyond this number they are looked for.
 _FEW_TIMERS = 256
 _READ, _WRITE = select.EPOLLIN, select.EPOLLOUT
@@ -106,15 +108,18 @@ class Loop:
         """Wait for something to happen, at most for so long, and call whoever waits for it."""
         soon, timers = self._soon, self._timers
         timeout = -1.0 if limit_s is None else limit_s
+        now = time.monotonic()
         if timers:
-            now = time.monotonic()
             if timers[0]._when <= now or timers[0].callback is None:
                 self._line_up_due(now)
             if timers:
                 left = timers[0]._when - now
                 timeout = left if limit_s is None or left < limit_s else limit_s
+        if soon:
+            timeout = 0.0
         readers, writers = self._readers, self._writers
-        ready = self._vigil.look() if soon or timeout == 0 else self._vigil.wait(timeout)
+        # Who sleeps is woken right here: what there is to be done for it has been done before.
+        ready = (self._vigil.keep(now) if timeout else None) or self._epoll.poll(timeout, _MAX_EVENTS)
         self.has_more = len(ready) > 1
         for fd, event in ready:
             try:

@@ -1,9 +1,10 @@
-"""Waiting for descriptors without falling asleep in the middle of a conversation.
+"""Staying awake in the middle of a conversation.
 
 Going to sleep and being woken up takes a processor longer than most messages take this server, above all
-under a hypervisor. So after a few sleeps in a row that were over at once, the next ones begin with a moment of
-looking again and again. A single sleep that lasts ends this: an agent that thinks, or writes something every
-few milliseconds, is waited for asleep. Between two looks everybody else who wants the processor gets it.
+under a hypervisor. So when one wait follows the other at once, several times in a row, the next one begins
+with a moment of looking again and again. A single wait that lasts ends this: an agent that thinks, or writes
+something every few milliseconds, is waited for asleep. Between two looks everybody else who wants the
+processor gets it.
 """
 
 from __future__ import annotations
@@ -15,38 +16,37 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from select import epoll
 
-# What one poll may report; with more ready than that the kernel takes turns.
-_MAX_EVENTS = 512
-# A sleep this short costs more than it saves. After two of them there is a conversation; one may be a request
-# and the answer to it, with nothing to follow.
-_SHORT_SLEEP_S = 200e-6
-_SHORT_SLEEPS = 2
+    Ready = list[tuple[int, int]]
+
+# Waits that begin this soon one after the other belong together. The first two may be a request and the answer
+# to it, with nothing to follow.
+_AT_ONCE_S = 400e-6
+_WAITS_IN_A_ROW = 3
 _AWAKE_S = 100e-6
+# What a look may report. Where more is going on, nobody comes here.
+_FEW = 64
 
 
 class Vigil:
-    __slots__ = ("_poll", "_short_sleeps")
+    __slots__ = ("_began", "_in_a_row", "_poll")
 
     def __init__(self, descriptors: epoll) -> None:
         self._poll = descriptors.poll
-        self._short_sleeps = 0
+        self._began = 0.0
+        self._in_a_row = 0
 
-    def look(self) -> list[tuple[int, int]]:
-        """What is ready now."""
-        return self._poll(0, _MAX_EVENTS)
-
-    def wait(self, timeout: float) -> list[tuple[int, int]]:
-        """What is ready as soon as something is, or nothing after so many seconds; negative: for ever."""
-        poll = self._poll
-        if self._short_sleeps >= _SHORT_SLEEPS:
-            end = monotonic() + _AWAKE_S
-            while not (ready := poll(0, _MAX_EVENTS)):
-                if monotonic() >= end:
-                    break
-                os.sched_yield()
-            else:
-                return ready
-        began = monotonic()
-        ready = poll(timeout, _MAX_EVENTS)
-        self._short_sleeps = self._short_sleeps + 1 if monotonic() - began < _SHORT_SLEEP_S else 0
+    def keep(self, now: float) -> Ready | None:
+        """Before a sleep: what makes it unnecessary, if that is worth waiting for and comes in time."""
+        before, self._began = self._began, now
+        if now - before > _AT_ONCE_S:
+            self._in_a_row = 1
+            return None
+        self._in_a_row += 1
+        if self._in_a_row <= _WAITS_IN_A_ROW:
+            return None
+        end = now + _AWAKE_S
+        while not (ready := self._poll(0, _FEW)):
+            if monotonic() >= end:
+                return None
+            os.sched_yield()
         return ready
