@@ -109,7 +109,7 @@ class Instance:
 
     def call(self, raw_id: bytes, body: bytes, waiter: Waiter | None, limit_s: float | None) -> None:
         """Send a request; `waiter` gets the answer's bytes or an error. Raises what refuses it at once."""
-        key = id_key(raw_id)
+        key = raw_id if raw_id.isdigit() else id_key(raw_id)
         in_flight = self._calls.get(key)
         if in_flight is not None:
             self.last_activity_ns = time_ns()
@@ -148,7 +148,10 @@ class Instance:
             raise StreamError("the agent does not read its input")
         now = self._loop.time()
         call.sent_at = self._clock.active(now)
-        self._watch(call, now)
+        # When its limit may be over, silence has to be looked at.
+        look_at = now + (self._clock.limit_s if call.limit_s is None else call.limit_s)
+        if look_at < self._timer_at:
+            self._set_timer(look_at)
         if not stdin.put(call):
             self.on_input_closed()
 
@@ -172,8 +175,9 @@ class Instance:
         self._clock = SilenceClock(now, self._limits.first_line_s, self._limits.silence_s)
         backlog, self._backlog = self._backlog, []
         for call in backlog:
-            self._watch(call, now)
             process.input.put(call)
+        if backlog:
+            self._check_silence()
 
     def start_failed(self, error: SandboxAgentError) -> None:
         """No process came of it; whoever waits is told why."""
@@ -246,11 +250,12 @@ class Instance:
 
     def notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
         """A message with an id: an answer that somebody waits for, or a question to the client."""
-        key = id_key(raw_id)
+        key = raw_id if raw_id.isdigit() else id_key(raw_id)
         if has_method:
             self._clock.asked(key, self._loop.time())
         elif call := self._calls.pop(key, None):
-            call.settle(line)
+            for waiter in call.waiters:
+                waiter(line)
 
     def pause_output(self) -> None:
         if self.process is not None:
@@ -268,12 +273,6 @@ class Instance:
             self.resume_output()
 
     # ---- time --------------------------------------------------------------------------------------------
-
-    def _watch(self, call: Call, now: float) -> None:
-        """See to it that the call's silence is looked at when its limit may be over."""
-        look_at = now + (self._clock.limit_s if call.limit_s is None else call.limit_s)
-        if look_at < self._timer_at:
-            self._set_timer(look_at)
 
     def _set_timer(self, when: float) -> None:
         if self._timer:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     Ready = list[tuple[int, int]]
 
-# Waits that begin this soon one after the other belong together. The first two may be a request and the answer
-# to it, with nothing to follow.
+# Waits that begin this soon one after the other belong together. The first ones may be a request and the
+# answer to it, with nothing to follow.
 _AT_ONCE_S = 400e-6
 _WAITS_IN_A_ROW = 3
 _AWAKE_S = 100e-6

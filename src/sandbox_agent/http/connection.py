@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sandbox_agent import logs
 from sandbox_agent.bare import deque
-from sandbox_agent.errors import InternalError, RequestTimeout, SandboxAgentError
+from sandbox_agent.errors import RequestTimeout, SandboxAgentError
 from sandbox_agent.http import acp_post, acp_stream, plain_head, quick_post
 from sandbox_agent.http.exchange import Response
 from sandbox_agent.http.heads import HeadAgain, RequestHead
@@ -34,6 +34,8 @@ _BODY_WINDOW_BYTES = 64 * 1024
 _LONG_BODY_BYTES = 64 * 1024
 # A body up to this length gets its place at once; a longer one must first arrive to cost memory.
 _PLACED_BODY_BYTES = 2 * 1024 * 1024
+# Idle since the last look at the clock; exact to a second, which is how often that happens.
+_NOT_YET_SEEN = float("inf")
 # Stands in for the head of something that could not be understood.
 _NO_HEAD = RequestHead("GET", b"/", [], http_10=False, keep_alive=False)
 
@@ -108,8 +110,9 @@ class Connection:
         if self._plain_left:
             self._take_plain(data)
             return
-        if not self._in_message and self._active is None and self._take_ordinary(data):
-            return
+        if not self._in_message and self._active is None:
+            if self._take_known(data) or self._take_ordinary(data):
+                return
         self._window_bytes += len(data)
         if self._parser is None:
             from sandbox_agent.http.request_parser import RequestParser  # many servers never need it
@@ -124,26 +127,46 @@ class Connection:
         self._place_body()
         self.update_reading()
 
+    def _take_known(self, data: bytes) -> bool:
+        """Begin a message whose head is that of one before it, which was in order; False if it is not."""
+        again = self._again
+        if again is None or (found := again.match(data)) is None:
+            return False
+        known, length, body_at = found
+        body = data[body_at:]
+        if len(body) > length:
+            return False  # The next request has come along.
+        if len(body) < length or length > self._server.max_message_bytes:
+            self._take(again.head, length, body)
+            return True
+        self._active = exchange = Exchange(self, self._server, again.head, length)
+        exchange.complete = True
+        exchange.extra_headers = known.headers
+        try:
+            acp_post.handle(self._server.services, known.server_id, known.terms, body, exchange)
+        except Exception as error:
+            exchange.fail(error)
+        return True
+
     def _take_ordinary(self, data: bytes) -> bool:
         """Begin a request with an ordinary head and as much of its body as is there; False if it is not."""
-        again = self._again
-        if again is not None and (found := again.match(data)) is not None:
-            head = again.head
-            length, body_at = found
-        else:
-            read = plain_head.read(data, self._settings.max_header_bytes)
-            if read is None:
-                return False
-            head, length = read, read.content_length or 0
-            body_at = data.find(b"\r\n\r\n") + 4
-            self._remember(data[:body_at], head)
+        read = plain_head.read(data, self._settings.max_header_bytes)
+        if read is None:
+            return False
+        head, length = read, read.content_length or 0
+        body_at = data.find(b"\r\n\r\n") + 4
+        self._remember(data[:body_at], head)
         body = data[body_at:]
-        left = length - len(body)
-        if left < 0:
-            return False  # The next request has come along.
+        if len(body) > length:
+            return False  # As above.
+        self._take(head, length, body)
+        return True
+
+    def _take(self, head: RequestHead, length: int, body: bytes) -> None:
+        """Begin a request with what there is of its body."""
         self._active = exchange = Exchange(self, self._server, head, length, body)
-        if left:
-            self._plain_left = left
+        if len(body) < length:
+            self._plain_left = length - len(body)
             self._in_message = True
             self._parsing = exchange
             self._window_bytes, self._since = 0, self._server.now()
@@ -152,7 +175,6 @@ class Connection:
         else:
             exchange.complete = True
             self._begin(exchange)
-        return True
 
     def _remember(self, block: bytes, head: RequestHead) -> None:
         """Know the head of a message again. Of others somebody may want to see all headers as they came."""
@@ -235,20 +257,8 @@ class Connection:
 
     def _begin(self, exchange: Exchange) -> None:
         head = exchange.head
-        passed, terms = head.passed, head.post_terms
+        passed = head.passed
         try:
-            if (
-                terms is not None
-                and passed is not None
-                and head.server_id is not None
-                and exchange.complete
-                and exchange.body_size <= self._server.max_message_bytes
-            ):
-                # Like one before it, which was found in order.
-                exchange.extra_headers = passed.headers
-                services = self._server.services
-                acp_post.handle(services, head.server_id, terms, exchange.take_body(), exchange)
-                return
             if head.fault is not None:
                 raise head.fault
             if passed is None:
@@ -259,11 +269,8 @@ class Connection:
                 head.passed = passed = verdict
             exchange.extra_headers = passed.headers
             self._dispatch(exchange, head)
-        except SandboxAgentError as error:
-            exchange.refuse(error)
-        except Exception:
-            logger.exception("request.failed", method=head.method)
-            exchange.refuse(InternalError())
+        except Exception as error:
+            exchange.fail(error)
 
     def _dispatch(self, exchange: Exchange, head: RequestHead) -> None:
         server_id = head.server_id
@@ -296,7 +303,7 @@ class Connection:
     def done(self, exchange: Exchange) -> None:
         """The answer has been written."""
         self._active = None
-        self._since = self._server.now()
+        self._since = _NOT_YET_SEEN
         if self.closed:
             return
         if not exchange.complete:
@@ -350,6 +357,8 @@ class Connection:
 
     def check_time(self, now: float) -> None:
         """Called about once a second: end what takes too long."""
+        if self._since == _NOT_YET_SEEN:
+            self._since = now
         elapsed = now - self._since
         if self._lingering:
             if elapsed > _LINGER_S:

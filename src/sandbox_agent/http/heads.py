@@ -31,10 +31,10 @@ class RequestHead:
         "headers",
         "http_10",
         "keep_alive",
+        "known",
         "method",
         "passed",
         "path",
-        "post_terms",
         "query",
         "server_id",
     )
@@ -64,14 +64,25 @@ class RequestHead:
             self.keep_alive = False
         self.passed: Passed | None = None
         """What the guard said; kept because it depends on nothing but the head."""
-        self.post_terms: PostTerms | None = None
-        """What a POST to the ACP transport asks for, once it has been looked at."""
+        self.known: KnownPost | None = None
+        """All of the head of a POST to the ACP transport that matters, once it was found in order."""
         self.server_id: str | None = None
         """The decoded id of a request to the ACP transport, once it has been looked at."""
 
     @property
     def expects_continue(self) -> bool:
         return self.header_map.get(b"expect", b"").lower() == b"100-continue"
+
+
+class KnownPost:
+    """What the head of a message says: where it goes, what it asks for, what headers its answer has."""
+
+    __slots__ = ("headers", "server_id", "terms")
+
+    def __init__(self, server_id: str, terms: PostTerms, headers: HeaderList) -> None:
+        self.server_id = server_id
+        self.terms = terms
+        self.headers = headers
 
 
 class HeadAgain:
@@ -86,13 +97,13 @@ class HeadAgain:
         self._before = block[: self._digits_at]
         self._after = block[block.index(b"\r", self._digits_at) :]
 
-    def match(self, data: bytes) -> tuple[int, int] | None:
-        """The length of the body and where it begins, if `data` begins with this head but for the length."""
+    def match(self, data: bytes) -> tuple[KnownPost, int, int] | None:
+        """What is known, how long the body is and where it begins, if `data` begins with this head."""
         at = self._digits_at
         end = data.find(b"\r", at, at + MAX_LENGTH_DIGITS + 1)
         if end < 0 or not data.startswith(self._before) or not data.startswith(self._after, end):
             return None
-        digits = data[at:end]
-        if self.head.post_terms is None or not digits.isdigit():
+        digits, known = data[at:end], self.head.known
+        if known is None or not digits.isdigit():
             return None
-        return int(digits), end + len(self._after)
+        return known, int(digits), end + len(self._after)

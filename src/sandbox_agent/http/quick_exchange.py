@@ -7,7 +7,7 @@ by running the ASGI application. It writes HTTP/1.1 and knows when the answer is
 from __future__ import annotations
 
 from sandbox_agent import logs
-from sandbox_agent.errors import InternalError
+from sandbox_agent.errors import InternalError, SandboxAgentError
 from sandbox_agent.http.exchange import JSON, Response
 from sandbox_agent.http.guard import PLAIN, VARY
 from sandbox_agent.http.reply import Reply
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.frames import Block
     from sandbox_agent.bridge.stored import Stored
-    from sandbox_agent.errors import SandboxAgentError
     from sandbox_agent.http.app import App
     from sandbox_agent.http.connection import Connection
     from sandbox_agent.http.exchange import HeaderList, Message
@@ -206,6 +205,13 @@ class Exchange(Reply):
         response = problems.response(error)
         response.headers += self.extra_headers
         self.respond(response)
+
+    def fail(self, error: Exception) -> None:
+        """Say what is wrong with the request, or that something is wrong here."""
+        if not isinstance(error, SandboxAgentError):
+            logger.exception("request.failed", error, method=self.method)
+            error = InternalError()
+        self.refuse(error)
 
     def announce(self) -> None:
         self._in_pieces = True

@@ -1,22 +1,20 @@
 """A POST to the ACP transport on the quick way: collect the body, then hand it to `acp_post.handle`.
 
-A head that was found in order keeps its `post_terms`; `Connection` hands the next request with that head
-straight to `acp_post.handle`.
+A head that was found in order is `known`; `Connection` hands the next request with that head straight to
+`acp_post.handle`.
 """
 
 from __future__ import annotations
 
-from sandbox_agent import logs
-from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
+from sandbox_agent.errors import PayloadTooLarge
 from sandbox_agent.http import acp_post
+from sandbox_agent.http.heads import KnownPost
 from sandbox_agent.http.post_terms import PostTerms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.quick_exchange import Exchange
     from sandbox_agent.http.services import Services
-
-logger = logs.Log("sandbox_agent.http")
 
 
 def begin(exchange: Exchange, services: Services, server_id: str) -> None:
@@ -32,11 +30,8 @@ def begin(exchange: Exchange, services: Services, server_id: str) -> None:
     def arrived() -> None:
         try:
             _handle(exchange, services, server_id, limit)
-        except SandboxAgentError as error:
-            exchange.refuse(error)
-        except Exception:
-            logger.exception("request.failed", method="POST")
-            exchange.refuse(InternalError())
+        except Exception as error:
+            exchange.fail(error)
 
     exchange.invite_body()
     exchange.collect(arrived)
@@ -47,7 +42,7 @@ def _handle(exchange: Exchange, services: Services, server_id: str, limit: int) 
         raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
     if exchange.complete:
         head = exchange.head
-        terms = head.post_terms
-        if terms is None:
-            terms = head.post_terms = PostTerms(head.query, head.header_map)
-        acp_post.handle(services, server_id, terms, exchange.take_body(), exchange)
+        if head.known is None:
+            terms = PostTerms(head.query, head.header_map)
+            head.known = KnownPost(server_id, terms, exchange.extra_headers)
+        acp_post.handle(services, server_id, head.known.terms, exchange.take_body(), exchange)
