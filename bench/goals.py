@@ -88,8 +88,8 @@ GOALS: list[Goal] = [
     ),
     Goal("idle instances cpu percent", "500 idle instances: CPU", "% of a core", at_most=0.5, own_value=True),
     Goal(
-        "idle instances health p99 to before",
-        "500 idle instances: health p99, to before",
+        "idle instances health p99 to without",
+        "500 idle instances: health p99, to none",
         "x",
         at_most=1.3,
         own_value=True,

@@ -19,6 +19,7 @@ from bench.programs import result_of, run, start
 EVENT_BYTES = 4096
 PAUSE_US = 1000
 PROBE_MS = 1000
+TURNS = 3
 
 
 def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
@@ -26,14 +27,16 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
     with contender.running() as server:
         server.add_instances(["replay", "other"])
         _publish(server, plan.replay_events)
-        before = server.load(server_id="other", bytes=200, ms=PROBE_MS, warmup_ms=100, pause_us=PAUSE_US)
-
         alone = _replay(server, plan.replay_events)
-        probe = server.start_load(server_id="other", bytes=200, ms=PROBE_MS, pause_us=PAUSE_US)
-        beside = [alone]
-        while probe.poll() is None:
-            beside.append(_replay(server, plan.replay_events))
-        during = result_of(probe)
+        ledger.events(name, alone)
+        for _ in range(TURNS):
+            before = server.load(server_id="other", bytes=200, ms=PROBE_MS, warmup_ms=100, pause_us=PAUSE_US)
+            during = _probe_during_replays(server, plan, ledger)
+            ledger.requests(name, before)
+            ledger.requests(name, during)
+            ledger.add("replay other p99 before", name, before["p99_us"])
+            ledger.add("replay other p99 during", name, during["p99_us"])
+            ledger.add("replay other p99 to before", name, during["p99_us"] / before["p99_us"])
 
         size = alone["wire_bytes"]
         copy = run("loopback_copy", bytes=size, writer_cpu=SERVER_CPU, reader_cpu=LOAD_CPU)
@@ -42,18 +45,19 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
             result_of(start("loopback_copy", bytes=size, writer_cpu=SERVER_CPU, reader_cpu=LOAD_CPU))
         copying = result_of(probe)
 
-    for figures in beside:
-        ledger.events(name, figures)
-    for figures in (before, during, copying):
-        ledger.requests(name, figures)
+    ledger.requests(name, copying)
     ledger.add("replay seconds", name, alone["seconds"])
     ledger.add("replay copy seconds", name, copy["seconds"])
     ledger.add("replay speed to copy", name, copy["seconds"] / alone["seconds"])
-    ledger.add("replay other p99 before", name, before["p99_us"])
-    ledger.add("replay other p99 during", name, during["p99_us"])
     ledger.add("replay other p99 beside a plain copy", name, copying["p99_us"])
-    ledger.add("replay other p99 to before", name, during["p99_us"] / before["p99_us"])
     yield
+
+
+def _probe_during_replays(server: Server, plan: Plan, ledger: Ledger) -> dict[str, Any]:
+    probe = server.start_load(server_id="other", bytes=200, ms=PROBE_MS, pause_us=PAUSE_US)
+    while probe.poll() is None:
+        ledger.events(server.contender.name, _replay(server, plan.replay_events))
+    return result_of(probe)
 
 
 def _publish(server: Server, events: int) -> None:
