@@ -46,7 +46,7 @@ _READ_BYTES = 120 * 1024
 _HIGH_WATER, _LOW_WATER = 256 * 1024, 64 * 1024
 # How many waiting pieces one system call takes, and how much of a file; then the others get their turn.
 _PIECES_PER_WRITE = 64
-_FILE_BYTES_PER_WRITE = 256 * 1024
+_FILE_BYTES_PER_WRITE = 64 * 1024
 
 
 class SocketTransport:
