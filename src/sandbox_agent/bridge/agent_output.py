@@ -7,7 +7,7 @@ scanner understands is scanned in a thread; what follows waits for it, so that t
 
 from __future__ import annotations
 
-from sandbox_agent.bridge import bulk, loops
+from sandbox_agent.bridge import bulk, frames, loops
 from sandbox_agent.bridge import envelope as envelopes
 from sandbox_agent.bridge.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.framing import OVERLONG
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
         def notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
             """A message with an id: an answer that somebody waits for, or a question to the client."""
-
-        def heard(self) -> None:
-            """Something has been taken; called afterwards, so that nobody waits for what it does."""
 
         def pause_output(self) -> None:
             """Let the agent wait until `resume_output`."""
@@ -53,42 +50,42 @@ class AgentOutput:
         """A line is being scanned, and everything after it waits."""
 
     def take(self, pieces: list[Piece]) -> None:
-        if self.is_held:
-            self._held.extend(pieces)
-        elif len(pieces) == 1:
-            self._take(pieces[0])
-        else:
-            self._take_all(pieces)
-        self._owner.heard()
-
-    def _take_all(self, pieces: list[Piece]) -> None:
-        """Publish several pieces, as far as that goes, and only then wake the readers."""
+        """Publish several pieces, and only then wake the readers."""
         self._log.gathering = True
         try:
-            for index, piece in enumerate(pieces):
-                if not self._take(piece):
-                    self._held.extend(pieces[index + 1 :])
-                    break
+            for piece in pieces:
+                self._take(piece)
         finally:
             self._log.gathering = False
             self._log.wake_readers()
 
-    def _take(self, piece: Piece) -> bool:
-        """Publish one piece; False if the rest has to wait for a line that is being scanned."""
-        if piece is OVERLONG:
+    def _take(self, piece: Piece) -> None:
+        if piece is not OVERLONG:
+            self.take_block(piece)
+        elif self.is_held:
+            self._held.append(OVERLONG)
+        else:
             self._publish_invalid(f"a line of more than {self._max_line_bytes} bytes was dropped", b"")
-            return True
-        newline = piece.find(b"\n")
-        if 0 <= newline < len(piece) - 1:
-            return self._take_batch(piece) or self._take_lines(piece)
+
+    def take_block(self, block: bytes) -> None:
+        """Publish whole lines."""
+        if self.is_held:
+            self._held.append(block)
+            return
+        newline = block.find(b"\n")
+        if 0 <= newline < len(block) - 1:
+            if not self._take_batch(block):
+                self._take_lines(block)
+            return
         # One line is what most agents write at a time, and somebody waits for it: as few steps as possible.
-        line = piece if newline < 0 else piece[:-1]
+        line = block if newline < 0 else block[:-1]
         try:
             if not line.isascii():
                 envelopes.check_utf8(line)
             found = envelopes.decode_object(line)
         except (ValueError, RecursionError):
-            return self._take_lines(piece)
+            self._take_lines(block)
+            return
         if line.endswith(b"\r"):
             line = line[:-1]
         try:
@@ -96,14 +93,14 @@ class AgentOutput:
             if raw_id := found.id:
                 self._owner.notice(bytes(raw_id), bool(found.method), line)
         finally:
-            self._log.publish_line(line)
-        return True
+            log = self._log
+            log.append(frames.encode_line(log.last + 1, line), 1)
 
     def _take_batch(self, block: bytes) -> bool:
         """Several lines in one go, if each of them is one JSON object; False if any is not."""
         flood = bulk.frame(self._log.last + 1, block)
         if flood:
-            self._log.publish_framed(*flood)
+            self._log.append(*flood)
             return True
         lines = split_lines(block)
         try:
@@ -120,7 +117,8 @@ class AgentOutput:
                 notice(bytes(raw_id), bool(message.method), line)
         return True
 
-    def _take_lines(self, block: bytes) -> bool:
+    def _take_lines(self, block: bytes) -> None:
+        """Each line its own way, up to one that has to be scanned in a thread."""
         lines = split_lines(block)
         for index, line in enumerate(lines):
             line = line.removesuffix(b"\r")
@@ -130,11 +128,10 @@ class AgentOutput:
                 message = envelopes.peek_quickly(line)
                 if message is None and len(line) > SCAN_IN_THREAD_ABOVE:
                     self._hold(line, b"".join(later + b"\n" for later in lines[index + 1 :]))
-                    return False
+                    return
                 self._publish(message or envelopes.peek_thoroughly(line), line)
             except NotJson as error:
                 self._publish_invalid(str(error), line)
-        return True
 
     def _publish(self, message: Envelope, line: bytes) -> None:
         self._log.publish_line(line)
@@ -156,10 +153,10 @@ class AgentOutput:
             else:
                 self._publish_invalid(str(error), line)
             self.is_held = False
-            while self._held:
-                if not self._take(self._held.pop(0)):
-                    return
-            self._owner.resume_output()
+            while self._held and not self.is_held:
+                self._take(self._held.pop(0))
+            if not self.is_held:
+                self._owner.resume_output()
 
         loops.in_thread(lambda: envelopes.peek_thoroughly(line), scanned)
 

@@ -135,16 +135,14 @@ class EventLog:
 
     def publish_line(self, line: bytes) -> None:
         """Append one event and wake every reader that waits."""
-        if not self.closed:
-            self._append(frames.encode_line(self.last + 1, line), 1)
+        self.append(frames.encode_line(self.last + 1, line), 1)
 
     def publish(self, lines: Sequence[bytes]) -> None:
         """Append events and wake every reader that waits."""
         if self.closed or not lines:
             return
         if len(lines[0]) <= frames.BLOCK_OF_ITS_OWN_BYTES:
-            block = frames.encode(self.last + 1, lines)
-            self._append(block, len(lines))
+            self.append(frames.encode(self.last + 1, lines), len(lines))
             return
         gathering, self.gathering = self.gathering, True
         try:
@@ -155,12 +153,10 @@ class EventLog:
             if not gathering:
                 self.wake_readers()
 
-    def publish_framed(self, block: bytes, count: int) -> None:
-        """Append events that are frames already, numbered from `last + 1` on."""
-        if not self.closed:
-            self._append(block, count)
-
-    def _append(self, block: Block, count: int) -> None:
+    def append(self, block: Block, count: int) -> None:
+        """The same with events that are frames already, numbered from `last + 1` on."""
+        if self.closed:
+            return
         self._ring.append(block)
         self._ring_bytes += len(block) if isinstance(block, bytes) else frames.size_of(block)
         self._newest_first = self.last + 1

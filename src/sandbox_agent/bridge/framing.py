@@ -17,17 +17,24 @@ _LONG_LINE_BYTES = 64 * 1024
 
 
 class LineFramer:
-    __slots__ = ("_max", "_parts", "_size", "_skipping")
+    __slots__ = ("_max", "_parts", "_size", "_skipping", "whole_up_to")
 
     def __init__(self, max_line_bytes: int) -> None:
         self._max = max_line_bytes
         self._parts: list[bytes] = []
         self._size = 0
         self._skipping = False
+        self.whole_up_to = max_line_bytes
+        """What ends with a newline and is no longer than this is whole lines and needs no `feed`."""
 
     def feed(self, data: bytes) -> list[Piece]:
-        if data.endswith(b"\n") and not self._parts and not self._skipping and len(data) <= self._max:
+        if data.endswith(b"\n") and len(data) <= self.whole_up_to:
             return [data]
+        pieces = self._frame(data)
+        self.whole_up_to = 0 if self._parts or self._skipping else self._max
+        return pieces
+
+    def _frame(self, data: bytes) -> list[Piece]:
         pieces: list[Piece] = []
         end = data.rfind(b"\n") + 1
         if end:

@@ -13,6 +13,7 @@ from sandbox_agent.bare import signal
 from sandbox_agent.bridge import loops, pipe_size, process_marks
 from sandbox_agent.bridge.framing import LineFramer
 from sandbox_agent.bridge.input_queue import InputQueue
+from sandbox_agent.bridge.lines import LF
 from sandbox_agent.bridge.spawn import spawn
 
 TYPE_CHECKING = False
@@ -27,14 +28,20 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.tree_sweeper import TreeSweeper
 
     class Output(Protocol):
+        def take_block(self, block: bytes) -> None:
+            """What the process has written: whole lines."""
+
         def take(self, pieces: list[Piece]) -> None:
-            """What the process has written."""
+            """The same, in several pieces."""
 
     class Owner(Protocol):
         """Who is told what the process does. All calls come from the event loop."""
 
         @property
         def output(self) -> Output: ...
+
+        def heard(self) -> None:
+            """The process has written something, and it has been taken."""
 
         def on_input_closed(self) -> None:
             """The process closed its stdin; what was not written will never be."""
@@ -156,13 +163,19 @@ class AgentProcess:
             if self.exit is None:
                 self._mute_timer = self._loop.call_later(_MUTE_GRACE_S, self._kill_group)
             return
+        size = len(data)
+        if size <= self._framer.whole_up_to and size < self._read_bytes == _READ_BYTES and data[-1] == LF:
+            # As nearly always; somebody waits for it.
+            if not self._muted:
+                self._owner.output.take_block(data)
+                self._owner.heard()
+            return
         pieces = self._framer.feed(data)
         if len(data) == self._read_bytes:
             pieces += self._read_on(data)
         elif self._read_bytes > _READ_BYTES and len(data) < _READ_BYTES:
             self._read_bytes //= 4
-        if pieces and not self._muted:
-            self._owner.output.take(pieces)
+        self._hand_over(pieces)
 
     def _read_on(self, data: bytes) -> list[Piece]:
         """There was more than one read takes: long lines get larger reads, short ones a few more of them."""
@@ -188,6 +201,7 @@ class AgentProcess:
     def _hand_over(self, pieces: list[Piece]) -> None:
         if pieces and not self._muted:
             self._owner.output.take(pieces)
+            self._owner.heard()
 
     def _close_stdout(self) -> None:
         if self._stdout >= 0:
