@@ -1,7 +1,7 @@
 """Many idle instances: the CPU time they cost and what they do to the latency of the health check.
 
 A second server without instances is asked in turns with the first, so that what is compared is measured
-within a second or two.
+within a few seconds.
 """
 
 from __future__ import annotations

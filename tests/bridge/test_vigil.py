@@ -81,11 +81,11 @@ def test_in_a_conversation_what_comes_soon_is_found_awake(vigil: Vigil, descript
 
 
 def test_a_vigil_in_which_nothing_comes_is_short(vigil: Vigil, descriptors: Descriptors) -> None:
-    converse(vigil)
-    for _ in range(4):
+    deadline = monotonic() + LIMIT_S
+    while not descriptors.looks:  # Somebody else may get the processor between two waits.
         began = monotonic()
-        vigil.keep(began)
-    assert descriptors.looks > 1
+        assert began < deadline
+        assert vigil.keep(began) is None
     assert monotonic() - began < LIMIT_S / 10
 
 

@@ -7,7 +7,6 @@ answered even while its body is still coming in: the rest is read and thrown awa
 
 from __future__ import annotations
 
-from sandbox_agent import logs
 from sandbox_agent.bare import deque
 from sandbox_agent.errors import RequestTimeout, SandboxAgentError
 from sandbox_agent.http import acp_post, acp_stream, plain_head, quick_post
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 
     from sandbox_agent.http.request_parser import RequestParser
     from sandbox_agent.http.server import HttpServer
-
-logger = logs.Log("sandbox_agent.http")
 
 _ACP_PREFIX = b"/v1/acp/"
 # A connection whose request was refused is drained for this long before it is cut.
@@ -257,29 +254,29 @@ class Connection:
 
     def _begin(self, exchange: Exchange) -> None:
         head = exchange.head
-        passed = head.passed
+        services = self._server.services
         try:
             if head.fault is not None:
                 raise head.fault
-            if passed is None:
-                verdict = self._server.services.guard.check(head.method, head.path, head.header_map)
-                if isinstance(verdict, Response):
-                    exchange.respond(verdict)
-                    return
-                head.passed = passed = verdict
-            exchange.extra_headers = passed.headers
+            if head.known is not None:
+                exchange.extra_headers = head.known.headers
+                quick_post.begin(exchange, services, head.known.server_id)
+                return
+            verdict = services.guard.check(head.method, head.path, head.header_map)
+            if isinstance(verdict, Response):
+                exchange.respond(verdict)
+                return
+            exchange.extra_headers = verdict.headers
             self._dispatch(exchange, head)
         except Exception as error:
             exchange.fail(error)
 
     def _dispatch(self, exchange: Exchange, head: RequestHead) -> None:
-        server_id = head.server_id
-        if server_id is None:
-            segment = head.path[len(_ACP_PREFIX) :]
-            if not head.path.startswith(_ACP_PREFIX) or not segment or b"/" in segment:
-                self._run(exchange, head)
-                return
-            server_id = head.server_id = decode_segment(segment)
+        segment = head.path[len(_ACP_PREFIX) :]
+        if not head.path.startswith(_ACP_PREFIX) or not segment or b"/" in segment:
+            self._run(exchange, head)
+            return
+        server_id = decode_segment(segment)
         services = self._server.services
         if head.method == "POST":
             quick_post.begin(exchange, services, server_id)

@@ -13,7 +13,6 @@ from sandbox_agent.http.exchange import HeaderList, first_headers
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sandbox_agent.http.guard import Passed
     from sandbox_agent.http.post_terms import PostTerms
 
 # Enough for any size that is allowed, and far from any that overflows a parser.
@@ -33,10 +32,8 @@ class RequestHead:
         "keep_alive",
         "known",
         "method",
-        "passed",
         "path",
         "query",
-        "server_id",
     )
 
     def __init__(
@@ -62,12 +59,8 @@ class RequestHead:
             # Where such a body ends is a matter of taste; who stands in front may have another.
             self.fault = InvalidRequest("the only transfer coding is chunked")
             self.keep_alive = False
-        self.passed: Passed | None = None
-        """What the guard said; kept because it depends on nothing but the head."""
         self.known: KnownPost | None = None
-        """All of the head of a POST to the ACP transport that matters, once it was found in order."""
-        self.server_id: str | None = None
-        """The decoded id of a request to the ACP transport, once it has been looked at."""
+        """What matters of the head of a POST to the ACP transport, once it was found in order."""
 
     @property
     def expects_continue(self) -> bool:
