@@ -74,6 +74,18 @@ def test_a_line_that_is_not_json_is_told_and_the_stream_lives_on(
         assert stream.until(answers("still"))[-1].data == answer.body
 
 
+@pytest.mark.parametrize("fault", [b"\x01", b"\xff", b"\\q", b'"'])
+def test_a_long_line_with_one_wrong_byte_is_told(acp: Acp, server_id: str, fault: bytes) -> None:
+    text = b"bG9uZyB0ZXh0" * 9000
+    with acp.stream(server_id) as stream:
+        write_lines(acp, server_id, b'{"method":"long","params":"%b%b%b"}\n' % (text, fault, text))
+        told = stream.until(method_is("_adapter/invalid_stdout"))[-1].json()["params"]
+        assert told["raw"].startswith('{"method":"long","params":"bG9u')
+        whole = b'{"method":"long","params":"%b"}' % (text * 2)
+        write_lines(acp, server_id, whole + b"\n")
+        assert stream.until(method_is("long"))[-1].data == whole
+
+
 @pytest.mark.parametrize("offset", range(4))
 def test_long_noise_is_cut_at_4_kib_on_a_character_boundary(acp: Acp, server_id: str, offset: int) -> None:
     noise = "x" * offset + "🎉" * 3000

@@ -80,6 +80,7 @@ def test_a_stream_asked_for_as_something_else_is_406(acp: Acp, server_id: str, a
     assert problem["details"] == {"message": "accept must allow text/event-stream"}
 
 
+LONG = b"bG9uZyB0ZXh0" * 2000
 BAD_JSON = {
     "empty": b"",
     "blank": b"  \n ",
@@ -107,6 +108,12 @@ BAD_JSON = {
     "vertical tab between tokens": b'{"id":1,\x0b"method":"a"}',
     "form feed between tokens": b'{"id":1,\x0c"method":"a"}',
     "NUL after": b'{"id":1,"method":"a"}\x00',
+    "raw newline in a long string": b'{"id":1,"method":"a","params":"%b\n%b"}' % (LONG, LONG),
+    "raw tab in a longer one": b'{"id":1,"method":"a","params":"%b\t%b"}' % (LONG * 9, LONG),
+    "broken UTF-8 in a long string": b'{"id":1,"method":"a","params":"%b\xff%b"}' % (LONG, LONG),
+    "bad escape in a long string": b'{"id":1,"method":"a","params":"%b\\x%b"}' % (LONG, LONG),
+    "a long string without an end": b'{"id":1,"method":"a","params":"%b' % LONG,
+    "something after a long string": b'{"id":1,"method":"a","params":"%b"}}' % LONG,
 }
 
 

@@ -66,6 +66,17 @@ torn = st.lists(
     max_size=8,
 ).map(b"\n".join)
 
+# Lines that are nearly all one string, with anything around it.
+around = st.lists(shard, max_size=4).map(b"".join)
+mostly_one_string = st.builds(
+    lambda before, inside, after: (
+        b'{"id":0,%b"%b%b%b"%b}' % (before, b"x" * 9000, inside, b"y" * 9000, after)
+    ),
+    around,
+    st.just(b"") | shard,
+    around,
+)
+
 
 def is_json(text: bytes) -> bool:
     def refuse(_: str) -> None:
@@ -123,4 +134,10 @@ def test_every_line_is_told_as_what_it_is(agent: Agent, data: bytes) -> None:
 @FUZZ
 @given(data=torn)
 def test_objects_torn_by_line_ends_are_never_put_together(agent: Agent, data: bytes) -> None:
+    assert agent.write(data) == expected(data)
+
+
+@FUZZ
+@given(data=st.lists(mostly_one_string, min_size=1, max_size=2).map(b"\n".join))
+def test_long_lines_are_told_as_what_they_are(agent: Agent, data: bytes) -> None:
     assert agent.write(data) == expected(data)

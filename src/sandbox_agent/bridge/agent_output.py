@@ -80,9 +80,7 @@ class AgentOutput:
         # One line is what most agents write at a time, and somebody waits for it: as few steps as possible.
         line = block if newline < 0 else block[:-1]
         try:
-            if not line.isascii():
-                envelopes.check_utf8(line)
-            found = envelopes.decode_object(line)
+            found = envelopes.look(line)
         except (ValueError, RecursionError):
             self._take_lines(block)
             return

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.plain_envelope import PlainEnvelope
     from sandbox_agent.bridge.raw_envelope import RawEnvelope
 
+    Look = PlainEnvelope | RawEnvelope
+
 # Above this size the complete scanner belongs into a thread: it needs about a second for 4 MiB of brackets.
 SCAN_IN_THREAD_ABOVE = 64 * 1024
+# Above this size a message may be one long string, which has a quicker way.
+_LONG_BYTES = 16 * 1024
 _QUOTE, _BACKSLASH = b'"\\'
 
 
@@ -59,7 +63,7 @@ _plain_left = 2
 """How many messages are understood without msgspec: the first and its answer, which somebody waits for."""
 
 
-def _decode_first(data: bytes) -> PlainEnvelope | RawEnvelope:
+def _decode_first(data: bytes) -> Look:
     global _plain_left
     if _plain_left:
         _plain_left -= 1
@@ -71,8 +75,29 @@ def _decode_first(data: bytes) -> PlainEnvelope | RawEnvelope:
     return decode_object(data)
 
 
-decode_object: Callable[[bytes], PlainEnvelope | RawEnvelope] = _decode_first
-"""The look itself; raises ValueError or RecursionError. `load` puts a quicker one in its place."""
+decode_object: Callable[[bytes], Look] = _decode_first
+"""The look at text that is UTF-8; raises what `look` does. `load` puts a quicker one in its place."""
+
+
+def look(data: bytes) -> Look:
+    """The id and the method of a message. Raises ValueError or RecursionError, for some legal texts too."""
+    if len(data) > _LONG_BYTES and (found := _look_at_long(data)):
+        return found
+    if not data.isascii():
+        check_utf8(data)
+    return decode_object(data)
+
+
+def _look_at_first_long(data: bytes) -> RawEnvelope | None:
+    global _look_at_long
+    load()
+    from sandbox_agent.bridge import long_envelope
+
+    _look_at_long = long_envelope.look
+    return _look_at_long(data)
+
+
+_look_at_long: Callable[[bytes], RawEnvelope | None] = _look_at_first_long
 
 
 def check_utf8(data: bytes) -> None:

@@ -14,6 +14,7 @@ _MAX_BYTES = 16 * 1024
 
 class PlainEnvelope:
     __slots__ = ("id", "method")
+    is_one_line = False
 
     def __init__(self, id: bytes, method: bool) -> None:
         self.id = id

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import msgspec
 
 
 class RawEnvelope(msgspec.Struct, gc=False):
+    is_one_line: ClassVar = False
+    """Whether it is known that there is no line end in the message."""
     id: msgspec.Raw = msgspec.Raw()
     method: msgspec.Raw = msgspec.Raw()
 

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 def handle(services: Services, server_id: str, terms: PostTerms, body: bytes, reply: Reply) -> None:
     """Answer one POST through `reply`, now or later. Raises what is wrong with the body."""
     try:
-        if not body.isascii():
-            envelopes.check_utf8(body)
-        found = envelopes.decode_object(body)
+        found = envelopes.look(body)
     except (ValueError, RecursionError):
         _look_closer(services, server_id, terms, body, reply)
     else:
+        if not found.is_one_line:
+            body = _as_one_line(body)
         _proceed(services, server_id, terms, bytes(found.id), bool(found.method), body, reply)
 
 
@@ -46,6 +46,11 @@ def _look_closer(services: Services, server_id: str, terms: PostTerms, body: byt
     except NotJson as error:
         raise _invalid_body(error) from None
     _proceed_with(services, server_id, terms, message, body, reply)
+
+
+def _as_one_line(body: bytes) -> bytes:
+    """Line ends stand between tokens only; the pipe is framed by them, so they become blanks."""
+    return body.replace(b"\n", b" ").replace(b"\r", b" ") if LF in body or CR in body else body
 
 
 def _invalid_body(error: object) -> InvalidRequest:
@@ -70,7 +75,7 @@ def _proceed_with(
 ) -> None:
     if not message.is_object:
         raise InvalidRequest("request body must be a JSON-RPC object")
-    _proceed(services, server_id, terms, message.id, message.has_method, body, reply)
+    _proceed(services, server_id, terms, message.id, message.has_method, _as_one_line(body), reply)
 
 
 def _proceed(
@@ -84,9 +89,6 @@ def _proceed(
 ) -> None:
     bootstrap = terms.bootstrap(services) if terms.agent is not None else None
     instance = services.instances.for_post(server_id, bootstrap)
-    if LF in body or CR in body:
-        # Line ends stand between tokens only; the pipe is framed by them, so they become blanks.
-        body = body.replace(b"\n", b" ").replace(b"\r", b" ")
     if not (raw_id and has_method):
         instance.forward(raw_id, body, reply.settle_forwarded, terms.wait_s)
     elif terms.asynchronous:

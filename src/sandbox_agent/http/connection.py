@@ -15,7 +15,7 @@ from sandbox_agent.http.heads import HeadAgain, RequestHead
 from sandbox_agent.http.meta import HEALTH_PATH, health_response
 from sandbox_agent.http.quick_exchange import Exchange
 from sandbox_agent.http.routes import decode_segment
-from sandbox_agent.http.socket_transport import SocketTransport
+from sandbox_agent.http.socket_transport import READ_BYTES, SocketTransport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,6 +111,7 @@ class Connection:
             if self._take_known(data) or self._take_ordinary(data):
                 return
         self._window_bytes += len(data)
+        self._transport.read_bytes = READ_BYTES
         if self._parser is None:
             from sandbox_agent.http.request_parser import RequestParser  # many servers never need it
 
@@ -134,6 +135,8 @@ class Connection:
         if len(body) > length:
             return False  # The next request has come along.
         if len(body) < length or length > self._server.max_message_bytes:
+            # The next one is probably as long: its body comes apart from its head then, in one piece.
+            self._transport.read_bytes = body_at if length > READ_BYTES else READ_BYTES
             self._take(again.head, length, body)
             return True
         self._active = exchange = Exchange(self, self._server, again.head, length)
@@ -191,10 +194,15 @@ class Connection:
         self._parser = None
 
     def _place_body(self) -> None:
-        """The rest of a body that is kept whole is received straight into its place."""
-        left = self._plain_left
-        if left and self._parsing is not None and self._parsing.collects and left <= _PLACED_BODY_BYTES:
-            self._transport.fill(self._parsing.reserve(left))
+        """A body that is kept whole is received in one piece, or the rest of it straight into its place."""
+        left, exchange = self._plain_left, self._parsing
+        if not left or exchange is None or not exchange.collects or left > _PLACED_BODY_BYTES:
+            return
+        if not exchange.body_size and (data := self._transport.read_now(left)):
+            self._take_plain(data)
+            left = self._plain_left
+        if left:
+            self._transport.fill(exchange.reserve(left))
 
     def filled(self, count: int) -> None:
         if self._lingering or self.closed:

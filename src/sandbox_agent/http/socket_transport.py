@@ -1,8 +1,8 @@
 """The socket of one connection: reads when there is something, writes without copying what must wait.
 
-A transport in asyncio's sense with the few methods that `Connection` uses, and with `fill`: a body of known
-length is received straight into its place. All calls come from the event loop; `connection_lost` is called
-once, never from within another call.
+A transport in asyncio's sense with the few methods that `Connection` uses, and with ways to receive a body of
+known length without copying it: `read_now` if all of it may be there, else `fill`, straight into its place.
+All calls come from the event loop; `connection_lost` is called once, never from within another call.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 logger = logs.Log("sandbox_agent.http")
 
 # A common request at one go, and below what the C library would ask the kernel for each time.
-_READ_BYTES = 120 * 1024
+READ_BYTES = 120 * 1024
 _HIGH_WATER, _LOW_WATER = 256 * 1024, 64 * 1024
 # How many waiting pieces one system call takes, and how much of a file; then the others get their turn.
 _PIECES_PER_WRITE = 64
@@ -62,6 +62,7 @@ class SocketTransport:
         "_sock",
         "_waiting",
         "_waiting_bytes",
+        "read_bytes",
     )
 
     def __init__(self, loop: Loop, sock: socket, receiver: Receiver) -> None:
@@ -76,9 +77,18 @@ class SocketTransport:
         self._waiting: deque[memoryview | Stored] = deque()
         self._waiting_bytes = 0
         self._full = False
+        self.read_bytes = READ_BYTES
+        """How much is received at a time."""
         self.resume_reading()
 
     # ---- reading -----------------------------------------------------------------------------------------
+
+    def read_now(self, most: int) -> bytes:
+        """What has arrived by now; nothing also if that is the end, which will be told."""
+        try:
+            return self._sock.recv(most)
+        except OSError:
+            return b""
 
     def fill(self, place: memoryview) -> None:
         """What arrives next goes here, until it is full; the receiver is told how much by `filled`."""
@@ -103,7 +113,7 @@ class SocketTransport:
                     self._filling = rest if len(rest) else None
                     self._receiver.filled(count)
                     return
-            elif data := self._sock.recv(_READ_BYTES):
+            elif data := self._sock.recv(self.read_bytes):
                 self._receiver.data_received(data)
                 return
         except (BlockingIOError, InterruptedError):
