@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from sandbox_agent.bridge import frames
-from sandbox_agent.bridge.event_log import EventLog, Gap, Reader, Retention
+from sandbox_agent.bridge.event_log import EventLog, Retention
 from sandbox_agent.bridge.frames import Frames
+from sandbox_agent.bridge.log_reader import Gap, Reader
 from sandbox_agent.bridge.spill import Spill
 from sandbox_agent.bridge.stored import Stored
 

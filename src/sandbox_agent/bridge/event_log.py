@@ -1,9 +1,9 @@
 """The gapless numbered sequence of everything one server_id has published: memory first, then disk.
 
 Publishing and attaching happen on the event loop, each in one step without an await, so there is no moment
-at which an event could fall between replay and live. Readers hold a position in the shared sequence; they
-cost no memory and slow nobody. What falls out of the ring goes to the spill through `background`, a function
-that runs a job in a worker and then calls back on the loop; until it is written it stays readable here.
+at which an event could fall between replay and live. What falls out of the ring goes to the spill through
+`background`, a function that runs a job in a worker and then calls back on the loop; until it is written it
+stays readable here. Readers (`log_reader.py`) hold a position in the shared sequence.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from __future__ import annotations
 from _bisect import bisect_left
 
 from sandbox_agent.bridge import frames
-from sandbox_agent.bridge.frames import Frames
+from sandbox_agent.bridge.log_reader import Reader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, TypeVar
+    from typing import Any
 
-    from sandbox_agent.bridge.frames import Block
+    from sandbox_agent.bridge.frames import Block, Frames
     from sandbox_agent.bridge.spill import Spill
     from sandbox_agent.bridge.stored import Stored
 
     Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
-    _Taken = TypeVar("_Taken", Frames, Stored)
 
 # How much one read hands out at most: large enough to amortise a system call, small enough to stay fair.
 BATCH_BYTES = 256 * 1024
@@ -33,20 +32,6 @@ _DISK_BATCH_BYTES = 1024 * 1024
 _WORTH_A_WRITE_BYTES = 1024 * 1024
 # More than this waiting for the disk, and the agent is made to wait too.
 CONGESTION_BYTES = 16 * 1024 * 1024
-
-
-class Gap:
-    __slots__ = ("newest", "oldest")
-
-    def __init__(self, oldest: int, newest: int) -> None:
-        self.oldest = oldest
-        self.newest = newest
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Gap) and (self.oldest, self.newest) == (other.oldest, other.newest)
-
-    def __repr__(self) -> str:
-        return f"Gap({self.oldest}, {self.newest})"
 
 
 class Retention:
@@ -75,12 +60,12 @@ class EventLog:
         "_ring_first",
         "_slack_events",
         "_spill",
-        "_waiting",
         "_writing",
         "closed",
         "gathering",
         "last",
         "on_congestion",
+        "waiting",
     )
 
     def __init__(
@@ -108,8 +93,9 @@ class EventLog:
         self._overflow_bytes = 0
         self._writing = False
         # Dicts in place of sets: empty ones are a third as large, and most logs have no reader.
-        self._waiting: dict[Reader, None] = {}
         self._readers: dict[Reader, None] = {}
+        self.waiting: dict[Reader, None] = {}
+        """Readers who have everything, and are woken when there is more."""
         self.closed = False
         self.gathering = False
         """More is about to be published: readers are woken once it is there, by `wake_readers`."""
@@ -123,7 +109,7 @@ class EventLog:
         """Number of the oldest retained event; `last + 1` when nothing is retained."""
         if self._spill is not None and (on_disk := self._spill.oldest) is not None:
             return on_disk
-        return self._first_in_memory
+        return self.first_in_memory
 
     @property
     def readers(self) -> int:
@@ -161,7 +147,7 @@ class EventLog:
         self._ring_bytes += len(block) if isinstance(block, bytes) else frames.size_of(block)
         self._newest_first = self.last + 1
         self.last += count
-        if self._waiting and not self.gathering:
+        if self.waiting and not self.gathering:
             self.wake_readers()
         has_slack = self.last - self._ring_first < self._evict_above_events
         if not (has_slack and self._ring_bytes <= self._evict_above_bytes) and self._is_worth_a_write:
@@ -169,7 +155,7 @@ class EventLog:
 
     def wake_readers(self) -> None:
         """Tell everybody who waits that there is more."""
-        waiting, self._waiting = self._waiting, {}
+        waiting, self.waiting = self.waiting, {}
         for reader in waiting:
             reader.wake()
 
@@ -280,21 +266,43 @@ class EventLog:
         self._overflow.clear()
         if self._spill is not None and self._background is not None:
             self._background(self._spill.close, lambda _: None)
-        self._waiting.clear()
+        self.waiting.clear()
         for reader in list(self._readers):
             reader.wake()
 
+    # ---- for readers -------------------------------------------------------------------------------------
+
     @property
-    def _first_in_memory(self) -> int:
+    def first_in_memory(self) -> int:
         return self._overflow[0].first if self._overflow else self._ring_first
 
-    def _in_memory(self, number: int) -> Frames | None:
+    def newest_from(self, number: int) -> Block | None:
+        """The newest block, if it begins with this event."""
+        return self._ring[-1] if self._ring_first <= number == self._newest_first <= self.last else None
+
+    def in_memory(self, number: int) -> Frames | None:
+        """Some events from this one on; None if it has left the memory."""
         if number >= self._ring_first:
             return frames.take(self._ring, self._head, self.last, number, BATCH_BYTES)
         for batch in self._overflow:
             if batch.first <= number <= batch.last:
                 return frames.take(batch.blocks, 0, batch.last, number, BATCH_BYTES)
         return None
+
+    def in_cache(self, number: int, before: Stored) -> Stored | None:
+        """The events that follow `before` on disk, if they can be had without waiting."""
+        return self._spill.find_in_cache(number, _DISK_BATCH_BYTES, before) if self._spill else None
+
+    def fetch(self, number: int, before: Stored | None, fetched: Callable[[Stored | None], None]) -> None:
+        """Look on the disk, in the background; without an answer the events are gone by now."""
+        spill = self._spill
+        if spill is None or self._background is None:  # pragma: no cover - below the ring there is the spill
+            raise RuntimeError("an event below the ring without a spill")
+        self._background(lambda: spill.find(number, _DISK_BATCH_BYTES, before), fetched)
+
+    def leave(self, reader: Reader) -> None:
+        self._readers.pop(reader, None)
+        self.waiting.pop(reader, None)
 
 
 class _Overflow:
@@ -307,110 +315,3 @@ class _Overflow:
         self.last = last
         self.blocks = blocks
         self.size = size
-
-
-def _nobody() -> None:
-    """Whom a reader wakes that has left."""
-
-
-class Reader:
-    """A position in the log. `take` until it returns None; then `wake` is called when there is more."""
-
-    __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_idle", "_log", "position", "wake")
-
-    def __init__(
-        self, log: EventLog, position: int, wake: Callable[[], None], *, starts_with_gap: bool
-    ) -> None:
-        self._log = log
-        self._gap = starts_with_gap
-        self._fetched: Stored | None = None
-        self._fetching = False
-        self._idle = False
-        """Nobody will take anything soon: what comes from disk is not kept."""
-        self._awaited = False
-        """Whether somebody waits for what is being fetched; a fetch ahead of time wakes nobody."""
-        self.position = position
-        self.wake = wake
-
-    @property
-    def ended(self) -> bool:
-        return self._log.closed
-
-    def take_newest(self) -> Block | None:
-        """The newest block, if it is all that is to be taken: a reader that keeps up needs no more than this.
-
-        What is published next wakes the reader.
-        """
-        log = self._log
-        # Whoever fetches something from disk is further behind.
-        if not log._ring_first <= self.position == log._newest_first <= log.last or self._gap:
-            return None
-        self.position = log.last + 1
-        log._waiting[self] = None
-        return log._ring[-1]
-
-    def take(self) -> Frames | Stored | Gap | None:
-        log = self._log
-        self._idle = False
-        if log.closed:
-            return None
-        if self._fetched is not None:
-            events, self._fetched = self._fetched, None
-            self._advance(events)
-            if self.position < log._first_in_memory:
-                self._fetch(events)
-            return events
-        if self._fetching:
-            self._awaited = True
-            return None
-        if self._gap or self.position < log.oldest:
-            self._gap = False
-            self.position = log.oldest
-            return Gap(log.oldest, log.last)
-        if self.position > log.last:
-            log._waiting[self] = None
-            return None
-        in_memory = log._in_memory(self.position)
-        if in_memory is not None:
-            return self._advance(in_memory)
-        self._fetch(None)
-        self._awaited = True
-        return None
-
-    def _advance(self, events: _Taken) -> _Taken:
-        self.position = events.last + 1
-        return events
-
-    def _fetch(self, before: Stored | None) -> None:
-        """Look on the disk, as a rule in the background; without an answer the events are gone by now."""
-        spill, background = self._log._spill, self._log._background
-        if spill is None or background is None:  # pragma: no cover - the range below the ring is the spill's
-            raise RuntimeError("an event below the ring without a spill")
-        number = self.position
-        if before is not None:
-            self._fetched = spill.find_in_cache(number, _DISK_BATCH_BYTES, before)
-            if self._fetched is not None:
-                return
-        self._fetching = True
-
-        def fetched(found: Stored | None) -> None:
-            self._fetching = False
-            if not self._idle:
-                self._fetched = found
-            if self._awaited:
-                self._awaited = False
-                self.wake()
-
-        background(lambda: spill.find(number, _DISK_BATCH_BYTES, before), fetched)
-
-    def rest(self) -> None:
-        """Nothing can be taken for now: what was fetched ahead is let go, so that waiting holds no file."""
-        self._idle = True
-        self._fetched = None
-
-    def detach(self) -> None:
-        """No more is wanted: what was fetched, and whoever was to be woken, is let go at once."""
-        self._log._readers.pop(self, None)
-        self._log._waiting.pop(self, None)
-        self.rest()
-        self.wake = _nobody

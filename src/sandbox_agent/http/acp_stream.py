@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sandbox_agent.bridge.event_log import Gap
+from sandbox_agent.bridge.log_reader import Gap
 from sandbox_agent.bridge.stored import Stored
 from sandbox_agent.errors import InvalidRequest, NotAcceptable, TooManyStreams
 from sandbox_agent.http import sse
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
 
-    from sandbox_agent.bridge.event_log import EventLog, Reader
+    from sandbox_agent.bridge.event_log import EventLog
+    from sandbox_agent.bridge.log_reader import Reader
     from sandbox_agent.http.exchange import HeaderList, Receive, Send
     from sandbox_agent.http.services import Services
 

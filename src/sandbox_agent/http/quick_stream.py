@@ -7,7 +7,7 @@ read costs nothing: its position stays where it is until the connection is writa
 from __future__ import annotations
 
 from sandbox_agent.bridge import envelope, loops
-from sandbox_agent.bridge.event_log import Gap
+from sandbox_agent.bridge.log_reader import Gap
 from sandbox_agent.bridge.stored import Stored
 from sandbox_agent.http import sse
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from sandbox_agent.bridge.event_log import Gap
+    from sandbox_agent.bridge.log_reader import Gap
     from sandbox_agent.http.exchange import HeaderList
 
 HEADERS: HeaderList = [
