@@ -1,7 +1,7 @@
 """One HTTP/1.1 connection: take requests in, answer them in order, keep to the limits.
 
 Requests for the ACP transport take the quick way: no task, no scope, the same functions that the ASGI
-application uses. Everything else is handed to the ASGI application by `Exchange.run`. A refused request is
+application uses. Everything else is handed to the ASGI application (`asgi_run.py`). A refused request is
 answered even while its body is still coming in: the rest is read and thrown away until the client is done.
 """
 
@@ -303,7 +303,12 @@ class Connection:
             response.headers += exchange.extra_headers
             exchange.respond(response)
         else:
-            self._server.loop.when_asyncio(lambda: exchange.run(self._server.app))
+            self._server.loop.when_asyncio(lambda: self._run_app(exchange))
+
+    def _run_app(self, exchange: Exchange) -> None:
+        from sandbox_agent.http.asgi_run import AsgiRun  # asyncio is here by now
+
+        AsgiRun(exchange, self._server.app, self._server.tasks)
 
     def done(self, exchange: Exchange) -> None:
         """The answer has been written."""

@@ -1,7 +1,8 @@
 """One request and its answer on a connection of ours.
 
-`Exchange` can be answered in three ways: a whole `Response`, the reply of an ACP POST (`Reply`), or
-by running the ASGI application. It writes HTTP/1.1 and knows when the answer is complete.
+`Exchange` can be answered with a whole `Response`, with the reply of an ACP POST (`Reply`), or bit by bit by
+a `Writer`, who is told how the connection fares: a stream of events, or the ASGI application. It writes
+HTTP/1.1 and knows when the answer is complete.
 """
 
 from __future__ import annotations
@@ -15,17 +16,25 @@ from sandbox_agent.http.status_line import REASONS, date
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Sequence
+    from typing import Protocol
 
     from sandbox_agent.bridge.frames import Block
     from sandbox_agent.bridge.stored import Stored
-    from sandbox_agent.http.app import App
     from sandbox_agent.http.connection import Connection
-    from sandbox_agent.http.exchange import HeaderList, Message
+    from sandbox_agent.http.exchange import HeaderList
     from sandbox_agent.http.heads import RequestHead
-    from sandbox_agent.http.quick_stream import QuickStream
     from sandbox_agent.http.server import HttpServer
+
+    class Writer(Protocol):
+        """Who answers bit by bit."""
+
+        def pump(self) -> None:
+            """The connection takes more again."""
+
+        def disconnected(self) -> None:
+            """The client has left."""
+
 
 logger = logs.Log("sandbox_agent.http")
 
@@ -48,18 +57,19 @@ class Exchange(Reply):
     extra_headers: HeaderList = _PLAIN_HEADERS
     body_size = 0
     _receiving: Callable[[], None] | None = None
-    _arrived: asyncio.Event | None = None
-    _writable: asyncio.Event | None = None
+    _cancel: Callable[[], object] | None = None
     _invited = False
     collects = False
     """The body is kept whole until it has arrived."""
-    _stream: QuickStream | None = None
-    _task: asyncio.Task[None] | None = None
-    _in_pieces = False
+    _writer: Writer | None = None
+    is_stream = False
+    """It goes on until somebody ends it; the client need not say anything any more."""
+    in_pieces = False
     _chunked = False
-    _status = 0
-    _disconnected = False
-    _finished = False
+    status = 0
+    """Of the answer, once it has begun."""
+    client_left = False
+    finished = False
 
     def __init__(
         self,
@@ -85,7 +95,7 @@ class Exchange(Reply):
     # ---- the request arrives -----------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> None:
-        if self._status and not self._in_pieces:
+        if self.status and not self.in_pieces:
             return  # Answered already; the rest of the body is of no interest.
         self._body.append(data)
         self.body_size += len(data)
@@ -107,10 +117,18 @@ class Exchange(Reply):
         self._body, self.body_size = [], 0
         return body
 
-    def collect(self, callback: Callable[[], None]) -> None:
-        """Keep the whole body here; `callback` is called with every piece and at the end."""
-        self.collects = True
-        self._receiving = callback
+    def on_body(
+        self,
+        callback: Callable[[], None],
+        *,
+        collect: bool = False,
+        cancel: Callable[[], object] | None = None,
+    ) -> None:
+        """`callback` is called with every piece of the body and at the end, `cancel` if it is too slow.
+
+        `collect` means that it is kept here until it is whole.
+        """
+        self._receiving, self.collects, self._cancel = callback, collect, cancel
 
     def reserve(self, left: int) -> memoryview:
         """A place for the rest of a body that is kept whole; counted as arrived once it is `complete`."""
@@ -130,7 +148,7 @@ class Exchange(Reply):
     # ---- whole answers -----------------------------------------------------------------------------------
 
     def respond(self, response: Response) -> None:
-        if self._status:
+        if self.status:
             return
         body = b"" if self.method == "HEAD" else response.body
         head = self._head(response.status, response.head(self.method))
@@ -138,10 +156,10 @@ class Exchange(Reply):
             self.connection.writelines([head, body])
         else:
             self.connection.write(head + body)
-        self._finish()
+        self.finish()
 
     def _head(self, status: int, headers: HeaderList) -> bytes:
-        self._status = status
+        self.status = status
         if self._server.request_log is not None:
             self._server.request_log.write(self.method, self.head.path, status, self.head.headers)
         parts = [b"HTTP/1.1 %d %b\r\n" % (status, REASONS.get(status, b"Unknown"))]
@@ -155,17 +173,18 @@ class Exchange(Reply):
         parts.append(b"\r\n")
         return b"".join(parts)
 
-    def _finish(self) -> None:
-        self._finished = True
+    def finish(self) -> None:
+        """All of the answer has been handed on."""
+        self.finished = True
         self._receiving = None
         self._body, self.body_size = [], 0
         self.connection.done(self)
 
     def too_slow(self, error: SandboxAgentError) -> None:
         """The body does not arrive: answer if nothing has been said yet, else break off."""
-        if self._task is not None:
-            self._task.cancel()
-        if self._status:
+        if self._cancel is not None:
+            self._cancel()
+        if self.status:
             self.connection.abort()
         else:
             self.refuse(error)
@@ -177,20 +196,20 @@ class Exchange(Reply):
             self.extra_headers is _PLAIN_HEADERS
             and self.keep_alive
             and self.complete
-            and not self._status
+            and not self.status
             and not self.head.http_10
             and not self._server.stopping
             and self._server.request_log is None
         ):
             # Nothing about the head depends on the request, as a rule.
-            self._status = 200
+            self.status = 200
             head = _ORDINARY_HEAD % (len(body), date.current())
             if len(body) > _JOINED_BYTES:
                 self.connection.writelines([head, body])
             else:
                 self.connection.write(head + body)
             self.connection.done(self)
-        elif self._in_pieces:
+        elif self.in_pieces:
             self.write_chunk(body)
             self.end_chunks()
         else:
@@ -214,13 +233,17 @@ class Exchange(Reply):
         self.refuse(error)
 
     def announce(self) -> None:
-        self._in_pieces = True
+        self.in_pieces = True
         self.start_chunks(200, [(b"content-type", JSON), *self.extra_headers])
 
     def blank(self) -> None:
         self.write_chunk(b" ")
 
     # ---- answers in pieces -------------------------------------------------------------------------------
+
+    def write_head(self, status: int, headers: HeaderList) -> None:
+        """The head of an answer whose body comes bit by bit; the headers say how long it is."""
+        self.connection.write(self._head(status, headers))
 
     def start_chunks(self, status: int, headers: HeaderList) -> None:
         """The head of an answer whose length is not known yet."""
@@ -229,7 +252,7 @@ class Exchange(Reply):
             headers = [*headers, (b"transfer-encoding", b"chunked")]
         else:
             self.keep_alive = False
-        self.connection.write(self._head(status, headers))
+        self.write_head(status, headers)
 
     def write_chunk(self, data: bytes) -> None:
         # Joined, not formatted: formatting copies a long text several times.
@@ -259,124 +282,27 @@ class Exchange(Reply):
     def end_chunks(self) -> None:
         if self._chunked:
             self.connection.write(b"0\r\n\r\n")
-        self._finish()
+        self.finish()
 
-    def attach_stream(self, stream: QuickStream) -> None:
-        """The stream is told when the connection can take more and when it is gone."""
-        self._stream = stream
-
-    @property
-    def is_stream(self) -> bool:
-        return self._stream is not None
+    def attach(self, writer: Writer, *, is_stream: bool) -> None:
+        """The writer is told when the connection can take more and when it is gone."""
+        self._writer = writer
+        self.is_stream = is_stream
 
     @property
     def can_write(self) -> bool:
-        return not self.connection.write_paused and not self._disconnected
+        return not self.connection.write_paused and not self.client_left
 
     # ---- the connection tells ----------------------------------------------------------------------------
 
     def writable(self) -> None:
-        if self._stream is not None:
-            self._stream.pump()
-        if self._writable is not None:
-            self._writable.set()
+        if self._writer is not None:
+            self._writer.pump()
 
     def disconnected(self) -> None:
-        self._disconnected = True
+        self.client_left = True
         self._receiving = None
-        if self._stream is not None:
-            self._stream.disconnected()
-            self._stream = None
-        if self._arrived is not None:
-            self._arrived.set()
-        if self._writable is not None:
-            self._writable.set()
-
-    # ---- ASGI --------------------------------------------------------------------------------------------
-
-    def run(self, app: App) -> None:
-        """Let the ASGI application answer, in a task of its own; needs a running asyncio loop."""
-        import asyncio
-
-        self._arrived = asyncio.Event()
-        self._receiving = self._arrived.set
-        self._arrived.set()
-        self._task = asyncio.get_running_loop().create_task(self._run(app))
-        self._server.tasks.add(self._task)
-        self._task.add_done_callback(self._server.tasks.discard)
-
-    async def _run(self, app: App) -> None:
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.0" if self.head.http_10 else "1.1",
-            "method": self.method,
-            "scheme": "http",
-            "path": self.head.path.decode("latin-1"),
-            "raw_path": self.head.path,
-            "query_string": self.head.query,
-            "root_path": "",
-            "headers": self.head.headers,
-        }
-        try:
-            if not self._disconnected:
-                await app(scope, self._receive, self._send)
-        except ConnectionResetError:
-            pass  # The client has left; what could still be said, nobody hears.
-        except Exception:
-            logger.exception("request.failed", method=self.method)
-        if not self._disconnected and not self._finished:
-            if self._status:
-                self.connection.abort()  # Cut short: an honest break beats an answer that looks complete.
-            else:
-                self.refuse(InternalError())
-
-    async def _receive(self) -> Message:
-        self.invite_body()
-        while True:
-            if self._body:
-                body = self.take_body()
-                self.connection.update_reading()
-                return {"type": "http.request", "body": body, "more_body": not self.complete}
-            if self._disconnected:
-                return {"type": "http.disconnect"}
-            if self.complete and self._receiving is not None:
-                self._receiving = None
-                return {"type": "http.request", "body": b"", "more_body": False}
-            if self._arrived is None:  # pragma: no cover - set before the application runs
-                return {"type": "http.disconnect"}
-            self._arrived.clear()
-            await self._arrived.wait()
-
-    async def _send(self, message: Message) -> None:
-        if self._disconnected:
-            raise ConnectionResetError("the client has left")
-        if message["type"] == "http.response.start":
-            self._start_asgi(message)
-            return
-        body, more = message.get("body", b""), message.get("more_body", False)
-        if body and self.method != "HEAD":
-            if self._in_pieces:
-                self.write_chunk(body)
-            else:
-                self.connection.write(body)
-        if not more:
-            if self._in_pieces and self.method != "HEAD":
-                self.end_chunks()
-            else:
-                self._finish()
-        elif not self.can_write:
-            import asyncio  # loaded, or nobody would run this
-
-            self._writable = asyncio.Event()
-            await self._writable.wait()
-            self._writable = None
-
-    def _start_asgi(self, message: Message) -> None:
-        status, headers = message["status"], list(message["headers"])
-        sized = status in (204, 304) or any(name == b"content-length" for name, _ in headers)
-        if sized or self.method == "HEAD":
-            self.connection.write(self._head(status, headers))
-        else:
-            self._in_pieces = True
-            self.start_chunks(status, headers)
+        self.is_stream = False
+        if self._writer is not None:
+            self._writer.disconnected()
+            self._writer = None

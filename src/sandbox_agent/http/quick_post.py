@@ -34,7 +34,7 @@ def begin(exchange: Exchange, services: Services, server_id: str) -> None:
             exchange.fail(error)
 
     exchange.invite_body()
-    exchange.collect(arrived)
+    exchange.on_body(arrived, collect=True)
 
 
 def _handle(exchange: Exchange, services: Services, server_id: str, limit: int) -> None:

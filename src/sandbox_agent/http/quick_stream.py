@@ -34,7 +34,7 @@ class QuickStream:
         self._over = False
         self._last_write = self._loop.time()
         self._heartbeat = self._loop.call_later(services.heartbeat_s, self._beat)
-        exchange.attach_stream(self)
+        exchange.attach(self, is_stream=True)
         exchange.start_chunks(200, [*sse.HEADERS, *exchange.extra_headers])
         self.pump()
 
