@@ -29,7 +29,7 @@ def handle(services: Services, server_id: str, terms: PostTerms, body: bytes, re
     except (ValueError, RecursionError):
         _look_closer(services, server_id, terms, body, reply)
     else:
-        if not found.is_one_line:
+        if not found.is_one_line and (LF in body or CR in body):
             body = _as_one_line(body)
         _proceed(services, server_id, terms, bytes(found.id), bool(found.method), body, reply)
 
@@ -50,7 +50,7 @@ def _look_closer(services: Services, server_id: str, terms: PostTerms, body: byt
 
 def _as_one_line(body: bytes) -> bytes:
     """Line ends stand between tokens only; the pipe is framed by them, so they become blanks."""
-    return body.replace(b"\n", b" ").replace(b"\r", b" ") if LF in body or CR in body else body
+    return body.replace(b"\n", b" ").replace(b"\r", b" ")
 
 
 def _invalid_body(error: object) -> InvalidRequest:
