@@ -25,6 +25,40 @@ def test_a_connection_is_kept_alive(client: Client) -> None:
             assert connection.read_answer().body == b'{"status":"ok"}'
 
 
+@pytest.mark.parametrize("cut", [0, 1, 100, 70_000], ids=lambda cut: f"cut-{cut}")
+def test_messages_of_any_length_follow_each_other_on_a_connection(acp: Acp, server_id: str, cut: int) -> None:
+    """Each in one go, or its last bytes by themselves."""
+    with acp.client.connect() as connection:
+        lengths = [20, 130_000, 130_000, 999_900, 1_000_100, 20, 300_000, 3_000_000, 3_000_000, 300_000, 20]
+        for number, length in enumerate(lengths):
+            body = message("test/echo", {"text": "x" * length}, number)
+            request = acp.client.build("POST", acp.path(server_id), headers=JSON_HEADERS, body=body)
+            at = max(0, len(request) - cut)
+            connection.send(request[:at])
+            connection.send(request[at:])
+            answer = connection.read_answer().json()
+            assert (answer["id"], len(answer["result"]["echo"]["text"])) == (number, length)
+
+
+def test_a_long_upload_after_long_messages_arrives_whole(start_server) -> None:
+    acp = start_server().acp
+    server_id = acp.start()
+    content = bytes(range(256)) * 20_000
+    body = message("test/echo", {"text": "x" * 500_000}, 1)
+    with acp.client.connect() as connection:
+        for _ in range(3):
+            connection.send(acp.client.build("POST", acp.path(server_id), headers=JSON_HEADERS, body=body))
+            assert connection.read_answer().status == 200
+        path = "/v1/fs/file?path=after-long-messages.bin"
+        for method, sent in (("PUT", content), ("GET", b""), ("DELETE", b"")):
+            target = path.replace("/file", "/entry") if method == "DELETE" else path
+            connection.send(acp.client.build(method, target, body=sent))
+            answer = connection.read_answer()
+            assert answer.status == 200, answer.body[:200]
+            if method == "GET":
+                assert answer.body == content
+
+
 def test_connection_close_is_honoured(client: Client) -> None:
     with client.connect() as connection:
         connection.send(client.build("GET", "/v1/health", headers={"connection": "close"}))

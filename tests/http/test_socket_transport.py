@@ -20,6 +20,7 @@ BOUND_S = 20
 class Receiver:
     def __init__(self) -> None:
         self.received = b""
+        self.pieces: list[int] = []
         self.fills: list[int] = []
         self.paused = False
         self.writable = asyncio.Event()
@@ -29,6 +30,7 @@ class Receiver:
 
     def data_received(self, data: bytes) -> None:
         self.received += data
+        self.pieces.append(len(data))
         self.heard.set()
 
     def filled(self, count: int) -> None:
@@ -89,6 +91,15 @@ def is_open(path: str) -> bool:
         with suppress(OSError):
             links.append(os.readlink(f"/proc/self/fd/{name}"))
     return f"{path} (deleted)" in links
+
+
+async def test_less_than_usual_is_received_only_once(pair: Pair) -> None:
+    pair.transport.next_read = 10
+    pair.peer.sendall(b"x" * 1000)
+    while len(pair.receiver.received) < 1000:
+        pair.receiver.heard.clear()
+        await asyncio.wait_for(pair.receiver.heard.wait(), BOUND_S)
+    assert pair.receiver.pieces == [10, 990]
 
 
 async def test_memory_and_files_go_out_in_the_order_they_were_given(pair: Pair, tmp_path: Path) -> None:

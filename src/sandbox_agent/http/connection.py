@@ -111,7 +111,6 @@ class Connection:
             if self._take_known(data) or self._take_ordinary(data):
                 return
         self._window_bytes += len(data)
-        self._transport.read_bytes = READ_BYTES
         if self._parser is None:
             from sandbox_agent.http.request_parser import RequestParser  # many servers never need it
 
@@ -135,8 +134,9 @@ class Connection:
         if len(body) > length:
             return False  # The next request has come along.
         if len(body) < length or length > self._server.max_message_bytes:
-            # The next one is probably as long: its body comes apart from its head then, in one piece.
-            self._transport.read_bytes = body_at if length > READ_BYTES else READ_BYTES
+            if READ_BYTES < length <= _PLACED_BODY_BYTES:
+                # The next one is probably as long: its body comes apart from its head then, in one piece.
+                self._transport.next_read = body_at
             self._take(again.head, length, body)
             return True
         self._active = exchange = Exchange(self, self._server, again.head, length)

@@ -62,7 +62,7 @@ class SocketTransport:
         "_sock",
         "_waiting",
         "_waiting_bytes",
-        "read_bytes",
+        "next_read",
     )
 
     def __init__(self, loop: Loop, sock: socket, receiver: Receiver) -> None:
@@ -77,8 +77,8 @@ class SocketTransport:
         self._waiting: deque[memoryview | Stored] = deque()
         self._waiting_bytes = 0
         self._full = False
-        self.read_bytes = READ_BYTES
-        """How much is received at a time."""
+        self.next_read = READ_BYTES
+        """How much is received at most; after less than usual it is as usual again."""
         self.resume_reading()
 
     # ---- reading -----------------------------------------------------------------------------------------
@@ -113,7 +113,8 @@ class SocketTransport:
                     self._filling = rest if len(rest) else None
                     self._receiver.filled(count)
                     return
-            elif data := self._sock.recv(self.read_bytes):
+            elif data := self._sock.recv(self.next_read):
+                self.next_read = READ_BYTES
                 self._receiver.data_received(data)
                 return
         except (BlockingIOError, InterruptedError):
