@@ -66,12 +66,12 @@ class Intake:
         connection = self._connection
         if connection.is_deaf:
             return
-        if self._plain_left:
-            self._take_plain(data)
-            return
         if not self.in_message and connection.active is None:
             if self._take_known(data) or self._take_ordinary(data):
                 return
+        elif self._plain_left:
+            self._take_plain(data)
+            return
         self.window_bytes += len(data)
         if self._parser is None:
             from sandbox_agent.http.request_parser import RequestParser  # many servers never need it
@@ -101,11 +101,12 @@ class Intake:
                 self._transport.next_read = body_at
             self._take(again.head, length, body)
             return True
-        self._connection.active = exchange = Exchange(self._connection, self._server, again.head, length)
+        connection, server = self._connection, self._server
+        connection.active = exchange = Exchange(connection, server, again.head, length)
         exchange.complete = True
         exchange.extra_headers = known.headers
         try:
-            acp_post.handle(self._server.services, known.server_id, known.terms, body, exchange)
+            acp_post.handle(server.services, known.server_id, known.terms, body, exchange)
         except Exception as error:
             exchange.fail(error)
         return True
