@@ -116,8 +116,9 @@ class Driver:
         limit_s: float = ANSWER_LIMIT_S,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
+        number: int | None = None,
     ) -> dict[str, Any]:
-        body = {"jsonrpc": "2.0", "id": next(_REQUESTS), "method": method, "params": params}
+        body = {"jsonrpc": "2.0", "id": number or next(_REQUESTS), "method": method, "params": params}
         answer = await self._http.post(
             self._url, json=body, params=query, headers=headers, timeout=httpx.Timeout(limit_s)
         )
@@ -139,7 +140,14 @@ class Driver:
         """One turn to its end; the messages are those the stream brought meanwhile."""
         start = len(self._messages)
         params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
-        result = await self.call("session/prompt", params, limit_s=limit_s)
+        number = next(_REQUESTS)
+        result = await self.call("session/prompt", params, limit_s=limit_s, number=number)
+        # It is on the stream too, behind all that the turn said, and may come later there than here.
+        await self.wait_for(
+            "end of the turn on the stream",
+            lambda message: message.get("id") == number and "method" not in message,
+            start,
+        )
         return Turn(result["stopReason"], self._messages[start:])
 
     async def wait_for(
