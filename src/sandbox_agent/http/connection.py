@@ -40,7 +40,6 @@ class Connection:
         self.waiting: deque[Exchange] = deque()
         """Those that came after it."""
         self._reading_paused = False
-        self._lingering = False
         self._since = server.now()
         """When the state that can time out began: idle, head, body window or lingering."""
         self.write_paused = False
@@ -70,7 +69,7 @@ class Connection:
         self._intake.close()
 
     def eof_received(self) -> bool:
-        if self._lingering or self.is_idle or (self.active is not None and self.active.is_stream):
+        if self.is_deaf or self.is_idle or (self.active is not None and self.active.is_stream):
             return False
         # Half-closed by a client that still reads: its request is answered, then the connection ends.
         for exchange in (self.active, *self.waiting):
@@ -131,7 +130,7 @@ class Connection:
         """Read on, or let the client wait, as the room for what it sends demands."""
         if self.closed or self._transport.is_closing:
             return
-        full = not self._lingering and (
+        full = not self.is_deaf and (
             len(self.waiting) > 0 or (self.active is not None and self.active.is_full)
         )
         if full != self._reading_paused:
@@ -151,7 +150,7 @@ class Connection:
         exchange.refuse(error)
 
     def _linger(self) -> None:
-        self._lingering = self.is_deaf = True
+        self.is_deaf = True
         self.time_from_now()
         self.update_reading()
         self._transport.write_eof()
@@ -165,7 +164,7 @@ class Connection:
         if self._since == _NOT_YET_SEEN:
             self._since = now
         elapsed = now - self._since
-        if self._lingering:
+        if self.is_deaf:
             if elapsed > _LINGER_S:
                 self._transport.abort()
         elif self.active is not None:
