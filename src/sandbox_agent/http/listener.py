@@ -22,6 +22,7 @@ _ACCEPTS_AT_ONCE = 64
 # Out of descriptors or memory: nobody can be let in, and asking again at once would only burn time.
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _REST_S = 1.0
+_LOOPBACK = ("127.", "::ffff:127.")
 
 
 class Listener:
@@ -64,7 +65,7 @@ class Listener:
     def _accept(self, listening: socket.socket) -> None:
         for _ in range(_ACCEPTS_AT_ONCE):
             try:
-                fd, _peer = listening._accept()  # type: ignore[attr-defined]  # not in the stubs
+                fd, peer = listening._accept()  # type: ignore[attr-defined]  # not in the stubs
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
@@ -77,7 +78,7 @@ class Listener:
             # All told, so that nothing has to be asked of the kernel.
             sock = socket.socket(listening.family, listening.type, listening.proto, fileno=fd)
             sock.setblocking(False)
-            _prepare(sock)
+            _prepare(sock, peer[0])
             self._accepted(sock)
 
     def close(self) -> None:
@@ -95,7 +96,7 @@ def _addresses(host: str, port: int) -> list[tuple[int, tuple[Any, ...]]]:
     return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
 
 
-def _prepare(sock: socket.socket) -> None:
+def _prepare(sock: socket.socket, peer: str) -> None:
     """Small answers at once; and without probes a client that lost its network would stay for ever."""
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -103,5 +104,9 @@ def _prepare(sock: socket.socket) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
+        if peer == "::1" or peer.startswith(_LOOPBACK):
+            # No network, no congestion, but some systems reckon with it for every packet (BBR, say). This way
+            # of doing so is part of every kernel, and does the least.
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
     except OSError:
-        pass  # It is gone already; reading from it will tell.
+        pass  # It is gone already, and reading from it will tell; or the last is not to be had here.

@@ -1,0 +1,35 @@
+"""How the server receives its guests: what is set on a connection before anything is read from it."""
+
+from __future__ import annotations
+
+import _socket
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox_agent.bridge.loop import Loop
+from sandbox_agent.http.listener import Listener
+
+
+@pytest.fixture
+def accepted() -> Iterator[list[_socket.socket]]:
+    sockets: list[_socket.socket] = []
+    yield sockets
+    for sock in sockets:
+        sock.close()
+
+
+def test_a_local_client_is_answered_at_once_and_without_care_for_a_network(
+    accepted: list[_socket.socket],
+) -> None:
+    loop = Loop()
+    listener = Listener(loop, "127.0.0.1", 0, accepted.append)
+    with socket.create_connection(("127.0.0.1", listener.port), timeout=10):
+        while not accepted:
+            loop.turn(10)
+    listener.close()
+    sock = accepted[0]
+    assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == b"reno"
