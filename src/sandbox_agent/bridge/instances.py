@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from sandbox_agent import logs
 from sandbox_agent.bare import OrderedDict
-from sandbox_agent.bridge import envelope, loops, process_marks
+from sandbox_agent.bridge import loops
+from sandbox_agent.bridge.agent_starter import AgentStarter
 from sandbox_agent.bridge.confinement import Confinement
 from sandbox_agent.bridge.event_log import EventLog
 from sandbox_agent.bridge.instance import Instance
-from sandbox_agent.bridge.process import AgentProcess
 from sandbox_agent.bridge.tree_sweeper import TreeSweeper
 from sandbox_agent.errors import (
     Conflict,
@@ -22,43 +22,25 @@ from sandbox_agent.errors import (
     SandboxAgentError,
     ServerStopping,
     SessionNotFound,
-    StreamError,
-    Timeout,
     TooManyInstances,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine, Iterator, Mapping
-    from typing import Any, Protocol
+    from collections.abc import Callable, Coroutine, Iterator
+    from typing import Any
 
+    from sandbox_agent.bridge.agent_starter import Bootstrap, Launcher
     from sandbox_agent.bridge.event_log import Retention
+    from sandbox_agent.bridge.idle_watch import IdleWatch
     from sandbox_agent.bridge.instance import InstanceLimits
-    from sandbox_agent.bridge.launch_spec import LaunchSpec
+    from sandbox_agent.bridge.process import AgentProcess
     from sandbox_agent.bridge.spill import Spill
-
-    class Launcher(Protocol):
-        """Turns an agent's name into something that can be started."""
-
-        def prepare_now(
-            self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
-        ) -> LaunchSpec | None:
-            """How to start the agent; None if that takes time, such as for an install."""
-
-        async def prepare(
-            self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
-        ) -> LaunchSpec:
-            """How to start the agent, installed first if need be."""
-
 
 # DELETE has to answer within 1.5 s; the rest is for the network and a busy machine.
 DELETE_ANSWER_S = 1.2
-START_LIMIT_S = 600.0
 _REMEMBERED_CLOSED_IDS = 100_000
-_GUARD_AGAIN_S = 0.5
-# The quick decoder is loaded while the first agent wakes up, unless the agent is quicker.
-_LOAD_DECODER_AFTER_S = 0.1
 
 logger = logs.Log("sandbox_agent.bridge")
 
@@ -85,36 +67,19 @@ class BridgeSettings:
         self.confinement = confinement or Confinement()
 
 
-class Bootstrap:
-    """What a first POST says about the process it wants."""
-
-    __slots__ = ("agent", "cwd", "env")
-
-    def __init__(self, agent: str, cwd: str | None = None, env: Mapping[str, str] | None = None) -> None:
-        self.agent = agent
-        self.cwd = cwd
-        self.env = env
-
-
 class Instances:
     def __init__(self, settings: BridgeSettings, launcher: Launcher) -> None:
-        self.server_mark = process_marks.new_server_mark()
-        self.on_first_agent: Callable[[], None] | None = None
-        """Set by the server command: becomes the reaper of orphans as soon as there can be any."""
         self._settings = settings
-        self._launcher = launcher
         self._sweeper = TreeSweeper()
+        self.starter = AgentStarter(
+            launcher, self._sweeper, settings.confinement, settings.limits.max_line_bytes, self._start_failed
+        )
         self._living: dict[str, Instance] = {}
         self._closed: OrderedDict[str, int] = OrderedDict()
-        self._starting: dict[Instance, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
-        self._agent_pids: set[int] = set()
-        self._spawned = 0
         self._spills = 0
         self._stopping = False
-        self._idle_look: loops.Timer | None = None
-        self._unused_since: dict[Instance, tuple[int, float]] = {}
-        """Last activity and the loop's time at which it was first seen, of instances nobody uses."""
+        self._idle_watch: IdleWatch | None = None
 
     def __iter__(self) -> Iterator[Instance]:
         return iter([self._living[key] for key in sorted(self._living)])
@@ -165,8 +130,10 @@ class Instances:
         instance.on_exited = self._on_exited
         self._living[server_id] = instance
         self._start(instance, bootstrap)
-        if self._settings.idle_timeout_s and self._idle_look is None:
-            self._look_for_idle()
+        if self._settings.idle_timeout_s and self._idle_watch is None:
+            from sandbox_agent.bridge.idle_watch import IdleWatch  # where somebody wants it
+
+            self._idle_watch = IdleWatch(self._settings.idle_timeout_s, self.__iter__, self._close_unused)
         return instance
 
     def _new_spill(self) -> Spill | None:
@@ -177,89 +144,10 @@ class Instances:
         self._spills += 1
         return Spill(self._settings.spill_directory, str(self._spills), self._settings.spill_max_bytes)
 
-    # ---- start -------------------------------------------------------------------------------------------
-
     def _start(self, instance: Instance, bootstrap: Bootstrap) -> None:
         if self._stopping:
             raise ServerStopping
-        instance.begin_start()
-        # On the next turn, so that whoever asks for the instance now finds it starting, not failed.
-        loops.running_loop().call_soon(self._start_now, instance, bootstrap)
-
-    def _start_now(self, instance: Instance, bootstrap: Bootstrap) -> None:
-        """Start the process at once if everything is there, else in a task."""
-        if instance.closed:
-            return
-        spec = None
-        try:
-            spec = self._launcher.prepare_now(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
-            if spec is not None:
-                self._attach(instance, self._spawn(spec, instance))
-        except Exception as error:
-            self._start_failed(instance, error)
-            return
-        if spec is None:
-            loops.when_asyncio(lambda: self._start_in_task(instance, bootstrap))
-
-    def _start_in_task(self, instance: Instance, bootstrap: Bootstrap) -> None:
-        import asyncio  # `when_asyncio` has loaded it
-
-        if not instance.closed:
-            task = asyncio.create_task(self._prepare_and_start(instance, bootstrap))
-            self._starting[instance] = task
-            task.add_done_callback(lambda _: self._starting.pop(instance, None))
-
-    async def _prepare_and_start(self, instance: Instance, bootstrap: Bootstrap) -> None:
-        import asyncio
-
-        try:
-            async with asyncio.timeout(START_LIMIT_S):
-                spec = await self._launcher.prepare(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
-            if not instance.closed:
-                self._attach(instance, self._spawn(spec, instance))
-        except TimeoutError:
-            self._start_failed(instance, Timeout(f"the agent was not ready after {START_LIMIT_S:.0f} s"))
-        except Exception as error:
-            self._start_failed(instance, error)
-
-    def _attach(self, instance: Instance, process: AgentProcess) -> None:
-        instance.attach(process)
-        _say("instance.started", instance, pid=process.pid)
-        self._stand_guard()
-        if self._spawned == 1:
-            loops.running_loop().call_later(_LOAD_DECODER_AFTER_S, envelope.load)
-
-    def _spawn(self, spec: LaunchSpec, instance: Instance) -> AgentProcess:
-        self._spawned += 1
-        mark = process_marks.instance_mark(self.server_mark, self._spawned)
-        try:
-            max_line = self._settings.limits.max_line_bytes
-            confinement = self._settings.confinement
-            process = AgentProcess(spec, mark, max_line, instance, self._sweeper, confinement)
-        except (OSError, ValueError, KeyError) as error:
-            raise StreamError(f"failed to start agent process: {error}") from error
-        self._agent_pids.add(process.pid)
-        process.on_reaped = self._agent_pids.discard
-        return process
-
-    def _stand_guard(self) -> None:
-        """With the first agent, and again until it succeeds: what ends the agents if the server is killed."""
-        if self.on_first_agent is None:
-            return
-        try:
-            self.on_first_agent()
-            self.on_first_agent = None
-        except OSError as error:
-            logger.warning("guardian.unavailable", error=str(error))
-            loops.running_loop().call_later(_GUARD_AGAIN_S, self._stand_guard)
-
-    def is_agent(self, pid: int) -> bool:
-        """Whether a child is an agent of ours, which is waited for already."""
-        return pid in self._agent_pids
-
-    def was_in_a_stopped_tree(self, pid: int) -> bool:
-        """Whether a child that has ended was left behind by an agent that is being stopped."""
-        return self._sweeper.has_found(pid)
+        self.starter.start(instance, bootstrap)
 
     def _start_failed(self, instance: Instance, error: Exception) -> None:
         if not isinstance(error, SandboxAgentError):
@@ -297,9 +185,7 @@ class Instances:
             await asyncio.wait([stopped], timeout=DELETE_ANSWER_S)
 
     def _close(self, instance: Instance) -> asyncio.Task[None] | None:
-        starting = self._starting.get(instance)
-        if starting is not None:
-            starting.cancel()
+        self.starter.cancel(instance)
         process = instance.close()
         _say("instance.closed", instance, last_event=instance.log.last)
         return self._in_task(process.stop()) if process is not None else None
@@ -310,25 +196,9 @@ class Instances:
         if len(self._closed) > _REMEMBERED_CLOSED_IDS:
             self._closed.popitem(last=False)
 
-    def _look_for_idle(self) -> None:
-        """Close what nobody has used for the idle time-out, and look again later.
-
-        The wall clock may jump, so it only tells whether something has happened since the last look.
-        """
-        limit_s = self._settings.idle_timeout_s
-        loop = loops.running_loop()
-        seen, self._unused_since = self._unused_since, {}
-        for instance in list(self._living.values()):
-            if instance.pending_requests or instance.log.readers or instance.status == "starting":
-                continue
-            activity, since = seen.get(instance, (None, 0.0))
-            if activity != instance.last_activity_ms:
-                since = loop.time()
-            elif loop.time() - since >= limit_s:
-                self._close_unused(instance.server_id)
-                continue
-            self._unused_since[instance] = (instance.last_activity_ms, since)
-        self._idle_look = loop.call_later(min(limit_s / 4, 30.0), self._look_for_idle)
+    def was_in_a_stopped_tree(self, pid: int) -> bool:
+        """Whether a child that has ended was left behind by an agent that is being stopped."""
+        return self._sweeper.has_found(pid)
 
     def _close_unused(self, server_id: str) -> None:
         loops.when_asyncio(lambda: self._in_task(self.close(server_id)))
@@ -338,14 +208,12 @@ class Instances:
         import asyncio
 
         self._stopping = True
-        if self._idle_look is not None:
-            self._idle_look.cancel()
+        if self._idle_watch is not None:
+            self._idle_watch.end()
         while self._living:
             _, instance = self._living.popitem()
             self._close(instance)
-        starting = list(self._starting.values())
-        if starting:
-            await asyncio.wait(starting)
+        await self.starter.wait()
         while self._background:
             await asyncio.wait(list(self._background))
 

@@ -1,7 +1,7 @@
-"""One agent process tree: start it, frame its lines, drain its stderr, write to it, stop it for good.
+"""One agent process tree: start it, write to it, listen to it, stop it for good.
 
-The pipes are ours: read in batches, written by an `InputQueue`. The process runs in
-a session of its own and carries a mark that finds every descendant (`process_marks`).
+Its stdin is an `InputQueue`, its stdout an `AgentStdout`, and of its stderr the tail is kept. The process
+runs in a session of its own and carries a mark that finds every descendant (`process_marks`).
 `stop` always ends, and after it nothing of the tree lives: end of stdin, SIGTERM, SIGKILL until none is left.
 """
 
@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 
 from sandbox_agent.bare import signal
-from sandbox_agent.bridge import loops, pipe_size, process_marks
-from sandbox_agent.bridge.framing import LineFramer
+from sandbox_agent.bridge import loops, process_marks
+from sandbox_agent.bridge.agent_stdout import READ_BYTES, AgentStdout, read_available
 from sandbox_agent.bridge.input_queue import InputQueue
-from sandbox_agent.bridge.lines import LF
 from sandbox_agent.bridge.spawn import spawn
 
 TYPE_CHECKING = False
@@ -22,26 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
+    from sandbox_agent.bridge.agent_stdout import Listener
     from sandbox_agent.bridge.confinement import Confinement
-    from sandbox_agent.bridge.framing import Piece
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.bridge.tree_sweeper import TreeSweeper
 
-    class Output(Protocol):
-        def take_block(self, block: bytes) -> None:
-            """What the process has written: whole lines."""
-
-        def take(self, pieces: list[Piece]) -> None:
-            """The same, in several pieces."""
-
-    class Owner(Protocol):
+    class Owner(Listener, Protocol):
         """Who is told what the process does. All calls come from the event loop."""
-
-        @property
-        def output(self) -> Output: ...
-
-        def heard(self) -> None:
-            """The process has written something, and it has been taken."""
 
         def on_input_closed(self) -> None:
             """The process closed its stdin; what was not written will never be."""
@@ -51,13 +37,6 @@ if TYPE_CHECKING:
 
 
 STDERR_TAIL_BYTES = 64 * 1024
-# 64 KiB reads stay in the allocator's pools; a stream of full reads is worth larger ones.
-_READ_BYTES, _MAX_READ_BYTES = 64 * 1024, 1024 * 1024
-# Where whole lines end this close to the end of a full read, they are short: several reads make one batch.
-_SHORT_LINE_BYTES = 1024
-_MORE_READS, _FLOOD_PIPE_BYTES = 2, 256 * 1024
-# What a dead agent left in its pipe is read to the end; grandchildren that go on writing are cut off here.
-_DRAIN_BYTES = 16 * 1024 * 1024
 _EOF_GRACE_S, _TERM_GRACE_S = 1.0, 1.0
 _KILL_POLL_S, _KILL_LIMIT_S = 0.02, 30.0
 # An agent that closed its stdout can say nothing any more; it gets this long to exit by itself.
@@ -88,15 +67,11 @@ class AgentProcess:
     __slots__ = (
         "_exit_told",
         "_exit_waiters",
-        "_framer",
         "_loop",
         "_mark",
         "_mute_timer",
-        "_muted",
         "_owner",
-        "_paused",
         "_pidfd",
-        "_read_bytes",
         "_stderr",
         "_stderr_fd",
         "_stdout",
@@ -121,11 +96,7 @@ class AgentProcess:
         self._owner = owner
         self._mark = mark
         self._sweeper = sweeper
-        self._framer = LineFramer(max_line_bytes)
-        self._read_bytes = _READ_BYTES
         self._stderr = bytearray()
-        self._paused = False
-        self._muted = False
         self._mute_timer: loops.Timer | None = None
         self._exit_told = False
         self._exit_waiters: list[asyncio.Future[None]] = []
@@ -143,91 +114,30 @@ class AgentProcess:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
             raise
-        self._stdout, self._stderr_fd = spawned.stdout, spawned.stderr
+        self._stdout = AgentStdout(self._loop, spawned.stdout, max_line_bytes, owner, self._on_stdout_ended)
+        self._stderr_fd = spawned.stderr
         self.input = InputQueue(self._loop, spawned.stdin, owner.on_input_closed)
-        self._loop.add_reader(self._stdout, self._on_stdout)
         self._loop.add_reader(self._stderr_fd, self._on_stderr)
         self._loop.add_reader(self._pidfd, self._on_exited)
 
     # ---- output ------------------------------------------------------------------------------------------
 
-    def _on_stdout(self) -> None:
-        try:
-            data = os.read(self._stdout, self._read_bytes)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._close_stdout()
-            if self.exit is None:
-                self._mute_timer = self._loop.call_later(_MUTE_GRACE_S, self._kill_group)
-            return
-        size = len(data)
-        if size <= self._framer.whole_up_to and size < self._read_bytes == _READ_BYTES and data[-1] == LF:
-            # As nearly always; somebody waits for it.
-            if not self._muted:
-                self._owner.output.take_block(data)
-                self._owner.heard()
-            return
-        pieces = self._framer.feed(data)
-        if len(data) == self._read_bytes:
-            pieces += self._read_on(data)
-        elif self._read_bytes > _READ_BYTES and len(data) < _READ_BYTES:
-            self._read_bytes //= 4
-        self._hand_over(pieces)
-
-    def _read_on(self, data: bytes) -> list[Piece]:
-        """There was more than one read takes: long lines get larger reads, short ones a few more of them."""
-        pieces: list[Piece] = []
-        if data.rfind(b"\n", -_SHORT_LINE_BYTES) < 0:
-            if self._read_bytes < _MAX_READ_BYTES:
-                self._read_bytes *= 4
-                pipe_size.fit(self._stdout, self._read_bytes)
-            return pieces
-        if self._read_bytes > _READ_BYTES:
-            self._read_bytes //= 4
-            return pieces
-        pipe_size.fit(self._stdout, _FLOOD_PIPE_BYTES)
-        for _ in range(_MORE_READS):
-            more = self._read(self._stdout, _READ_BYTES)
-            if not more:
-                break  # The end of the stream, if that is it, is reported again.
-            pieces += self._framer.feed(more)
-            if len(more) < _READ_BYTES:
-                break
-        return pieces
-
-    def _hand_over(self, pieces: list[Piece]) -> None:
-        if pieces and not self._muted:
-            self._owner.output.take(pieces)
-            self._owner.heard()
-
-    def _close_stdout(self) -> None:
-        if self._stdout >= 0:
-            self._loop.remove_reader(self._stdout)
-            os.close(self._stdout)
-            self._stdout = -1
-            rest = self._framer.flush()
-            if rest:
-                self._hand_over([rest + b"\n"])
+    def _on_stdout_ended(self) -> None:
+        if self.exit is None:
+            self._mute_timer = self._loop.call_later(_MUTE_GRACE_S, self._kill_group)
 
     def pause_reading(self) -> None:
         """Let the agent wait; what it has written stays in the pipe."""
-        if not self._paused and self._stdout >= 0:
-            self._paused = True
-            self._loop.remove_reader(self._stdout)
+        self._stdout.pause()
 
     def resume_reading(self) -> None:
-        if self._paused:
-            self._paused = False
+        if self._stdout.is_paused:
+            self._stdout.resume()
             if self.exit is not None:
                 self._finish()
-            elif self._stdout >= 0:
-                self._loop.add_reader(self._stdout, self._on_stdout)
 
     def _on_stderr(self) -> None:
-        data = self._read(self._stderr_fd, _READ_BYTES)
+        data = read_available(self._stderr_fd, READ_BYTES)
         if data:
             self._stderr += data
             if len(self._stderr) > 2 * STDERR_TAIL_BYTES:
@@ -245,16 +155,6 @@ class AgentProcess:
     def stderr_tail(self) -> str:
         return bytes(self._stderr[-STDERR_TAIL_BYTES:]).decode(errors="replace")
 
-    @staticmethod
-    def _read(fd: int, size: int) -> bytes | None:
-        """What there is; nothing at the end of the stream; None when there is nothing now."""
-        try:
-            return os.read(fd, size)
-        except BlockingIOError:
-            return None
-        except OSError:
-            return b""
-
     # ---- the end -----------------------------------------------------------------------------------------
 
     def _on_exited(self) -> None:
@@ -269,21 +169,13 @@ class AgentProcess:
         if self._mute_timer:
             self._mute_timer.cancel()
         self.input.close()
-        if not self._paused:
+        if not self._stdout.is_paused:
             self._finish()
 
     def _finish(self) -> None:
         """All that the process wrote, then its exit. Runs when nobody has paused the output."""
-        drained = 0
-        while self._stdout >= 0 and drained < _DRAIN_BYTES:
-            data = self._read(self._stdout, _MAX_READ_BYTES)
-            if not data:
-                break
-            drained += len(data)
-            self._hand_over(self._framer.feed(data))
-            if self._paused:
-                return  # resume_reading comes back here
-        self._close_stdout()
+        if not self._stdout.finish():
+            return  # resume_reading comes back here
         while self._stderr_fd >= 0 and self._read_last_stderr():
             pass
         self._close_stderr()
@@ -295,7 +187,7 @@ class AgentProcess:
             self._owner.on_exit(self.exit)
 
     def _read_last_stderr(self) -> bool:
-        data = self._read(self._stderr_fd, _READ_BYTES)
+        data = read_available(self._stderr_fd, READ_BYTES)
         if data:
             self._stderr += data
             del self._stderr[: -2 * STDERR_TAIL_BYTES]
@@ -303,7 +195,7 @@ class AgentProcess:
 
     def mute(self) -> None:
         """The owner hears no more output; the pipe is still drained so that nobody blocks on it."""
-        self._muted = True
+        self._stdout.mute()
         self.resume_reading()
 
     def _kill_group(self) -> None:

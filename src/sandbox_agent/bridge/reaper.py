@@ -47,7 +47,7 @@ class _Reaper:
         unclaimed: dict[tuple[int, int], float] = {}
         now = self._loop.time()
         for pid in _children():
-            if self._instances.is_agent(pid):
+            if self._instances.starter.is_agent(pid):
                 continue
             if not self._is_ours(pid):
                 name = process_marks.name_of_dead(pid)
@@ -71,7 +71,7 @@ class _Reaper:
 
     def _is_ours(self, pid: int) -> bool:
         mark = process_marks.mark_of(pid)
-        if mark is not None and process_marks.server_of(mark) == self._instances.server_mark:
+        if mark is not None and process_marks.server_of(mark) == self._instances.starter.server_mark:
             return True
         return self._instances.was_in_a_stopped_tree(pid)
 

@@ -5,7 +5,7 @@ Read once: a client that keeps its connection sends the same head with every mes
 
 from __future__ import annotations
 
-from sandbox_agent.bridge.instances import Bootstrap
+from sandbox_agent.bridge.agent_starter import Bootstrap
 from sandbox_agent.errors import InvalidRequest, NotAcceptable, UnsupportedAgent, UnsupportedMediaType
 from sandbox_agent.http.exchange import JSON, Query
 

@@ -124,10 +124,10 @@ def serve(settings: Settings) -> None:
     def on_first_agent() -> None:
         from sandbox_agent.bridge.guardian import Guardian
 
-        guardians.append(Guardian(services.instances.server_mark))
+        guardians.append(Guardian(services.instances.starter.server_mark))
         loop.call_later(_SETTLE_IN_AFTER_S, _settle_in, services, loop)
 
-    services.instances.on_first_agent = on_first_agent
+    services.instances.starter.on_first_agent = on_first_agent
     _announce(settings, port)
     _calm_collector()
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
