@@ -10,17 +10,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 
 from bench.places import CACHE, ROOT
 
 
-def install_ours() -> Path:
-    """The `sandbox-agent` command of a fresh install of this checkout."""
-    home = CACHE / "bench-venv"
+def install_ours(base: str = sys.executable) -> Path:
+    """The `sandbox-agent` command of a fresh install of this checkout, for the Python `base`."""
+    own = "" if base == sys.executable else f"-{zlib.crc32(str(shutil.which(base)).encode()):08x}"
+    home = CACHE / f"bench-venv{own}"
     python = home / "bin" / "python"
     if not python.exists():
-        subprocess.run([sys.executable, "-m", "venv", str(home)], check=True, timeout=120)
+        subprocess.run([base, "-m", "venv", str(home)], check=True, timeout=120)
     with tempfile.TemporaryDirectory(prefix="bench-wheel-") as room:
         # As `scripts/run` does: the commands that an older pip writes load `re` before anything of ours.
         _pip(python, "install", "pip>=25.2")
@@ -33,6 +35,15 @@ def install_ours() -> Path:
     if not command.exists():
         raise SystemExit(f"the wheel installs no {command.name} command")
     return command
+
+
+def python_version(command: Path) -> str:
+    """The version of the Python that a command is installed for."""
+    python = command.parent / "python"
+    if not python.exists():
+        return "of unknown version"
+    asked = [str(python), "-c", "import platform; print(platform.python_version())"]
+    return subprocess.run(asked, check=True, timeout=30, capture_output=True, text=True).stdout.strip()
 
 
 def chart_python() -> Path:

@@ -90,7 +90,7 @@ def integrity(ledger: Ledger) -> str:
     return "\n".join(f"{name}: {account.sentence()}" for name, account in ledger.integrity.items())
 
 
-def machine() -> dict[str, str]:
+def machine(python: str) -> dict[str, str]:
     cpu = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -101,16 +101,17 @@ def machine() -> dict[str, str]:
         "processor": f"{cpu}, {os.cpu_count()} cores",
         "memory": f"{memory:,} MB",
         "system": f"Linux {platform.release().split('-')[0]}",
-        "python": platform.python_version(),
+        "python": python,
     }
 
 
-def document(ledger: Ledger, mode: str, seconds: float) -> dict[str, Any]:
+def document(ledger: Ledger, mode: str, seconds: float, python: str) -> dict[str, Any]:
+    """Everything about a run; `python` is the version that our server ran on."""
     return {
         "mode": mode,
         "seconds": round(seconds, 1),
         "load_average": os.getloadavg(),
-        "machine": machine(),
+        "machine": machine(python),
         "rows": [asdict(row) for row in rows(ledger)],
         "integrity": {name: asdict(account) for name, account in ledger.integrity.items()},
         "values": ledger.values,

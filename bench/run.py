@@ -16,7 +16,7 @@ from bench import places, programs, report
 from bench.cases import idle, memory, replay, requests, startup, streams
 from bench.contender import Contender
 from bench.ledger import Ledger
-from bench.ours import chart_python, install_ours
+from bench.ours import chart_python, install_ours, python_version
 from bench.plan import FULL, QUICK, Plan
 from bench.reference import reference_binary
 
@@ -93,10 +93,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     _warn_if_busy()
     programs.build()
-    ours = Path(options.ours_binary).resolve() if options.ours_binary else install_ours()
+    ours = Path(options.ours_binary).resolve() if options.ours_binary else install_ours(options.python)
     plan, mode = (QUICK, "scripts/bench --quick") if options.quick else (FULL, "scripts/bench")
     ledger = measure(contenders(ours), plan, options.only or [case.name for case in CASES])
-    result = report.document(ledger, mode, time.monotonic() - begun)
+    result = report.document(ledger, mode, time.monotonic() - begun, python_version(ours))
     print(report.table(report.rows(ledger)))
     print(report.integrity(ledger))
     saved, chart = places.RESULTS / "result.json", places.RESULTS / "chart.png"
@@ -118,6 +118,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=[case.name for case in CASES], help="repeatable")
     parser.add_argument(
         "--ours-binary", metavar="PATH", help="measure this command instead of a fresh install"
+    )
+    parser.add_argument(
+        "--python", metavar="PATH", default=sys.executable, help="install ours for this Python"
     )
     parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/performance.md")
     return parser.parse_args()

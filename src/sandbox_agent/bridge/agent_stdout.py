@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         def take(self, pieces: list[Piece]) -> None:
             """The same, in several pieces."""
 
-    class Listener(Protocol):
+    class StdoutOwner(Protocol):
         @property
         def output(self) -> Output: ...
 
@@ -45,23 +45,35 @@ _DRAIN_BYTES = 16 * 1024 * 1024
 
 
 class AgentStdout:
-    __slots__ = ("_fd", "_framer", "_listener", "_loop", "_muted", "_on_end", "_read_bytes", "is_paused")
+    __slots__ = (
+        "_fd",
+        "_framer",
+        "_loop",
+        "_muted",
+        "_on_end",
+        "_owner",
+        "_read_bytes",
+        "_room",
+        "is_paused",
+    )
 
     def __init__(
         self,
         loop: EventLoop,
         fd: int,
         max_line_bytes: int,
-        listener: Listener,
+        owner: StdoutOwner,
         on_end: Callable[[], None],
     ) -> None:
         """`on_end` is called when the process has closed it, not when `close` has."""
         self._loop = loop
         self._fd = fd
-        self._listener = listener
+        self._owner = owner
         self._on_end = on_end
         self._framer = LineFramer(max_line_bytes)
         self._read_bytes = READ_BYTES
+        self._room = READ_BYTES
+        """The largest read that the pipe has been fitted to."""
         self._muted = False
         self.is_paused = False
         loop.add_reader(fd, self._on_readable)
@@ -81,8 +93,8 @@ class AgentStdout:
         if size <= self._framer.whole_up_to and size < self._read_bytes == READ_BYTES and data[-1] == LF:
             # As nearly always; somebody waits for it.
             if not self._muted:
-                self._listener.output.take_block(data)
-                self._listener.heard()
+                self._owner.output.take_block(data)
+                self._owner.heard()
             return
         pieces = self._framer.feed(data)
         if len(data) == self._read_bytes:
@@ -97,12 +109,12 @@ class AgentStdout:
         if data.rfind(b"\n", -_SHORT_LINE_BYTES) < 0:
             if self._read_bytes < _MAX_READ_BYTES:
                 self._read_bytes *= 4
-                pipe_size.fit(self._fd, self._read_bytes)
+                self._make_room(self._read_bytes)
             return pieces
         if self._read_bytes > READ_BYTES:
             self._read_bytes //= 4
             return pieces
-        pipe_size.fit(self._fd, _FLOOD_PIPE_BYTES)
+        self._make_room(_FLOOD_PIPE_BYTES)
         for _ in range(_MORE_READS):
             more = read_available(self._fd, READ_BYTES)
             if not more:
@@ -112,10 +124,15 @@ class AgentStdout:
                 break
         return pieces
 
+    def _make_room(self, size: int) -> None:
+        if size > self._room:
+            self._room = size
+            pipe_size.fit(self._fd, size)
+
     def _hand_over(self, pieces: list[Piece]) -> None:
         if pieces and not self._muted:
-            self._listener.output.take(pieces)
-            self._listener.heard()
+            self._owner.output.take(pieces)
+            self._owner.heard()
 
     def pause(self) -> None:
         """Let the agent wait; what it has written stays in the pipe."""

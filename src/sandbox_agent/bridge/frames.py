@@ -24,7 +24,7 @@ _BETWEEN = _END + _HEAD
 _BETWEEN_ALIKE = _END + b"event: message\nid: %d%%b\ndata: "
 _ENDINGS = 10_000
 _PERCENT = ord("%")
-_made_endings: list[bytes] = []
+_made_endings: tuple[bytes, ...] = ()
 _FRAME = _HEAD + b"%b" + _END
 # Formatting copies a line once more than joining does, but costs less per line.
 _LONG_LINE_BYTES = 1024
@@ -86,10 +86,11 @@ def template(first: int, block: bytes) -> tuple[bytes, Sequence[int | bytes]]:
     return framed, range(first + 1, first + count + 1)
 
 
-def _endings() -> list[bytes]:
-    """The last digits of numbers that begin alike: taken from a list they cost half of what they do anew."""
+def _endings() -> tuple[bytes, ...]:
+    """The last digits of numbers that begin alike: made once they cost half of what they do anew."""
+    global _made_endings
     if not _made_endings:
-        _made_endings.extend(b"%04d" % ending for ending in range(_ENDINGS))
+        _made_endings = tuple(b"%04d" % ending for ending in range(_ENDINGS))
     return _made_endings
 
 

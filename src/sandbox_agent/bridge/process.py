@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from sandbox_agent.bridge.agent_stdout import Listener
+    from sandbox_agent.bridge.agent_stdout import StdoutOwner
     from sandbox_agent.bridge.confinement import Confinement
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.bridge.tree_sweeper import TreeSweeper
 
-    class Owner(Listener, Protocol):
+    class Owner(StdoutOwner, Protocol):
         """Who is told what the process does. All calls come from the event loop."""
 
         def on_input_closed(self) -> None:
