@@ -18,8 +18,11 @@ from bench.places import CACHE, ROOT
 
 def install_ours(base: str = sys.executable) -> Path:
     """The `sandbox-agent` command of a fresh install of this checkout, for the Python `base`."""
-    own = "" if base == sys.executable else f"-{zlib.crc32(str(shutil.which(base)).encode()):08x}"
-    home = CACHE / f"bench-venv{own}"
+    path = shutil.which(base)
+    if path is None:
+        raise SystemExit(f"there is no Python at {base}")
+    # One environment for each Python; the checkout's own has the plain name.
+    home = CACHE / ("bench-venv" if base == sys.executable else f"bench-venv-{zlib.crc32(path.encode()):08x}")
     python = home / "bin" / "python"
     if not python.exists():
         subprocess.run([base, "-m", "venv", str(home)], check=True, timeout=120)

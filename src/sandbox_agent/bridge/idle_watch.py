@@ -14,28 +14,23 @@ _LONGEST_PAUSE_S = 30.0
 
 
 class IdleWatch:
-    def __init__(
-        self, limit_s: float, living: Callable[[], Iterable[Instance]], close: Callable[[str], None]
-    ) -> None:
+    def __init__(self, limit_s: float, living: Iterable[Instance], close: Callable[[str], None]) -> None:
         """Look from now on; `close` gets the server_id of what nobody has used for `limit_s`."""
         self._limit_s = limit_s
         self._living = living
         self._close = close
         self._unused_since: dict[Instance, tuple[int, float]] = {}
         """Last activity and the loop's time at which it was first seen, of instances nobody uses."""
-        self._next_look = self._look()
+        self._look()
 
     def end(self) -> None:
         self._next_look.cancel()
 
-    def _look_again(self) -> None:
-        self._next_look = self._look()
-
-    def _look(self) -> loops.Timer:
+    def _look(self) -> None:
         """The wall clock may jump, so it only tells whether something has happened since the last look."""
         loop = loops.running_loop()
         seen, self._unused_since = self._unused_since, {}
-        for instance in self._living():
+        for instance in self._living:
             if instance.pending_requests or instance.log.readers or instance.status == "starting":
                 continue
             activity, since = seen.get(instance, (None, 0.0))
@@ -45,4 +40,4 @@ class IdleWatch:
                 self._close(instance.server_id)
                 continue
             self._unused_since[instance] = (instance.last_activity_ms, since)
-        return loop.call_later(min(self._limit_s / 4, _LONGEST_PAUSE_S), self._look_again)
+        self._next_look = loop.call_later(min(self._limit_s / 4, _LONGEST_PAUSE_S), self._look)

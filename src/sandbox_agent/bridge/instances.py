@@ -133,7 +133,7 @@ class Instances:
         if self._settings.idle_timeout_s and self._idle_watch is None:
             from sandbox_agent.bridge.idle_watch import IdleWatch  # where somebody wants it
 
-            self._idle_watch = IdleWatch(self._settings.idle_timeout_s, self.__iter__, self._close_unused)
+            self._idle_watch = IdleWatch(self._settings.idle_timeout_s, self, self._close_unused)
         return instance
 
     def _new_spill(self) -> Spill | None:

@@ -6,6 +6,7 @@ import _socket as socket  # the sockets themselves; the module around them takes
 import errno
 
 from sandbox_agent import logs
+from sandbox_agent.http.guard import is_loopback
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ _ACCEPTS_AT_ONCE = 64
 # Out of descriptors or memory: nobody can be let in, and asking again at once would only burn time.
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _REST_S = 1.0
-_LOOPBACK = ("127.", "::ffff:127.")
 
 
 class Listener:
@@ -104,7 +104,7 @@ def _prepare(sock: socket.socket, peer: str) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
-        if peer == "::1" or peer.startswith(_LOOPBACK):
+        if is_loopback(peer):
             # No network, no congestion, but some systems reckon with it for every packet (BBR, say). This way
             # of doing so is part of every kernel, and does the least.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
