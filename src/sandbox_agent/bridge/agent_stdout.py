@@ -89,18 +89,18 @@ class AgentStdout:
             self._on_end()
             self.close()
             return
-        size = len(data)
-        if size <= self._framer.whole_up_to and size < self._read_bytes == READ_BYTES and data[-1] == LF:
+        size, most = len(data), self._read_bytes
+        if size < READ_BYTES < most:
+            self._read_bytes //= 4
+        if size <= self._framer.whole_up_to and size < most and data[-1] == LF:
             # As nearly always; somebody waits for it.
             if not self._muted:
                 self._owner.output.take_block(data)
                 self._owner.heard()
             return
         pieces = self._framer.feed(data)
-        if len(data) == self._read_bytes:
+        if size == most:
             pieces += self._read_on(data)
-        elif self._read_bytes > READ_BYTES and len(data) < READ_BYTES:
-            self._read_bytes //= 4
         self._hand_over(pieces)
 
     def _read_on(self, data: bytes) -> list[Piece]:

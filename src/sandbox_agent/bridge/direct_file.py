@@ -18,10 +18,11 @@ from _thread import allocate_lock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from mmap import mmap
 
 BLOCK_BYTES = 4096
 # What the log sends to the disk at one go fits in: fewer and longer writes wait less for each other.
-_BUFFER_BYTES = 1024 * 1024
+_DESK_BYTES = 1024 * 1024
 
 
 def whole_blocks(size: int) -> int:
@@ -43,27 +44,30 @@ class DirectFile:
     def write(self, pieces: Sequence[bytes], offset: int) -> None:
         """Write the pieces, and whatever fills their last block, at an offset that begins a block."""
         with _desk.lock:
-            room = _desk.room()
-            filled = 0
+            desk = _desk.cleared()
+            left = _DESK_BYTES
             for piece in pieces:
-                rest = memoryview(piece)
-                while rest:
-                    some = rest[: _BUFFER_BYTES - filled]
-                    room[filled : filled + len(some)] = some
-                    filled += len(some)
-                    rest = rest[len(some) :]
-                    if filled == _BUFFER_BYTES:
-                        offset = self._flush(room, offset)
-                        filled = 0
-            self._flush(room[: whole_blocks(filled)], offset)
+                rest: bytes | memoryview = piece
+                while len(rest) > left:
+                    rest = memoryview(rest)
+                    desk.write(rest[:left])
+                    rest = rest[left:]
+                    offset = self._flush(desk, _DESK_BYTES, offset)
+                    left = _DESK_BYTES
+                desk.write(rest)
+                left -= len(rest)
+            self._flush(desk, whole_blocks(_DESK_BYTES - left), offset)
 
-    def _flush(self, data: memoryview, offset: int) -> int:
+    def _flush(self, desk: mmap, size: int, offset: int) -> int:
+        """Write so much of what lies on the desk, which is clear then; returns where the next block goes."""
+        data = memoryview(desk)[:size]
         while data:
             written = os.pwrite(self._fd, data, offset)
             if written % BLOCK_BYTES:
                 raise OSError(errno.ENOSPC, "the disk took a part of a block")
             data = data[written:]
             offset += written
+        desk.seek(0)
         return offset
 
 
@@ -72,13 +76,14 @@ class _Desk:
 
     def __init__(self) -> None:
         self.lock = allocate_lock()
-        self._room: memoryview | None = None
+        self._room: mmap | None = None
 
-    def room(self) -> memoryview:
+    def cleared(self) -> mmap:
         if self._room is None:
-            import mmap  # most servers never come here
+            from mmap import mmap  # most servers never come here
 
-            self._room = memoryview(mmap.mmap(-1, _BUFFER_BYTES))
+            self._room = mmap(-1, _DESK_BYTES)
+        self._room.seek(0)
         return self._room
 
 

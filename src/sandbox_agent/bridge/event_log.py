@@ -171,8 +171,8 @@ class EventLog:
 
     def _evict(self) -> None:
         """Let the oldest go until the ring keeps to its size; the newest event always stays."""
-        first = self._ring_first
-        evicted = self._evict_at_once() if self._spill is not None else []
+        first, bytes_before = self._ring_first, self._ring_bytes
+        evicted = self._evict_whole_blocks() if self._spill is not None else []
         while self._ring_first < self.last:
             events_over = self.last - self._ring_first + 1 - self._retention.ring_events
             bytes_over = self._ring_bytes - self._retention.ring_bytes
@@ -194,25 +194,29 @@ class EventLog:
             del self._ring[: self._head]
             self._head = 0
         if self._spill is not None and evicted:
-            overflow = _Overflow(first, self._ring_first - 1, evicted, sum(map(frames.size_of, evicted)))
+            overflow = _Overflow(first, self._ring_first - 1, evicted, bytes_before - self._ring_bytes)
             self._overflow.append(overflow)
             self._overflow_bytes += overflow.size
             self._write_overflow()
             if self.congested and self.on_congestion:
                 self.on_congestion(True)
 
-    def _evict_at_once(self) -> list[Block]:
-        """Blocks that are too many by their number of events; a step for each would make everybody wait."""
+    def _evict_whole_blocks(self) -> list[Block]:
+        """All blocks that are too many, the newest aside; a step for each would make everybody wait."""
+        ring, head, newest = self._ring, self._head, len(self._ring) - 1
         keep_from = self.last - self._retention.ring_events + 1
-        end = bisect_left(self._ring, keep_from, self._head, key=frames.first_number)
-        end = min(end, len(self._ring) - 1)
-        if end <= self._head:
+        end = min(bisect_left(ring, keep_from, head, key=frames.first_number), newest)
+        size = sum(map(frames.size_of, ring[head:end]))
+        while self._ring_bytes - size > self._retention.ring_bytes and end < newest:
+            size += frames.size_of(ring[end])
+            end += 1
+        if end <= head:
             return []
-        evicted = frames.joined(self._ring[self._head : end])
-        del self._ring[:end]
+        evicted = frames.joined(ring[head:end])
+        del ring[:end]
         self._head = 0
-        self._ring_first = frames.first_number(self._ring[0])
-        self._ring_bytes -= sum(map(frames.size_of, evicted))
+        self._ring_first = frames.first_number(ring[0])
+        self._ring_bytes -= size
         return evicted
 
     def _kept_of(self, block: Block, events_over: int, bytes_over: int) -> Block:
@@ -220,7 +224,7 @@ class EventLog:
         is_only = self._head == len(self._ring) - 1
         if not is_only:
             next_first = frames.first_number(self._ring[self._head + 1])
-            if self._spill is not None or next_first - self._ring_first <= events_over:
+            if next_first - self._ring_first <= events_over:
                 return b""
         if events_over > 0:
             return frames.from_number(block, self._ring_first + events_over)
