@@ -26,7 +26,7 @@ from typing import Any
 
 from bench import processes
 from bench.places import LOAD_CPU, SERVER_CPU
-from bench.programs import path_of, run, start
+from bench.programs import path_of, result_of, run, start
 
 TOKEN = "bench-0123456789abcdef0123456789abcdef"  # noqa: S105 - guards a loopback server for a few seconds
 AGENT = "mock"
@@ -144,11 +144,11 @@ class Server:
     def load(self, **options: object) -> dict[str, Any]:
         return run("http_load", port=self.port, token=TOKEN, **options)
 
-    def start_load(self, **options: object) -> subprocess.Popen[bytes]:
-        return start("http_load", port=self.port, token=TOKEN, **options)
-
     def read_stream(self, **options: object) -> dict[str, Any]:
-        return run("sse_readers", port=self.port, token=TOKEN, **options)
+        return result_of(self.start_read_stream(**options))
+
+    def start_read_stream(self, **options: object) -> subprocess.Popen[bytes]:
+        return start("sse_readers", port=self.port, token=TOKEN, **options)
 
     def read_stream_with_cpu(self, **options: object) -> dict[str, Any]:
         before = processes.cpu_seconds(self.pid)

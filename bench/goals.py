@@ -79,6 +79,7 @@ GOALS: list[Goal] = [
         at_least=0.5,
         own_value=True,
     ),
+    Goal("replay beside load speed to copy", "the same while another instance works", "x", own_value=True),
     Goal(
         "replay other p99 to before",
         "another instance's p99 during the replay, to before",

@@ -1,10 +1,10 @@
 /* Reads one instance's event stream over several connections and accounts for every event.
  *
  *   sse_readers --port P --token T --server-id ID --mode flood|stamp|replay --readers R --count N
- *               [--bytes B] [--pause-us U] [--quiet-ms Q]
+ *               [--bytes B] [--pause-us U] [--quiet-ms Q] [--again-ms A]
  *
  * flood and stamp first open all streams, then ask the agent for N notifications; replay asks for nothing
- * and reads N flood events already published. Ends when every reader has all N, or when the agent has
+ * and reads N flood events already published, over and over on new connections until A ms have passed. Ends when every reader has all N, or when the agent has
  * answered and nothing has arrived for Q ms. Prints one JSON object: delivered, missing, repeated and altered
  * events over all readers, the time to the last one, and for stamps the time from pipe to reader. */
 #include "flood_line.h"
@@ -23,6 +23,8 @@ struct reader {
 };
 
 static enum { FLOOD, STAMP, REPLAY } mode;
+static int poller;
+static char stream_request[1024];
 static long wanted, pause_us, bytes_each;
 static uint64_t delivered, missing, repeated, altered, gaps, wire_bytes, last_at, *latencies, latency_count;
 static uint64_t received_at;
@@ -147,6 +149,16 @@ static void send_request(int fd, const char *text) {
     if (write(fd, text, strlen(text)) != (ssize_t)strlen(text)) die("request");
 }
 
+static void open_stream(struct reader *r, int port) {
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = r};
+    r->fd = connect_loopback(port);
+    r->in = HEAD;
+    r->ended = 0;
+    r->partial_used = 0;
+    epoll_ctl(poller, EPOLL_CTL_ADD, r->fd, &e);
+    send_request(r->fd, stream_request);
+}
+
 static int by_value(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return x < y ? -1 : x > y;
@@ -154,8 +166,9 @@ static int by_value(const void *a, const void *b) {
 
 int main(int argc, char **argv) {
     int port = (int)number_option(argc, argv, "--port", 0);
-    int readers = (int)number_option(argc, argv, "--readers", 1), poller = epoll_create1(EPOLL_CLOEXEC);
+    int readers = (int)number_option(argc, argv, "--readers", 1);
     long quiet_ms = number_option(argc, argv, "--quiet-ms", 700);
+    long again_ms = number_option(argc, argv, "--again-ms", 0), times = 1;
     const char *token = option(argc, argv, "--token", ""), *server_id = option(argc, argv, "--server-id", "b");
     const char *name = option(argc, argv, "--mode", "flood");
     char text[1024], body[256];
@@ -164,19 +177,17 @@ int main(int argc, char **argv) {
     bytes_each = number_option(argc, argv, "--bytes", 200);
     pause_us = number_option(argc, argv, "--pause-us", 1000);
     latencies = grow(NULL, (size_t)(wanted * readers + 1) * sizeof *latencies);
+    poller = epoll_create1(EPOLL_CLOEXEC);
 
     struct reader *all = calloc((size_t)readers, sizeof *all);
-    uint64_t start = now_ns();
-    snprintf(text, sizeof text,
+    uint64_t start = now_ns(), again_until = start + (uint64_t)again_ms * 1000000ull;
+    snprintf(stream_request, sizeof stream_request,
              "GET /v1/acp/%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n"
              "Accept: text/event-stream\r\n\r\n",
              server_id, port, token);
     for (int i = 0; i < readers; i++) {
         flood_line_begin(&all[i].next, (size_t)bytes_each);
-        all[i].fd = connect_loopback(port);
-        struct epoll_event e = {.events = EPOLLIN, .data.ptr = &all[i]};
-        epoll_ctl(poller, EPOLL_CTL_ADD, all[i].fd, &e);
-        send_request(all[i].fd, text);
+        open_stream(&all[i], port);
     }
     struct epoll_event events[64];
     int asked = mode == REPLAY, answered = mode == REPLAY, asker = -1;
@@ -220,7 +231,15 @@ int main(int argc, char **argv) {
             send_request(asker, text);
             asked = 1;
         }
-        if (asked && complete) break;
+        if (asked && complete) {
+            if (mode != REPLAY || now >= again_until) break;
+            times++;
+            for (int i = 0; i < readers; i++) {
+                close(all[i].fd);
+                flood_line_go_to(&all[i].next, 0);
+                open_stream(&all[i], port);
+            }
+        }
         if (answered && now > heard && now - heard > (uint64_t)quiet_ms * 1000000ull) break;
         if (now > give_up) break;
     }
@@ -231,7 +250,7 @@ int main(int argc, char **argv) {
     printf("{\"readers\":%d,\"expected\":%llu,\"delivered\":%llu,\"missing\":%llu,\"repeated\":%llu,"
            "\"altered\":%llu,\"gaps\":%llu,\"seconds\":%.6f,\"events_per_second\":%.1f,\"wire_bytes\":%llu,"
            "\"p50_us\":%.2f,\"p99_us\":%.2f}\n",
-           readers, (unsigned long long)wanted * (unsigned long long)readers, (unsigned long long)delivered,
+           readers, (unsigned long long)(wanted * readers * times), (unsigned long long)delivered,
            (unsigned long long)missing, (unsigned long long)repeated, (unsigned long long)altered,
            (unsigned long long)gaps, seconds, seconds > 0 ? (double)delivered / seconds : 0,
            (unsigned long long)wire_bytes,

@@ -6,7 +6,7 @@ import _socket as socket  # the sockets themselves; the module around them takes
 import errno
 
 from sandbox_agent import logs
-from sandbox_agent.http.guard import is_loopback
+from sandbox_agent.http import socket_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Listener:
             # All told, so that nothing has to be asked of the kernel.
             sock = socket.socket(listening.family, listening.type, listening.proto, fileno=fd)
             sock.setblocking(False)
-            _prepare(sock, peer[0])
+            socket_options.prepare(sock, peer[0])
             self._accepted(sock)
 
     def close(self) -> None:
@@ -94,19 +94,3 @@ def _addresses(host: str, port: int) -> list[tuple[int, tuple[Any, ...]]]:
     name = host.encode() if host.isascii() else host
     found = socket.getaddrinfo(name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
-
-
-def _prepare(sock: socket.socket, peer: str) -> None:
-    """Small answers at once; and without probes a client that lost its network would stay for ever."""
-    try:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
-        if is_loopback(peer):
-            # No network, no congestion, but some systems reckon with it for every packet (BBR, say). This way
-            # of doing so is part of every kernel, and does the least.
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
-    except OSError:
-        pass  # It is gone already, and reading from it will tell; or the last is not to be had here.

@@ -13,6 +13,7 @@ from _socket import SHUT_WR
 from sandbox_agent import logs
 from sandbox_agent.bare import deque
 from sandbox_agent.bridge.stored import Stored
+from sandbox_agent.http import socket_options
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class SocketTransport:
         "_loop",
         "_reading",
         "_receiver",
+        "_replays",
         "_sock",
         "_waiting",
         "_waiting_bytes",
@@ -77,6 +79,7 @@ class SocketTransport:
         self._waiting: deque[memoryview | Stored] = deque()
         self._waiting_bytes = 0
         self._full = False
+        self._replays = False
         self.next_read = READ_BYTES
         """How much is received at most; after less than usual it is as usual again."""
         self.resume_reading()
@@ -172,8 +175,12 @@ class SocketTransport:
 
     def write_stored(self, stored: Stored) -> None:
         """Send a range of a file; the kernel copies, and only when the socket has room."""
-        if not self._closing:
-            self._keep(stored)
+        if self._closing:
+            return
+        if not self._replays:
+            self._replays = True
+            socket_options.prepare_for_replay(self._sock)
+        self._keep(stored)
 
     def _keep(self, data: memoryview | Stored) -> None:
         if not self._waiting:
