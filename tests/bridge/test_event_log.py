@@ -7,7 +7,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -20,6 +20,9 @@ from sandbox_agent.bridge.frames import Frames
 from sandbox_agent.bridge.log_reader import Gap, Reader
 from sandbox_agent.bridge.spill import Spill
 from sandbox_agent.bridge.stored import Stored
+
+if TYPE_CHECKING:
+    from sandbox_agent.bridge.frames import Block
 
 
 class Later:
@@ -51,9 +54,11 @@ def frame(number: int) -> bytes:
 class Client:
     """Reads a stream, remembers the last id, reconnects."""
 
-    def __init__(self, log: EventLog, last: int | None) -> None:
+    def __init__(self, log: EventLog, last: int | None, *, follows: bool = False) -> None:
+        """`follows` means that it takes at once what it is woken with, as one that keeps up does."""
         self.log = log
         self.last = last
+        self.follows = follows
         self.woken = False
         self.reader: Reader | None = None
         self.connect()
@@ -66,8 +71,16 @@ class Client:
         assert self.reader is not None
         self.reader.detach()
 
-    def _wake(self) -> None:
+    def _wake(self, newest: Block | None) -> None:
         self.woken = True
+        if newest is not None and self.follows:
+            assert self.reader is not None
+            first = frames.first_number(newest)
+            assert self.last in (None, first - 1), "only who has everything else is woken with the newest"
+            assert newest == b"".join(frame(n) for n in range(first, self.log.last + 1))
+            self.last = self.log.last
+            self.reader.follow()
+            self.woken = False
 
     def read(self) -> bool:
         """One batch; False when there is nothing now."""
@@ -121,10 +134,10 @@ class LogMachine(RuleBasedStateMachine):
         self.log.publish(lines)
 
     @precondition(lambda self: len(self.clients) < 4)
-    @rule(back=st.integers(-3, 60) | st.none())
-    def attach(self, back: int | None) -> None:
+    @rule(back=st.integers(-3, 60) | st.none(), follows=st.booleans())
+    def attach(self, back: int | None, follows: bool) -> None:
         last = None if back is None else max(0, self.log.last - back)
-        self.clients.append(Client(self.log, last))
+        self.clients.append(Client(self.log, last, follows=follows))
 
     @precondition(lambda self: self.clients)
     @rule(which=st.integers(0, 3), batches=st.integers(1, 5))
@@ -193,7 +206,7 @@ TestForgetfulLogMachine.settings = settings(max_examples=100, stateful_step_coun
 
 def numbers(log: EventLog, last: int | None = None) -> list[int | Gap]:
     """Everything a new reader gets; the log has no background of its own."""
-    reader = log.attach(last, lambda: None)
+    reader = log.attach(last, lambda _: None)
     seen: list[int | Gap] = []
     while (item := reader.take()) is not None:
         seen += [item] if isinstance(item, Gap) else range(item.first, item.last + 1)
@@ -237,7 +250,7 @@ def test_the_newest_event_stays_however_large_it_is() -> None:
 
 def test_a_reader_overtaken_in_the_middle_gets_a_gap() -> None:
     log = filled(3, ring=5)
-    reader = log.attach(None, lambda: None)
+    reader = log.attach(None, lambda _: None)
     assert isinstance(reader.take(), Frames)
     for n in range(4, 30):
         log.publish([line(n)])
@@ -253,7 +266,7 @@ def test_closing_wakes_every_reader_and_forgets_everything(tmp_path: Path) -> No
     worker.run_all()
     assert list(tmp_path.iterdir())
     woken: list[int] = []
-    reader = log.attach(50, lambda: woken.append(1))
+    reader = log.attach(50, lambda _: woken.append(1))
     assert reader.take() is None
     log.close()
     worker.run_all()
@@ -281,7 +294,7 @@ def test_a_full_disk_keeps_the_newest_and_tells_the_gap(small_disk: Path) -> Non
     for _ in range(200):
         log.publish([big])
         worker.run_all()
-    seen = log.attach(0, lambda: None)
+    seen = log.attach(0, lambda _: None)
     gap = seen.take()
     assert isinstance(gap, Gap)
     assert 100 < gap.oldest < 196, "the disk holds some of the newest, not the oldest"
@@ -317,7 +330,7 @@ def test_what_is_in_the_kernels_memory_needs_no_worker(tmp_path: Path) -> None:
     for _ in range(600):
         log.publish([event])
         worker.run_all()
-    reader = log.attach(0, lambda: None)
+    reader = log.attach(0, lambda _: None)
     assert reader.take() is None, "where the first one is has to be looked for"
     worker.run_all()
     seen = 0

@@ -51,6 +51,9 @@ class AgentOutput:
 
     def take(self, pieces: list[Piece]) -> None:
         """Publish several pieces, and only then wake the readers."""
+        if len(pieces) == 1:
+            self._take(pieces[0])
+            return
         self._log.gathering = True
         try:
             for piece in pieces:
@@ -80,7 +83,8 @@ class AgentOutput:
         # One line is what most agents write at a time, and somebody waits for it: as few steps as possible.
         line = block if newline < 0 else block[:-1]
         try:
-            found = envelopes.look(line)
+            is_plain = len(line) <= envelopes.LONG_BYTES and line.isascii()
+            found = envelopes.decode_object(line) if is_plain else envelopes.look(line)
         except (ValueError, RecursionError):
             self._take_lines(block)
             return

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # Above this size the complete scanner belongs into a thread: it needs about a second for 4 MiB of brackets.
 SCAN_IN_THREAD_ABOVE = 64 * 1024
 # Above this size a message may be one long string, which has a quicker way.
-_LONG_BYTES = 16 * 1024
+LONG_BYTES = 16 * 1024
 _QUOTE, _BACKSLASH = b'"\\'
 
 
@@ -81,7 +81,7 @@ decode_object: Callable[[bytes], Look] = _decode_first
 
 def look(data: bytes) -> Look:
     """The id and the method of a message. Raises ValueError or RecursionError, for some legal texts too."""
-    if len(data) > _LONG_BYTES and (found := _look_at_long(data)):
+    if len(data) > LONG_BYTES and (found := _look_at_long(data)):
         return found
     if not data.isascii():
         check_utf8(data)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sandbox_agent.bridge.frames import Block, Frames
+    from sandbox_agent.bridge.log_reader import Wake
     from sandbox_agent.bridge.spill import Spill
     from sandbox_agent.bridge.stored import Stored
 
@@ -50,7 +51,6 @@ class EventLog:
         "_evict_above_bytes",
         "_evict_above_events",
         "_head",
-        "_newest_first",
         "_overflow",
         "_overflow_bytes",
         "_readers",
@@ -100,8 +100,6 @@ class EventLog:
         self.gathering = False
         """More is about to be published: readers are woken once it is there, by `wake_readers`."""
         self.last = first - 1
-        self._newest_first = first
-        """Number of the first event of the newest block: where a reader that keeps up goes on."""
         self.on_congestion: Callable[[bool], None] | None = None
 
     @property
@@ -145,10 +143,12 @@ class EventLog:
             return
         self._ring.append(block)
         self._ring_bytes += len(block) if isinstance(block, bytes) else frames.size_of(block)
-        self._newest_first = self.last + 1
         self.last += count
         if self.waiting and not self.gathering:
-            self.wake_readers()
+            # Whoever waits has everything before this block.
+            waiting, self.waiting = self.waiting, {}
+            for reader in waiting:
+                reader.wake(block)
         has_slack = self.last - self._ring_first < self._evict_above_events
         if not (has_slack and self._ring_bytes <= self._evict_above_bytes) and self._is_worth_a_write:
             self._evict()
@@ -157,7 +157,7 @@ class EventLog:
         """Tell everybody who waits that there is more."""
         waiting, self.waiting = self.waiting, {}
         for reader in waiting:
-            reader.wake()
+            reader.wake(None)
 
     @property
     def _is_worth_a_write(self) -> bool:
@@ -251,7 +251,7 @@ class EventLog:
 
         self._background(lambda: spill.append(blocks, last), written)
 
-    def attach(self, last_event_id: int | None, wake: Callable[[], None]) -> Reader:
+    def attach(self, last_event_id: int | None, wake: Wake) -> Reader:
         """A reader of everything after `last_event_id`, or of everything retained."""
         oldest = self.oldest
         gap = last_event_id is not None and not oldest - 1 <= last_event_id <= self.last
@@ -272,17 +272,13 @@ class EventLog:
             self._background(self._spill.close, lambda _: None)
         self.waiting.clear()
         for reader in list(self._readers):
-            reader.wake()
+            reader.wake(None)
 
     # ---- for readers -------------------------------------------------------------------------------------
 
     @property
     def first_in_memory(self) -> int:
         return self._overflow[0].first if self._overflow else self._ring_first
-
-    def newest_from(self, number: int) -> Block | None:
-        """The newest block, if it begins with this event."""
-        return self._ring[-1] if self._ring_first <= number == self._newest_first <= self.last else None
 
     def in_memory(self, number: int) -> Frames | None:
         """Some events from this one on; None if it has left the memory."""

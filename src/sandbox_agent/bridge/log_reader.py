@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     _Taken = TypeVar("_Taken", Frames, Stored)
 
+    Wake = Callable[[Block | None], object]
+
 
 class Gap:
     __slots__ = ("newest", "oldest")
@@ -32,18 +34,19 @@ class Gap:
         return f"Gap({self.oldest}, {self.newest})"
 
 
-def _nobody() -> None:
+def _nobody(_: Block | None) -> None:
     """Whom a reader wakes that has left."""
 
 
 class Reader:
-    """A position in the log. `take` until it returns None; then `wake` is called when there is more."""
+    """A position in the log. `take` until it returns None; then `wake` is called when there is more.
+
+    If all there is more is one block, `wake` gets it; who takes it says so with `follow`, others `take`.
+    """
 
     __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_idle", "_log", "position", "wake")
 
-    def __init__(
-        self, log: EventLog, position: int, wake: Callable[[], None], *, starts_with_gap: bool
-    ) -> None:
+    def __init__(self, log: EventLog, position: int, wake: Wake, *, starts_with_gap: bool) -> None:
         self._log = log
         self._gap = starts_with_gap
         self._fetched: Stored | None = None
@@ -59,19 +62,10 @@ class Reader:
     def ended(self) -> bool:
         return self._log.closed
 
-    def take_newest(self) -> Block | None:
-        """The newest block, if it is all that is to be taken: a reader that keeps up needs no more than this.
-
-        What is published next wakes the reader.
-        """
-        log = self._log
-        # Whoever fetches something from disk is further behind.
-        block = log.newest_from(self.position)
-        if block is None or self._gap:
-            return None
-        self.position = log.last + 1
-        log.waiting[self] = None
-        return block
+    def follow(self) -> None:
+        """The block that `wake` came with has been taken, and with it all there is."""
+        self.position = self._log.last + 1
+        self._log.waiting[self] = None
 
     def take(self) -> Frames | Stored | Gap | None:
         log = self._log
@@ -119,7 +113,7 @@ class Reader:
                 self._fetched = found
             if self._awaited:
                 self._awaited = False
-                self.wake()
+                self.wake(None)
 
         self._log.fetch(self.position, before, fetched)
 

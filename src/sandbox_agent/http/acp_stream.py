@@ -10,10 +10,10 @@ from sandbox_agent.http import sse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from sandbox_agent.bridge.event_log import EventLog
-    from sandbox_agent.bridge.log_reader import Reader
+    from sandbox_agent.bridge.log_reader import Reader, Wake
     from sandbox_agent.http.exchange import HeaderList, Receive, Send
     from sandbox_agent.http.services import Services
 
@@ -54,7 +54,7 @@ class StreamSlots:
         self.ended = 0
         """Streams that have ended since somebody last set this back."""
 
-    def attach(self, log: EventLog, last_event_id: int | None, wake: Callable[[], None]) -> Reader:
+    def attach(self, log: EventLog, last_event_id: int | None, wake: Wake) -> Reader:
         if self._taken >= self._limit:
             raise TooManyStreams(self._limit)
         self._taken += 1
@@ -78,7 +78,7 @@ async def serve(
     import asyncio  # here and below: whoever awaits has loaded it
 
     ready = asyncio.Event()
-    reader = services.streams.attach(log, last_event_id, ready.set)
+    reader = services.streams.attach(log, last_event_id, lambda _: ready.set())
     gone = asyncio.ensure_future(_wait_for_disconnect(receive, ready))
     try:
         await send({"type": "http.response.start", "status": 200, "headers": [*sse.HEADERS, *headers]})

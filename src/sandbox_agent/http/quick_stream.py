@@ -14,6 +14,7 @@ from sandbox_agent.http import sse
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.bridge.event_log import EventLog
+    from sandbox_agent.bridge.frames import Block
     from sandbox_agent.http.quick_exchange import Exchange
     from sandbox_agent.http.services import Services
 
@@ -38,13 +39,14 @@ class QuickStream:
         exchange.start_chunks(200, [*sse.HEADERS, *exchange.extra_headers])
         self.pump()
 
-    def pump(self) -> None:
+    def pump(self, newest: Block | None = None) -> None:
+        """Send what there is; `newest` is all of it, if it is known."""
         if self._over:
             return
         exchange = self._exchange
-        newest = None if exchange.connection.write_paused else self._reader.take_newest()
-        if newest is not None:
+        if newest is not None and not exchange.connection.write_paused:
             exchange.write_block(newest)
+            self._reader.follow()
             self._last_write = self._loop.time()
             return
         written = 0
