@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -16,12 +17,13 @@ import pytest
 from sandbox_agent.bridge.loop import Loop
 
 LIMIT_S = 10
+AWAKE_S = 100e-6
 
 
 @pytest.fixture
 def loop() -> Iterator[Loop]:
     before = signal.set_wakeup_fd(-1)
-    loop = Loop()
+    loop = Loop(awake_s=AWAKE_S)
     loop.call_later(LIMIT_S, loop.stop)
     yield loop
     signal.set_wakeup_fd(before)
@@ -264,3 +266,28 @@ def test_the_loop_and_its_threads_load_nothing_heavy() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("awake_s", "stays_awake"), [(LIMIT_S, True), (0.0, False)])
+def test_in_a_conversation_it_stays_awake_as_long_as_it_is_told(
+    pipe: tuple[int, int], awake_s: float, stays_awake: bool
+) -> None:
+    loop = Loop(awake_s)
+    loop.add_reader(pipe[0], lambda: os.read(pipe[0], 9))
+    sleeps = []
+    for _ in range(10):  # Where somebody else gets the processor in the midst of it, it is no conversation.
+        with subprocess.Popen(
+            ["/bin/sh", "-c", "read line; sleep 0.05; echo"], stdin=-1, stdout=pipe[1]
+        ) as writer:
+            assert writer.stdin is not None
+            for _ in range(10):
+                os.write(pipe[1], b"x")
+                loop.turn(LIMIT_S)
+            before = resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
+            writer.stdin.close()
+            loop.turn(LIMIT_S)
+            sleeps.append(resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw - before)
+        if 0 in sleeps:
+            break
+    loop._epoll.close()
+    assert (0 in sleeps) is stays_awake

@@ -12,6 +12,7 @@ import pytest
 from sandbox_agent.bridge.vigil import Vigil
 
 AT_ONCE_S, LATER_S = 50e-6, 0.002
+AWAKE_S = 100e-6
 LIMIT_S = 10.0
 
 
@@ -44,7 +45,7 @@ def descriptors() -> Iterator[Descriptors]:
 
 @pytest.fixture
 def vigil(descriptors: Descriptors) -> Vigil:
-    return Vigil(descriptors)  # type: ignore[arg-type]  # it only polls
+    return Vigil(descriptors, AWAKE_S)  # type: ignore[arg-type]  # it only polls
 
 
 def converse(vigil: Vigil) -> float:

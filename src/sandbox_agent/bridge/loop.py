@@ -66,9 +66,10 @@ class Timer:
 
 
 class Loop:
-    def __init__(self) -> None:
+    def __init__(self, awake_s: float = 0.0) -> None:
+        """`awake_s` is how long it stays awake in a conversation (`vigil.py`)."""
         self._epoll = select.epoll()
-        self._vigil = Vigil(self._epoll)
+        self._vigil = Vigil(self._epoll, awake_s) if awake_s else None
         self._readers: dict[int, Callable[[], object]] = {}
         self._writers: dict[int, Callable[[], object]] = {}
         self._soon: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
@@ -119,7 +120,8 @@ class Loop:
             timeout = 0.0
         readers, writers = self._readers, self._writers
         # Who sleeps is woken right here: what there is to be done for it has been done before.
-        ready = (self._vigil.keep(now) if timeout else None) or self._epoll.poll(timeout, _MAX_EVENTS)
+        awake = self._vigil.keep(now) if timeout and self._vigil else None
+        ready = awake or self._epoll.poll(timeout, _MAX_EVENTS)
         self.has_more = len(ready) > 1
         for fd, event in ready:
             try:

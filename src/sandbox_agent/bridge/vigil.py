@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 # answer to it, with nothing to follow.
 _AT_ONCE_S = 400e-6
 _WAITS_IN_A_ROW = 3
-_AWAKE_S = 100e-6
 # What a look may report. Where more is going on, nobody comes here.
 _FEW = 64
 
 
 class Vigil:
-    __slots__ = ("_began", "_in_a_row", "_poll")
+    __slots__ = ("_awake_s", "_began", "_in_a_row", "_poll")
 
-    def __init__(self, descriptors: epoll) -> None:
+    def __init__(self, descriptors: epoll, awake_s: float) -> None:
+        """`awake_s` is how long the moment is."""
         self._poll = descriptors.poll
+        self._awake_s = awake_s
         self._began = 0.0
         self._in_a_row = 0
 
@@ -44,7 +45,7 @@ class Vigil:
         self._in_a_row += 1
         if self._in_a_row <= _WAITS_IN_A_ROW:
             return None
-        end = now + _AWAKE_S
+        end = now + self._awake_s
         while not (ready := self._poll(0, _FEW)):
             if monotonic() >= end:
                 return None

@@ -113,7 +113,7 @@ class HttpServer:
 
 def serve(settings: Settings) -> None:
     """Serve until a signal says stop. Raises OSError when the address cannot be had."""
-    loop = Loop()
+    loop = Loop(settings.awake_us / 1_000_000)
     loops.set_own(loop)
     services = Services(settings)
     server = HttpServer(services, loop)
