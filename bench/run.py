@@ -37,7 +37,7 @@ CASES = (
     Case("start", startup.measure, EVERYONE),
     Case("requests", requests.measure, EVERYONE),
     Case("streams", streams.measure, EVERYONE),
-    Case("memory", memory.measure, BOTH, heavy=True),
+    Case("memory", memory.measure, EVERYONE, heavy=True),
     Case("idle", idle.measure, BOTH, heavy=True),
     # The reference keeps 1024 events in memory and none on disk: there is nothing to replay.
     Case("replay", replay.measure, frozenset({report.OURS}), heavy=True),
