@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
-from statistics import median
 from typing import Any
 
 from bench.contender import Contender, Server
@@ -32,34 +31,28 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
     with contender.running() as server:
         server.add_instances(["replay", "other"])
         _publish(server, plan.replay_events)
-        alone = _replay(server, plan.replay_events)
-        ledger.events(name, alone)
-        beside_seconds = []
         for _ in range(TURNS):
+            alone, copy = _replay_and_copy(server, plan.replay_events, ledger)
             before = _probe(server)
             replays = _start_replays(server, plan.replay_events, again_ms=BESIDE_MS)
             during = _probe(server)
             beside = result_of(replays)
-            beside_seconds.append(beside["seconds"] * alone["expected"] / beside["expected"])
             ledger.events(name, beside)
             ledger.requests(name, before)
             ledger.requests(name, during)
             ledger.add("replay other p99 before", name, before["p99_us"])
             ledger.add("replay other p99 during", name, during["p99_us"])
             ledger.add("replay other p99 to before", name, during["p99_us"] / before["p99_us"])
+            seconds_each = beside["seconds"] * alone["expected"] / beside["expected"]
+            ledger.add("replay beside load speed to copy", name, copy["seconds"] / seconds_each)
 
         size = alone["wire_bytes"]
-        copy = run("loopback_copy", bytes=size, writer_cpu=SERVER_CPU, reader_cpu=LOAD_CPU)
         times = 1 + int(BESIDE_MS / 1000 / copy["seconds"])
         copies = start("loopback_copy", bytes=size * times, writer_cpu=SERVER_CPU, reader_cpu=LOAD_CPU)
         copying = _probe(server)
         result_of(copies)
 
     ledger.requests(name, copying)
-    ledger.add("replay seconds", name, alone["seconds"])
-    ledger.add("replay copy seconds", name, copy["seconds"])
-    ledger.add("replay speed to copy", name, copy["seconds"] / alone["seconds"])
-    ledger.add("replay beside load speed to copy", name, copy["seconds"] / median(beside_seconds))
     ledger.add("replay other p99 beside a plain copy", name, copying["p99_us"])
     yield
 
@@ -75,8 +68,15 @@ def _publish(server: Server, events: int) -> None:
         raise RuntimeError(f"{server.contender.name} lost {figures['missing']} events while publishing")
 
 
-def _replay(server: Server, events: int) -> dict[str, Any]:
-    return result_of(_start_replays(server, events))
+def _replay_and_copy(server: Server, events: int, ledger: Ledger) -> tuple[dict[str, Any], dict[str, Any]]:
+    """One replay with nothing beside it, and the same bytes copied."""
+    name, alone = server.contender.name, result_of(_start_replays(server, events))
+    copy = run("loopback_copy", bytes=alone["wire_bytes"], writer_cpu=SERVER_CPU, reader_cpu=LOAD_CPU)
+    ledger.events(name, alone)
+    ledger.add("replay seconds", name, alone["seconds"])
+    ledger.add("replay copy seconds", name, copy["seconds"])
+    ledger.add("replay speed to copy", name, copy["seconds"] / alone["seconds"])
+    return alone, copy
 
 
 def _start_replays(server: Server, events: int, again_ms: int = 0) -> subprocess.Popen[bytes]:

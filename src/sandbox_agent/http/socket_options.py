@@ -8,7 +8,7 @@ from sandbox_agent.http.guard import is_loopback
 
 # With so much on its way a reader is kept busy, and falls asleep between two portions. With megabytes, which
 # the kernel would take, it keeps its processor for milliseconds, and whoever shares that with it waits.
-_REPLAY_BYTES = 80 * 1024
+_REPLAY_BYTES = 64 * 1024
 
 
 def prepare(sock: socket.socket, peer: str) -> None:
