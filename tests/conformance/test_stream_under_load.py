@@ -29,20 +29,21 @@ def test_a_paused_reader_loses_none_of_twenty_thousand_notifications(acp: Acp, s
     assert [event.json()["params"]["n"] for event in events[:-1]] == list(range(1, 20_001))
 
 
-def test_a_stuck_reader_costs_no_memory_and_slows_nobody(start_server) -> None:
+@pytest.mark.parametrize(("count", "size", "batch"), [(6000, 20_000, 20), (12_000, 10_000, 1)])
+def test_a_stuck_reader_costs_no_memory_and_slows_nobody(start_server, count, size, batch) -> None:
     """120 MB go by; the ring holds 4 MB, the rest is on disk, and the stuck reader gets every byte of it."""
     server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_BYTES": str(4 << 20)})
     acp = server.acp
     server_id = acp.start()
     with acp.stream(server_id, receive_buffer=SMALL_BUFFER, timeout=40) as stuck:
         stuck.next_message()
-        acp.call(server_id, "test/flood", {"count": 500, "size": 20_000}, timeout=30)
+        acp.call(server_id, "test/flood", {"count": 500, "size": size}, timeout=30)
         before = resident_bytes(server.pid)
-        acp.call(server_id, "test/flood", {"count": 6000, "size": 20_000, "batch": 20}, timeout=40)
+        acp.call(server_id, "test/flood", {"count": count, "size": size, "batch": batch}, timeout=40)
         assert resident_bytes(server.pid) - before < 40 << 20
         assert acp.client.get("/v1/health").status == 200
-        numbers = [event.number for event in stuck.take(6502, timeout=40)]
-    assert numbers == list(range(2, 6504))
+        numbers = [event.number for event in stuck.take(count + 502, timeout=40)]
+    assert numbers == list(range(2, count + 504))
 
 
 @pytest.mark.timeout(240)
