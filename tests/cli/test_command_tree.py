@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox_agent.cli.commands import root
-from sandbox_agent.settings import parse
+from sandbox_agent.settings import SettingsError, parse
 from tests.cli.place import PROGRAM, Place
 from tests.support.server_process import ServerProcess
 
@@ -155,3 +155,11 @@ def test_short_flags_of_the_server_may_hold_their_value(
 ) -> None:
     settings = parse(arguments, {})
     assert (settings.port, settings.token, settings.no_token) == (port, token, no_token)
+
+
+def test_staying_awake_can_be_switched_off() -> None:
+    assert parse([], {}).awake_us == 100
+    assert parse(["--awake-us", "0"], {}).awake_us == 0
+    assert parse([], {"SANDBOX_AGENT_AWAKE_US": "0"}).awake_us == 0
+    with pytest.raises(SettingsError, match="--awake-us must be a whole number of at least 0"):
+        parse(["--awake-us", "soon"], {})
