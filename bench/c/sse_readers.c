@@ -4,9 +4,10 @@
  *               [--bytes B] [--pause-us U] [--quiet-ms Q] [--again-ms A]
  *
  * flood and stamp first open all streams, then ask the agent for N notifications; replay asks for nothing
- * and reads N flood events already published, over and over on new connections until A ms have passed. Ends when every reader has all N, or when the agent has
- * answered and nothing has arrived for Q ms. Prints one JSON object: delivered, missing, repeated and altered
- * events over all readers, the time to the last one, and for stamps the time from pipe to reader. */
+ * and reads N flood events already published, over and over on new connections until A ms have passed. Ends
+ * when every reader has all N, or when the agent has answered and nothing has arrived for Q ms. Prints one JSON
+ * object: delivered, missing, repeated and altered events over all readers, the time to the last one, and for
+ * stamps the time from pipe to reader. */
 #include "flood_line.h"
 
 #include <sys/epoll.h>
@@ -159,6 +160,11 @@ static void open_stream(struct reader *r, int port) {
     send_request(r->fd, stream_request);
 }
 
+/* What a stream that is over, or given up, did not bring. */
+static void count_missing(const struct reader *r) {
+    if (r->next.number < wanted) missing += (uint64_t)(wanted - r->next.number);
+}
+
 static int by_value(const void *a, const void *b) {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return x < y ? -1 : x > y;
@@ -235,6 +241,7 @@ int main(int argc, char **argv) {
             if (mode != REPLAY || now >= again_until) break;
             times++;
             for (int i = 0; i < readers; i++) {
+                count_missing(&all[i]);
                 close(all[i].fd);
                 flood_line_go_to(&all[i].next, 0);
                 open_stream(&all[i], port);
@@ -243,8 +250,7 @@ int main(int argc, char **argv) {
         if (answered && now > heard && now - heard > (uint64_t)quiet_ms * 1000000ull) break;
         if (now > give_up) break;
     }
-    for (int i = 0; i < readers; i++)
-        if (all[i].next.number < wanted) missing += (uint64_t)(wanted - all[i].next.number);
+    for (int i = 0; i < readers; i++) count_missing(&all[i]);
     double seconds = last_at > start ? (double)(last_at - start) / 1e9 : 0;
     qsort(latencies, latency_count, sizeof *latencies, by_value);
     printf("{\"readers\":%d,\"expected\":%llu,\"delivered\":%llu,\"missing\":%llu,\"repeated\":%llu,"

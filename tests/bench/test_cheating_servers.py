@@ -92,3 +92,13 @@ async def test_missing_and_repeated_events_are_counted() -> None:
         figures = await measured("sse_readers", port=port, mode="replay", count=8, bytes=0)
     assert (figures["missing"], figures["repeated"], figures["altered"]) == (3, 1, 0)
     assert figures["delivered"] == 6
+
+
+async def test_events_missing_from_any_of_several_replays_are_counted() -> None:
+    async with listening(streaming([0, 1, 3, 4])) as port:
+        figures = await measured("sse_readers", port=port, mode="replay", count=8, bytes=0, again_ms=100)
+    assert figures["expected"] > 8, "there was more than one replay"
+    assert (figures["missing"], figures["delivered"]) == (
+        figures["expected"] / 8 * 4,
+        figures["expected"] / 2,
+    )

@@ -173,3 +173,18 @@ async def test_a_half_closed_peer_still_gets_its_answer(pair: Pair) -> None:
     pair.transport.write(b"answer")
     pair.transport.write_eof()
     assert await pair.read(100) == b"answer"
+
+
+async def test_a_local_reader_of_files_has_little_under_way(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        peer = socket.create_connection(server.getsockname(), timeout=BOUND_S)
+        ours, _ = server.accept()
+    ours.setblocking(False)
+    receiver = Receiver()
+    transport = SocketTransport(asyncio.get_running_loop(), ours, receiver)
+    before = ours.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    transport.write_stored(Stored(1, 9, stored_file(tmp_path), 0, 2_000_000))
+    assert ours.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) < before
+    transport.abort()
+    peer.close()
+    await asyncio.wait_for(receiver.lost.wait(), BOUND_S)
