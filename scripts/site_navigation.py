@@ -17,7 +17,7 @@ SECTIONS = {
     ],
     "Agents": ["agents", "native-adapters", "custom-agents", "mock-agent", "credentials"],
     "Run": ["daemon", "deploy", "security", "troubleshooting"],
-    "Inside": ["architecture", "promises", "performance", "conformance", "soak", "mutations"],
+    "Inside": ["architecture", "promises", "performance", "conformance", "soak", "clauses", "mutations"],
 }
 
 

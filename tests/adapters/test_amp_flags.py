@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sandbox_agent.agents.adapters.amp_flags import read_help
 
 _MAY = """
@@ -37,6 +39,7 @@ Options:
 _STRANGE = "Options:\n\n  --print\n  --output-format <format>\n"
 
 
+@pytest.mark.clause("spec3-amp-subprocess-per-turn")
 def test_flags_and_modes_are_read_from_the_help() -> None:
     flags = read_help(_MAY)
     assert flags.streams_json and flags.allows_all
@@ -45,6 +48,7 @@ def test_flags_and_modes_are_read_from_the_help() -> None:
     assert not strange.streams_json and not strange.allows_all and strange.modes == ()
 
 
+@pytest.mark.clause("spec3-amp-fallback-flags")
 def test_a_newer_version_is_told_by_its_flags() -> None:
     flags = read_help(_SEPTEMBER)
     assert flags.streams_json and flags.takes_messages and flags.runs_elsewhere
@@ -52,6 +56,7 @@ def test_a_newer_version_is_told_by_its_flags() -> None:
     assert not read_help(_MAY).runs_elsewhere
 
 
+@pytest.mark.clause("spec3-amp-subprocess-per-turn")
 def test_each_next_run_asks_for_less_but_keeps_what_the_user_chose() -> None:
     runs = read_help(_MAY).runs(bypass=True, mode="rush", mcp_config="{}")
     chosen = ["--dangerously-allow-all", "--mcp-config", "{}"]

@@ -48,6 +48,7 @@ def newest_amp(data_home: Path) -> Path:
     return program
 
 
+@pytest.mark.clause("spec3-amp-fallback-flags")
 async def test_the_newest_amp_says_that_it_needs_its_server_and_what_to_do(
     newest_amp: Path, model: FakeModel, tmp_path: Path
 ) -> None:
@@ -60,6 +61,7 @@ async def test_the_newest_amp_says_that_it_needs_its_server_and_what_to_do(
     assert "sandbox-agent install-agent amp-native --reinstall" in error["message"], "what to do"
 
 
+@pytest.mark.clause("spec3-amp-fallback-flags")
 async def test_a_flag_that_is_refused_is_left_out(model: FakeModel, tmp_path: Path) -> None:
     program = tmp_path / "amp"
     await asyncio.to_thread(program.write_text, f"#!{sys.executable} -S\n{_FUSSY}")

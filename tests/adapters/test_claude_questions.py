@@ -39,6 +39,7 @@ async def answered(adapter: AdapterProcess, session: str, prompt: str, arguments
     return answer
 
 
+@pytest.mark.clause("spec4-claude-tool-result")
 async def test_a_question_without_permission_is_answered_with_a_tool_result(claude: AdapterProcess) -> None:
     session = await claude.begin()
     claude.policies = {_QUESTION: lambda _: {"status": "answered", "answers": [["Red"]]}}
@@ -54,6 +55,7 @@ async def test_a_question_without_permission_is_answered_with_a_tool_result(clau
     assert [params["prompt"] for params in claude.params(_QUESTION)] == ["Which colour?"] * 2
 
 
+@pytest.mark.clause("spec4-claude-tool-result")
 async def test_a_plan_without_permission_is_approved_or_rejected_with_a_tool_result(
     claude: AdapterProcess,
 ) -> None:
@@ -69,6 +71,7 @@ async def test_a_plan_without_permission_is_approved_or_rejected_with_a_tool_res
     assert [request["toolCall"]["kind"] for request in asked] == ["switch_mode", "switch_mode"]
 
 
+@pytest.mark.clause("spec4-claude-tool-result")
 async def test_a_permission_that_comes_late_carries_the_answer_and_the_user_is_asked_once(
     claude: AdapterProcess, tmp_path: Path
 ) -> None:

@@ -16,6 +16,16 @@ pytestmark = pytest.mark.timeout(600)
 _ELSEWHERE = {("amp-native", "cancel")}
 
 
+@pytest.mark.clause(
+    "spec3-amp-subprocess-per-turn",
+    "spec3-claude-subprocess-per-turn",
+    "spec3-codex-approvals",
+    "spec3-codex-shared-server",
+    "spec3-human-in-the-loop",
+    "spec3-opencode-http-server",
+    "spec4-claude-reply",
+    "issue10-nothing-survives-a-stop",
+)
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("agent", NATIVE_RECIPES)
 def test_native_adapter_passes(agent: str, check: str, observed: Callable[[str], Observation]) -> None:

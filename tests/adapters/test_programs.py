@@ -18,6 +18,7 @@ pytestmark = pytest.mark.timeout(300)
 _FORMS = {"elicitation": {"form": {}}}
 
 
+@pytest.mark.clause("spec4-claude-reject", "spec4-opencode-reply-and-reject")
 @pytest.mark.parametrize(("name", "words"), [("claude", "did not answer"), ("opencode", "dismissed")])
 async def test_a_question_that_is_rejected_is_told_to_the_program(
     name: str, words: str, program: Callable[[str], Path], model: FakeModel, tmp_path: Path
@@ -31,6 +32,7 @@ async def test_a_question_that_is_rejected_is_told_to_the_program(
     assert words in json.dumps(adapter.params("session/update"))
 
 
+@pytest.mark.clause("spec3-human-in-the-loop")
 async def test_claudes_plan_is_approved_or_kept(
     program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
@@ -52,6 +54,7 @@ async def test_claudes_plan_is_approved_or_kept(
     assert adapter.modes() == ["default"]
 
 
+@pytest.mark.clause("spec3-credentials-by-environment")
 async def test_a_key_from_the_environment_is_enough_for_codex_and_is_not_stored(
     program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
@@ -67,6 +70,7 @@ async def test_a_key_from_the_environment_is_enough_for_codex_and_is_not_stored(
     assert stored == []
 
 
+@pytest.mark.clause("spec3-codex-approvals")
 async def test_a_permission_left_open_ends_with_the_cancelled_turn(
     program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
@@ -80,6 +84,7 @@ async def test_a_permission_left_open_ends_with_the_cancelled_turn(
         assert (await prompt)["result"]["stopReason"] == "cancelled"
 
 
+@pytest.mark.clause("spec3-amp-subprocess-per-turn")
 async def test_amp_is_cancelled_in_the_middle_of_a_tool_and_nothing_stays(
     program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ def complaints(folder: Path, fields: set[Field]) -> set[Field]:
     return {(agent, type_, name) for agent, type_, name in found} & fields
 
 
+@pytest.mark.clause("spec3-type-generation")
 @pytest.mark.timeout(400)
 def test_no_field_can_be_taken_out_of_the_types_without_failing_the_type_check(tmp_path: Path) -> None:
     left = set().union(*(fields_of(agent) for agent in _AGENTS))

@@ -22,6 +22,7 @@ from normalise import DoesNotFit, normalise  # noqa: E402 - as above
 from wanted import WANTED  # noqa: E402 - as above
 
 
+@pytest.mark.clause("spec3-type-generation")
 @pytest.mark.parametrize("agent", _MODULES)
 def test_types_have_exactly_the_fields_of_the_committed_schema(agent: str) -> None:
     schema = json.loads((_ROOT / "schemas" / f"{agent}.json").read_text())["$defs"]
@@ -37,6 +38,7 @@ def _fields(module: ModuleType, name: str) -> tuple[msgspec.structs.FieldInfo, .
     return msgspec.structs.fields(getattr(module, name))
 
 
+@pytest.mark.clause("spec3-schema-extraction")
 def test_a_field_that_a_newer_agent_dropped_is_named() -> None:
     old = {"Thing": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}
     assert normalise(old, {"Thing": "a"})["$defs"]["Thing"]["required"] == ["a"]
@@ -46,6 +48,7 @@ def test_a_field_that_a_newer_agent_dropped_is_named() -> None:
         normalise(old, {"Other": "a"})
 
 
+@pytest.mark.clause("spec3-schema-extraction")
 @pytest.mark.parametrize("agent", ["codex", "opencode"])
 def test_the_installed_program_still_has_the_committed_schema(
     agent: str, program: Callable[[str], Path], tmp_path: Path
@@ -58,6 +61,7 @@ def test_the_installed_program_still_has_the_committed_schema(
     assert schema == json.loads((_ROOT / "schemas" / f"{agent}.json").read_text())
 
 
+@pytest.mark.clause("spec3-schema-extraction")
 def test_the_check_names_the_agent_that_no_longer_fits_and_fails(tmp_path: Path) -> None:
     """A Codex of the future that has renamed a field; the other agents are not there to be asked."""
     found = json.loads((_ROOT / "schemas" / "codex.json").read_text())["$defs"]
@@ -76,6 +80,7 @@ def test_the_check_names_the_agent_that_no_longer_fits_and_fails(tmp_path: Path)
     assert "opencode cannot be asked" in done.stderr
 
 
+@pytest.mark.clause("spec3-schema-extraction")
 def test_new_words_and_unions_of_objects_are_no_misfit() -> None:
     known = {
         "Thing": {

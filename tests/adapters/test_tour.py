@@ -39,6 +39,12 @@ def mcp_server(secret: str) -> Json:
     return {"name": "tiny", "command": sys.executable, "args": ["-S", program], "env": variables}
 
 
+@pytest.mark.clause(
+    "spec3-converters",
+    "spec4-opencode-reply-and-reject",
+    "spec4-question-request-to-the-client",
+    "issue10-mcp-servers-and-pictures",
+)
 @pytest.mark.parametrize("name", ["claude", "codex", "opencode", "amp"])
 async def test_tools_of_mcp_servers_pictures_and_every_universal_event_type(
     name: str, program: Callable[[str], Path], model: FakeModel, tmp_path: Path

@@ -48,6 +48,7 @@ def as_json(name: str) -> list[Json]:
     return [item.model_dump(mode="json", by_alias=True, exclude_none=True) for item in items]
 
 
+@pytest.mark.clause("spec3-converters")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_every_event_of_a_real_run_is_understood(name: str) -> None:
     assert [item for item in converted(name) if isinstance(item, Unparsed)] == []
@@ -91,6 +92,7 @@ def test_opencodes_todos_are_a_plan() -> None:
     assert plans[0]["entries"] == [{"content": "first step", "priority": "medium", "status": "pending"}]
 
 
+@pytest.mark.clause("spec3-converters")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_a_broken_event_comes_back_whole(name: str) -> None:
     broken = {
@@ -104,6 +106,7 @@ def test_a_broken_event_comes_back_whole(name: str) -> None:
     assert item.raw in (broken, broken.get("params")) and item.error
 
 
+@pytest.mark.clause("spec3-converters")
 @pytest.mark.parametrize("name", CONVERTERS)
 def test_universal_events_follow_from_the_updates(name: str) -> None:
     mapper = UniversalMapper("s", agent=name)

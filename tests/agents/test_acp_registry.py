@@ -95,6 +95,7 @@ def house_of(directory: Path, url: str, agents: str = AGENT) -> InstallHouse:
     return house
 
 
+@pytest.mark.clause("decision-46")
 @pytest.mark.parametrize("name", ["a.tar.gz", "a.tgz", "a.tar.bz2", "a.tbz2", "a.zip", "plain-program"])
 async def test_archive_of_every_form_is_unpacked_and_started(
     tmp_path: Path, site: tuple[Path, str], name: str
@@ -109,6 +110,7 @@ async def test_archive_of_every_form_is_unpacked_and_started(
     assert await house.starts()
 
 
+@pytest.mark.clause("issue3-2-install-sources")
 async def test_wrong_checksum_is_refused_before_anything_is_unpacked(
     tmp_path: Path, site: tuple[Path, str]
 ) -> None:
@@ -128,6 +130,7 @@ async def test_archive_from_elsewhere_without_tls_is_refused(tmp_path: Path, sit
     assert "not https" in caught.value.extensions["details"]["stderr"]
 
 
+@pytest.mark.clause("issue3-2-install-sources")
 async def test_npx_agent_is_installed_with_npm(tmp_path: Path, site: tuple[Path, str]) -> None:
     package = npm_package(tmp_path)
     url = publish(site, npx={"package": f"tiny-agent@{package}", "args": ["--acp"]})
@@ -136,6 +139,7 @@ async def test_npx_agent_is_installed_with_npm(tmp_path: Path, site: tuple[Path,
     assert "node_modules/.bin/tiny-agent --acp" in house.layout.launcher("tiny").read_text()
 
 
+@pytest.mark.clause("issue3-2-install-sources")
 async def test_uvx_agent_is_installed_into_an_environment(tmp_path: Path, site: tuple[Path, str]) -> None:
     wheel(tmp_path / "wheels", "tiny_agent")
     house = house_of(tmp_path, publish(site, uvx={"package": "tiny-agent@1.2.3"}))
@@ -152,6 +156,7 @@ async def test_agent_the_registry_does_not_have_for_this_machine(
     assert "has no tiny for this machine" in caught.value.extensions["details"]["stderr"]
 
 
+@pytest.mark.clause("decision-46")
 async def test_registry_that_is_down_fails_within_seconds(tmp_path: Path) -> None:
     house = house_of(tmp_path, "http://127.0.0.1:9/registry.json")
     start = time.monotonic()
@@ -161,12 +166,14 @@ async def test_registry_that_is_down_fails_within_seconds(tmp_path: Path) -> Non
     assert time.monotonic() - start < 20
 
 
+@pytest.mark.clause("decision-46", "issue3-2-install-offline")
 async def test_pinned_agent_never_asks_the_registry(tmp_path: Path) -> None:
     agents = npm_agent(npm_package(tmp_path), registry='["tiny"]')
     house = house_of(tmp_path, "http://127.0.0.1:9/registry.json", agents)
     assert (await house.installer().install("tiny")).artifacts[0].source == "fallback"
 
 
+@pytest.mark.clause("decision-46")
 async def test_version_that_is_asked_for_comes_from_the_registry(
     tmp_path: Path, site: tuple[Path, str]
 ) -> None:

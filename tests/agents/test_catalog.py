@@ -37,6 +37,7 @@ def user_file(directory: Path, text: str) -> Path:
     return path
 
 
+@pytest.mark.clause("issue3-1-catalogue-as-data")
 def test_ids_of_the_reference_come_first_in_its_order() -> None:
     assert Catalog().ids()[:7] == REFERENCE_IDS
 
@@ -58,11 +59,13 @@ def test_mock_known_without_loading_is_that_of_the_file() -> None:
     assert parse_agent(table, "mock") == Catalog().get("mock")
 
 
+@pytest.mark.clause("decision-43")
 @pytest.mark.parametrize("agent", REFERENCE_IDS)
 def test_flags_are_those_of_the_reference(agent: str) -> None:
     assert Catalog().get(agent).capabilities == ALWAYS | set(REFERENCE_FLAGS[agent].split())
 
 
+@pytest.mark.clause("issue3-1-catalogue-as-data")
 @pytest.mark.parametrize("agent", BUILTIN_IDS)
 def test_every_built_in_agent_is_well_formed_and_pinned(agent: str) -> None:
     spec = Catalog().get(agent)
@@ -87,6 +90,7 @@ def test_built_in_agents_need_no_toml_parser_and_the_mock_no_tables() -> None:
     subprocess.run([sys.executable, "-c", code], check=True, timeout=30, env={"HOME": "/nonexistent"})
 
 
+@pytest.mark.clause("decision-47")
 def test_user_adds_an_agent_by_command(tmp_path: Path) -> None:
     text = '[[agent]]\nid = "own"\ncommand = "/opt/own"\nargs = ["--acp"]\nenv = { A = "1" }\ncwd = "/srv"\n'
     catalog = Catalog.load(user_file(tmp_path, text))
@@ -102,6 +106,7 @@ def test_other_ways_to_write_an_agent_are_understood(tmp_path: Path, head: str) 
     assert Catalog.load(path).get("own").command == ("/bin/cat", "-u")
 
 
+@pytest.mark.clause("issue3-1-catalogue-as-data")
 def test_user_overrides_single_keys_of_a_built_in_agent(tmp_path: Path) -> None:
     text = '[[agent]]\nid = "claude"\nenv = { ANTHROPIC_MODEL = "x" }\n'
     spec = Catalog.load(user_file(tmp_path, text)).get("claude")
@@ -109,12 +114,14 @@ def test_user_overrides_single_keys_of_a_built_in_agent(tmp_path: Path) -> None:
     assert spec.install == Catalog().get("claude").install
 
 
+@pytest.mark.clause("issue3-1-catalogue-as-data")
 def test_user_command_replaces_how_a_built_in_agent_starts(tmp_path: Path) -> None:
     text = '[[agent]]\nid = "mock"\ncommand = "/opt/mock"\n'
     spec = Catalog.load(user_file(tmp_path, text)).get("mock")
     assert spec.is_local and not spec.builtin and spec.command == ("/opt/mock",)
 
 
+@pytest.mark.clause("decision-47")
 def test_default_file_is_found_under_the_config_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     assert Catalog.load().ids() == BUILTIN_IDS
@@ -123,6 +130,7 @@ def test_default_file_is_found_under_the_config_home(tmp_path: Path, monkeypatch
     assert "own" in Catalog.load()
 
 
+@pytest.mark.clause("issue3-1-catalogue-as-data")
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -25,6 +25,7 @@ def found(home: Path, provider: str = "anthropic", **environ: str) -> tuple[str,
     return (credential.api_key, credential.auth_type) if credential else None
 
 
+@pytest.mark.clause("spec3-credential-variables")
 def test_environment_comes_first_in_its_order(tmp_path: Path) -> None:
     put(tmp_path, ".claude.json", {"primaryApiKey": "sk-ant-file"})
     order = ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "ANTHROPIC_AUTH_TOKEN"]
@@ -109,6 +110,7 @@ def test_malformed_files_are_passed_over(tmp_path: Path, text: str) -> None:
     assert discover({}, tmp_path) == {}
 
 
+@pytest.mark.clause("decision-44")
 def test_nothing_found_means_not_available_for_all_but_the_mock(tmp_path: Path) -> None:
     catalog = Catalog()
     available = {agent for agent in BUILTIN_IDS if available_for(catalog.get(agent), {}, tmp_path)}
@@ -119,6 +121,7 @@ BOTH = {"opencode", "opencode-native", "pi", "goose", "hermes", "fast-agent"}
 """Agents that take a key of either of the two large providers."""
 
 
+@pytest.mark.clause("decision-44")
 @pytest.mark.parametrize(
     ("variable", "agents"),
     [
@@ -136,6 +139,7 @@ def test_available_is_what_the_agent_really_reads(tmp_path: Path, variable: str,
     assert available == agents | {"mock"}
 
 
+@pytest.mark.clause("decision-44")
 def test_file_an_agent_reads_makes_it_available(tmp_path: Path) -> None:
     spec = Catalog().get("gemini")
     put(tmp_path, ".gemini/oauth_creds.json", "{}")
@@ -144,6 +148,7 @@ def test_file_an_agent_reads_makes_it_available(tmp_path: Path) -> None:
     assert available_for(spec, {}, tmp_path)
 
 
+@pytest.mark.clause("spec3-credential-variables", "decision-45")
 def test_only_keys_are_exported_never_logins(tmp_path: Path) -> None:
     put(tmp_path, ".claude/.credentials.json", {"claudeAiOauth": {"accessToken": "t", "expiresAt": LATER}})
     put(tmp_path, ".codex/auth.json", {"OPENAI_API_KEY": "k"})

@@ -54,6 +54,7 @@ async def test_list_starts_with_the_reference_and_has_the_users_agents(tmp_path:
     assert agents[-1]["id"] == "own" and agents[-1]["installed"]
 
 
+@pytest.mark.clause("spec2-3-agents-rows")
 async def test_keys_come_in_the_order_of_the_wire(tmp_path: Path) -> None:
     house = InstallHouse(tmp_path, "")
     assert list(await inventory(house).describe("mock")) == [
@@ -65,6 +66,7 @@ async def test_keys_come_in_the_order_of_the_wire(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.clause("decision-28")
 async def test_mock_is_built_in(tmp_path: Path) -> None:
     house = InstallHouse(tmp_path, "")
     mock = await inventory(house).describe("mock", config=True)
@@ -73,6 +75,7 @@ async def test_mock_is_built_in(tmp_path: Path) -> None:
     assert mock["defaultModel"] == "mock" and [mode["id"] for mode in mock["modes"]] == ["normal", "plan"]
 
 
+@pytest.mark.clause("decision-28")
 async def test_missing_agent_has_options_but_neither_version_nor_models(tmp_path: Path) -> None:
     house = InstallHouse(tmp_path, "")
     house.environ["PATH"] = "/bin"
@@ -95,6 +98,7 @@ async def test_version_comes_from_the_program_and_is_remembered(tmp_path: Path) 
     assert count.read_text() == "x\nx\n"
 
 
+@pytest.mark.clause("issue3-3-bounded-version")
 async def test_program_that_hangs_on_version_costs_two_seconds(tmp_path: Path) -> None:
     stock = inventory(own_agent(tmp_path, "#!/bin/sh\nsleep 60\n"))
     start = time.monotonic()
@@ -106,6 +110,7 @@ async def test_program_that_hangs_on_version_costs_two_seconds(tmp_path: Path) -
     assert time.monotonic() - start < 1.5
 
 
+@pytest.mark.clause("spec2-3-agents-rows", "decision-28")
 async def test_models_and_modes_are_asked_from_the_agent_behind_the_answer(tmp_path: Path) -> None:
     agents = npm_agent(npm_package(tmp_path), credentials='["env:TINY_KEY"]')
     house = InstallHouse(tmp_path, agents)

@@ -62,12 +62,14 @@ def house(tmp_path: Path) -> House:
     return House(tmp_path)
 
 
+@pytest.mark.clause("decision-47")
 async def test_launcher_file_comes_before_everything_else(house: House) -> None:
     house.program("opencode")
     script = house.program("opencode-acp", house.layout.processes)
     assert (await house.launcher().prepare("opencode")).argv == (str(script),)
 
 
+@pytest.mark.clause("issue3-2-install-sources")
 async def test_program_on_path_is_used_with_its_arguments(house: House) -> None:
     program = house.program("opencode")
     assert (await house.launcher().prepare("opencode")).argv == (str(program), "acp")
@@ -99,11 +101,13 @@ def test_other_values_leave_installing_on(house: House, value: str) -> None:
     assert not house.launcher(require_preinstall=None).requires_preinstall  # type: ignore[arg-type]
 
 
+@pytest.mark.clause("decision-47")
 async def test_unknown_agent_is_unsupported(house: House) -> None:
     with pytest.raises(UnsupportedAgent):
         await house.launcher().prepare("nobody")
 
 
+@pytest.mark.clause("decision-45")
 async def test_environment_is_the_servers_then_the_catalogues_then_the_instances(tmp_path: Path) -> None:
     house = House(tmp_path, '[[agent]]\nid = "own"\ncommand = "own"\nenv = { A = "file", B = "file" }\n')
     house.program("own")
@@ -145,6 +149,7 @@ async def test_variables_no_process_can_have_are_refused(house: House, variables
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.clause("spec3-credential-variables", "decision-45")
 async def test_keys_from_files_are_passed_only_when_asked_for(house: House) -> None:
     house.program("claude-agent-acp")
     house.program("claude")

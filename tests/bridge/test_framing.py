@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +26,7 @@ def lines_of(pieces: list[Piece]) -> list[Piece]:
     return result
 
 
+@pytest.mark.clause("issue9-5-fuzz-lines")
 @given(st.lists(st.text(alphabet="ab\n", max_size=30).map(str.encode), max_size=20))
 def test_however_the_bytes_arrive_the_lines_are_the_same(chunks: list[bytes]) -> None:
     framer = LineFramer(MAX)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
@@ -19,6 +20,7 @@ def test_an_open_server_needs_no_connect_screen(inspector: InspectorPage) -> Non
     expect(inspector.page.get_by_role("heading", name="Start a session")).to_be_visible()
 
 
+@pytest.mark.clause("inspector-2-connect")
 def test_the_token_is_asked_for_and_a_wrong_one_is_refused_with_advice(
     start_server: Start, open_page: Open
 ) -> None:
@@ -39,6 +41,7 @@ def test_the_token_is_asked_for_and_a_wrong_one_is_refused_with_advice(
     expect(page.get_by_label("Token", exact=True)).to_have_value("")
 
 
+@pytest.mark.clause("inspector-2-connect")
 def test_a_token_in_the_address_is_used_and_removed_at_once(start_server: Start, open_page: Open) -> None:
     server = start_server(token="simple-secret")
     tab = open_page(server, "/ui/?token=simple-secret")
@@ -50,6 +53,7 @@ def test_a_token_in_the_address_is_used_and_removed_at_once(start_server: Start,
     assert "simple-secret" not in tab.page.content()
 
 
+@pytest.mark.clause("inspector-2-connect")
 def test_a_deep_link_survives_the_connect_screen(start_server: Start, open_page: Open) -> None:
     server = start_server(token=TOKEN)
     tab = open_page(server, "/ui/servers/nothing-here")

@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
 from tests.support.server_process import ServerProcess
 
 
+@pytest.mark.clause("inspector-7-events")
 def test_messages_of_both_directions_are_listed_filtered_and_searched(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("echo needle-in-the-stream")
@@ -33,6 +35,7 @@ def test_messages_of_both_directions_are_listed_filtered_and_searched(inspector:
     expect(panel.locator(".stream-light")).to_contain_text(f"last event {last}")
 
 
+@pytest.mark.clause("inspector-7-events")
 def test_the_universal_view_shows_the_derived_events(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("echo hello")
@@ -43,6 +46,7 @@ def test_the_universal_view_shows_the_derived_events(inspector: InspectorPage) -
         expect(events.get_by_role("button", name=name).first).to_be_visible()
 
 
+@pytest.mark.clause("inspector-7-events")
 def test_a_conversation_is_exported_and_imported_again(inspector: InspectorPage, tmp_path: Path) -> None:
     inspector.create_session()
     inspector.say_and_wait("echo exported words")
@@ -68,6 +72,7 @@ def test_a_damaged_file_is_refused_with_a_reason(inspector: InspectorPage, tmp_p
     expect(panel.get_by_role("alert")).to_contain_text("Line 2")
 
 
+@pytest.mark.clause("inspector-7-events")
 def test_a_gap_is_shown_where_events_are_missing(
     start_server: Callable[..., ServerProcess], open_page: Callable[..., InspectorPage]
 ) -> None:

@@ -12,6 +12,9 @@ import pytest
 INSPECTOR = Path(__file__).parents[2] / "inspector"
 
 
+@pytest.mark.clause(
+    "decision-34-in-the-inspector", "decision-35-in-the-inspector", "inspector-7-universal-agrees"
+)
 @pytest.mark.parametrize("script", ["test", "check"])
 def test_the_unit_tests_and_the_types_of_the_page_pass(script: str) -> None:
     npm = shutil.which("npm")

@@ -6,6 +6,7 @@ import json
 from bisect import bisect_right
 from typing import Any
 
+import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.inspector_page import InspectorPage
@@ -35,6 +36,7 @@ def frame_costs_ms(trace: list[dict[str, Any]]) -> list[float]:
     return costs
 
 
+@pytest.mark.clause("inspector-5-speed")
 def test_twenty_thousand_events_stay_under_two_thousand_nodes(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("flood 20000")
@@ -47,6 +49,7 @@ def test_twenty_thousand_events_stay_under_two_thousand_nodes(inspector: Inspect
     assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
 
 
+@pytest.mark.clause("inspector-5-speed")
 def test_five_hundred_updates_a_second_keep_the_frames_short(inspector: InspectorPage) -> None:
     inspector.create_session()
     browser = inspector.page.context.browser

@@ -73,6 +73,7 @@ def settled(server: ServerProcess, before: Counts) -> None:
         raise AssertionError(f"before: {before}; now: {Counts.of(server)}") from None
 
 
+@pytest.mark.clause("promise-H-cycles", "issue2-no-task-left")
 @pytest.mark.timeout(900)
 def test_after_many_cycles_every_count_is_where_it_was(start_server) -> None:
     server: ServerProcess = start_server()
@@ -87,6 +88,7 @@ def test_after_many_cycles_every_count_is_where_it_was(start_server) -> None:
     assert resident_bytes(server.pid) - memory < MEMORY_SLACK
 
 
+@pytest.mark.clause("promise-H-cycles")
 @pytest.mark.timeout(180)
 def test_after_two_hundred_at_once_every_count_is_where_it_was(start_server) -> None:
     server: ServerProcess = start_server()

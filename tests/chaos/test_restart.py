@@ -13,6 +13,7 @@ from tests.support.raw_http import ConnectionClosed
 from tests.support.server_process import ServerProcess
 
 
+@pytest.mark.clause("promise-P-rolling-restart")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stream_ends_with_the_comment_that_the_server_is_stopping(start_server, number) -> None:
     server: ServerProcess = start_server()
@@ -30,6 +31,7 @@ def test_a_stream_ends_with_the_comment_that_the_server_is_stopping(start_server
     assert server.wait_for_exit(6) == 0
 
 
+@pytest.mark.clause("promise-P-rolling-restart")
 def test_a_reader_far_behind_gets_what_it_can_take_and_the_end(start_server) -> None:
     """A flood that the reader has not taken yet does not hold up the end."""
     server: ServerProcess = start_server()
@@ -53,6 +55,7 @@ def owners(spill: Path) -> set[int]:
     return {int(path.name.partition("-")[0]) for path in spill.iterdir()} if spill.is_dir() else set()
 
 
+@pytest.mark.clause("promise-P-rolling-restart")
 def test_the_next_server_on_the_same_directories_starts_clean(tmp_path: Path) -> None:
     """After a kill as well: the dead one's spill and processes are gone, its ids are unknown."""
     for number in (signal.SIGKILL, signal.SIGTERM):

@@ -46,6 +46,7 @@ def worlds(tmp_path: Path) -> Iterator[list[World]]:
         assert not left, left
 
 
+@pytest.mark.clause("promise-A-under-faults", "issue2-no-task-left")
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("seed", seeds())
 def test_every_promise_holds_through_a_random_course_of_faults(
@@ -67,10 +68,12 @@ def test_every_promise_holds_through_a_random_course_of_faults(
         assert "Traceback" not in world.server.log(), world.server.log()[-3000:]
 
 
+@pytest.mark.clause("promise-A-under-faults")
 def test_a_seed_always_gives_the_same_course() -> None:
     assert course(7) == course(7) and course(7) != course(8)
 
 
+@pytest.mark.clause("promise-A-under-faults")
 def test_a_hundred_seeds_have_every_fault_in_them() -> None:
     every = {*agent_faults.FAULTS, *client_faults.FAULTS, *machine_faults.FAULTS}
     assert {fault for seed in range(1, 101) for fault in course(seed)} == every

@@ -21,6 +21,7 @@ def has_stopped_growing(pid: int) -> bool:
     return resident_bytes(pid) - before < MIB
 
 
+@pytest.mark.clause("promise-C-storms")
 @pytest.mark.skipif(
     platform.libc_ver()[0] != "glibc", reason="other C libraries return memory in their own way"
 )

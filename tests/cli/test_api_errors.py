@@ -12,6 +12,7 @@ from tests.support.server_process import ServerProcess, free_port
 from .conftest import TOKEN, Api
 
 
+@pytest.mark.clause("issue7-1-api-errors")
 def test_a_problem_goes_to_stderr_as_the_server_wrote_it(api: Api) -> None:
     result = api("agents", "show", "nobody")
     assert (result.code, result.out) == (1, "")
@@ -20,6 +21,7 @@ def test_a_problem_goes_to_stderr_as_the_server_wrote_it(api: Api) -> None:
     assert problem["agent"] == "nobody"
 
 
+@pytest.mark.clause("issue7-1-api-errors")
 def test_a_wrong_token_is_told_and_not_repeated(place: Place, server: ServerProcess) -> None:
     url = f"http://127.0.0.1:{server.port}"
     result = place.run("api", "health", "-e", url, "--token", "guessed-wrongly")
@@ -28,6 +30,7 @@ def test_a_wrong_token_is_told_and_not_repeated(place: Place, server: ServerProc
     assert "guessed-wrongly" not in result.err
 
 
+@pytest.mark.clause("issue7-1-api-errors")
 def test_nobody_listening_is_one_sentence(place: Place) -> None:
     result = place.run("api", "health", "--endpoint", f"http://127.0.0.1:{free_port()}")
     assert result.code == 1
@@ -40,12 +43,14 @@ def test_an_endpoint_that_is_no_web_address_is_a_usage_error(place: Place, endpo
     assert place.run("api", "health", "-e", endpoint).code == 2
 
 
+@pytest.mark.clause("spec3-global-token")
 def test_an_empty_token_is_a_usage_error(place: Place) -> None:
     result = place.run("api", "health", environment={"SANDBOX_AGENT_TOKEN": " "})
     assert result.code == 2
     assert "empty" in result.err
 
 
+@pytest.mark.clause("spec3-global-token")
 def test_the_token_may_be_in_a_file(place: Place, server: ServerProcess) -> None:
     file = place.home / "token"
     file.write_text(TOKEN + "\n")

@@ -23,6 +23,7 @@ def wait_for_exit(acp: Acp, server_id: str) -> dict:
     return wait_until(exited, 5, "status exited")
 
 
+@pytest.mark.clause("spec1-3.6-subprocess", "decision-16", "promise-G")
 @pytest.mark.parametrize("code", [0, 3, 255])
 def test_waiting_requests_get_502_within_a_second_with_code_and_stderr(
     acp: Acp, server_id: str, code: int
@@ -40,6 +41,7 @@ def test_waiting_requests_get_502_within_a_second_with_code_and_stderr(
         assert problem["details"] == {"exitCode": code, "stderr": "boom: no API key"}
 
 
+@pytest.mark.clause("decision-16")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT])
 def test_a_death_by_signal_is_told_by_its_name(acp: Acp, server_id: str, number: signal.Signals) -> None:
     with acp.stream(server_id) as stream:
@@ -54,6 +56,7 @@ def test_a_death_by_signal_is_told_by_its_name(acp: Acp, server_id: str, number:
     assert "exitCode" not in row
 
 
+@pytest.mark.clause("decision-16")
 @pytest.mark.parametrize(("code", "success"), [(0, True), (7, False)])
 def test_the_exit_is_the_last_event_on_the_stream_and_the_stream_stays_open(
     acp: Acp, server_id: str, code: int, success: bool
@@ -70,6 +73,7 @@ def test_the_exit_is_the_last_event_on_the_stream_and_the_stream_stays_open(
         assert stream.has_nothing_for(0.3)
 
 
+@pytest.mark.clause("promise-G")
 def test_everything_on_stdout_comes_before_the_exit(acp: Acp, server_id: str) -> None:
     """A flood that is still in the pipe when the process is gone."""
     with acp.stream(server_id) as stream:
@@ -80,6 +84,7 @@ def test_everything_on_stdout_comes_before_the_exit(acp: Acp, server_id: str) ->
     assert events[-2].json()["params"]["n"] == 1000
 
 
+@pytest.mark.clause("promise-G")
 def test_an_answer_written_just_before_the_exit_is_delivered(acp: Acp, server_id: str) -> None:
     for _ in range(5):
         answer = acp.send(server_id, "test/half_line_exit", agent=AGENT)
@@ -87,6 +92,7 @@ def test_an_answer_written_just_before_the_exit_is_delivered(acp: Acp, server_id
         wait_for_exit(acp, server_id)
 
 
+@pytest.mark.clause("decision-16")
 def test_the_list_shows_the_exit(acp: Acp, server_id: str) -> None:
     acp.send(server_id, "test/exit", {"code": 3})
     row = wait_for_exit(acp, server_id)
@@ -95,6 +101,7 @@ def test_the_list_shows_the_exit(acp: Acp, server_id: str) -> None:
     assert row["pendingRequests"] == 0
 
 
+@pytest.mark.clause("spec1-4-lifecycle-only", "decision-16")
 def test_the_next_post_gets_the_same_facts_until_it_names_the_agent(acp: Acp, server_id: str) -> None:
     first = acp.send(server_id, "test/exit", {"code": 9, "stderr": "why"})
     wait_for_exit(acp, server_id)
@@ -109,6 +116,7 @@ def test_the_next_post_gets_the_same_facts_until_it_names_the_agent(acp: Acp, se
     assert acp.post(server_id, ECHO).status == 200
 
 
+@pytest.mark.clause("decision-5")
 def test_numbers_and_stream_go_on_over_a_restart(acp: Acp, server_id: str) -> None:
     with acp.stream(server_id) as stream:
         acp.send(server_id, "test/exit", {"code": 1})
@@ -129,6 +137,7 @@ def test_a_stream_of_an_exited_instance_replays_what_was_said(acp: Acp, server_i
         assert stream.take(2)[1].json()["method"] == "_adapter/agent_exited"
 
 
+@pytest.mark.clause("promise-G")
 def test_an_agent_that_ends_before_its_first_line_fails_the_first_post(acp: Acp) -> None:
     server_id = acp.new_id()
     answer = acp.send(server_id, "test/exit", {"code": 4, "stderr": "no config"}, agent=AGENT)
@@ -137,6 +146,7 @@ def test_an_agent_that_ends_before_its_first_line_fails_the_first_post(acp: Acp)
     assert acp.post(server_id, ECHO, agent=AGENT).status == 200
 
 
+@pytest.mark.clause("decision-16", "promise-D")
 def test_the_tail_of_stderr_is_kept_and_bounded(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/stderr", {"bytes": 1_000_000})
     problem = acp.send(server_id, "test/exit", {"code": 1, "stderr": "the very end"}).json()
@@ -158,6 +168,7 @@ def test_stderr_that_is_not_utf8_is_shown_with_replacement(acp: Acp, server_id: 
     assert problem["details"]["stderr"].startswith("ok ")
 
 
+@pytest.mark.clause("promise-G")
 def test_a_grandchild_that_holds_stdout_does_not_hide_the_exit(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/fork_setsid", {"hold_stdout": True})
     waiting = acp.in_background(acp.send, server_id, "test/silent", request_id="w")

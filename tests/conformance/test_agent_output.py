@@ -13,6 +13,7 @@ def write_lines(acp: Acp, server_id: str, data: bytes) -> None:
     acp.call(server_id, "test/write", {"hex": data.hex()})
 
 
+@pytest.mark.clause("decision-4")
 def test_the_answer_is_also_on_the_stream_under_its_own_number(acp: Acp, server_id: str) -> None:
     with acp.stream(server_id) as stream:
         answer = acp.send(server_id, "test/echo", {"a": 1}, request_id="q")
@@ -21,6 +22,7 @@ def test_the_answer_is_also_on_the_stream_under_its_own_number(acp: Acp, server_
     assert [event.number for event in events] == [1, 2]
 
 
+@pytest.mark.clause("decision-4")
 def test_turn_and_updates_are_streamed_in_the_order_they_were_written(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/flood", {"count": 10}, request_id="turn")
     with acp.stream(server_id) as stream:
@@ -34,6 +36,7 @@ def test_an_answer_nobody_waits_for_is_streamed(acp: Acp, server_id: str) -> Non
         stream.until(lambda event: event.data == b'{"jsonrpc":"2.0","id":"nobody","result":1}')
 
 
+@pytest.mark.clause("spec1-3.3-stream")
 @pytest.mark.parametrize("line", [b"[1,2]", b"42", b"null", b'"text"', b"true", b"{}", b'{"a":1}', b"[]"])
 def test_any_other_json_is_streamed_as_it_is(acp: Acp, server_id: str, line: bytes) -> None:
     with acp.stream(server_id) as stream:
@@ -47,6 +50,7 @@ def test_blank_lines_are_nothing(acp: Acp, server_id: str) -> None:
         assert [event.data for event in stream.take(2)][1] == b'{"method":"after"}'
 
 
+@pytest.mark.clause("decision-17")
 @pytest.mark.parametrize(
     ("line", "raw"),
     [
@@ -86,6 +90,7 @@ def test_a_long_line_with_one_wrong_byte_is_told(acp: Acp, server_id: str, fault
         assert stream.until(method_is("long"))[-1].data == whole
 
 
+@pytest.mark.clause("decision-17")
 @pytest.mark.parametrize("offset", range(4))
 def test_long_noise_is_cut_at_4_kib_on_a_character_boundary(acp: Acp, server_id: str, offset: int) -> None:
     noise = "x" * offset + "🎉" * 3000
@@ -103,6 +108,7 @@ def test_a_banner_before_the_first_answer_does_no_harm(acp: Acp) -> None:
     assert acp.post(server_id, b'{"id":1,"method":"initialize"}').body == b'{"id":1,"result":"ok"}'
 
 
+@pytest.mark.clause("spec1-4-stdio-framing")
 def test_lines_that_arrive_in_pieces_are_put_together(acp: Acp, server_id: str) -> None:
     line = '{"method":"pieces","params":"é🎉"}\n'.encode()
     with acp.stream(server_id) as stream:
@@ -120,12 +126,14 @@ def test_the_last_line_without_newline_is_still_an_answer(acp: Acp, server_id: s
         assert events[-2].data == answer.body
 
 
+@pytest.mark.clause("decision-18", "promise-E")
 @pytest.mark.parametrize("size", [65_535, 65_536, 65_537, 132_000, 5_000_000])
 def test_long_lines_are_ordinary_lines(acp: Acp, server_id: str, size: int) -> None:
     answer = acp.call(server_id, "test/big_line", {"bytes": size}, timeout=20)
     assert len(answer["pad"]) == size
 
 
+@pytest.mark.clause("promise-E")
 def test_a_line_of_fifty_megabytes_goes_through_post_and_stream(acp: Acp, server_id: str) -> None:
     size = 50_000_000
     with acp.stream(server_id, timeout=40) as stream:
@@ -137,6 +145,7 @@ def test_a_line_of_fifty_megabytes_goes_through_post_and_stream(acp: Acp, server
         assert acp.client.get("/v1/health").status == 200
 
 
+@pytest.mark.clause("decision-18", "promise-E")
 def test_a_line_over_the_limit_is_dropped_and_told(start_server) -> None:
     server = start_server(
         settings={"SANDBOX_AGENT_ACP_MAX_LINE_BYTES": "100000", "SANDBOX_AGENT_MAX_BODY_BYTES": "1000000"}
@@ -154,6 +163,7 @@ def test_a_line_over_the_limit_is_dropped_and_told(start_server) -> None:
         assert acp.send(server_id, "test/echo", request_id="on").body == stream.until(answers("on"))[-1].data
 
 
+@pytest.mark.clause("decision-18", "promise-E")
 def test_the_default_line_limit_is_64_mib(start_server) -> None:
     server = start_server()
     acp = server.acp
@@ -169,6 +179,7 @@ def test_the_default_line_limit_is_64_mib(start_server) -> None:
     assert resident_bytes(server.pid) - before < 400 << 20
 
 
+@pytest.mark.clause("decision-17")
 def test_adapter_messages_can_be_switched_off(start_server) -> None:
     acp = start_server(settings={"SANDBOX_AGENT_NO_ADAPTER_MESSAGES": "1"}).acp
     server_id = acp.start()
@@ -180,18 +191,21 @@ def test_adapter_messages_can_be_switched_off(start_server) -> None:
         assert stream.next_message().json()["id"] == "again"
 
 
+@pytest.mark.clause("promise-D")
 def test_five_megabytes_on_stderr_while_streaming_block_nobody(acp: Acp, server_id: str) -> None:
     waiting = acp.in_background(acp.send, server_id, "test/stderr", {"bytes": 5_000_000}, timeout=20)
     assert waiting.result(20).json()["result"] == {"wrote": 5_000_000}
     assert acp.call(server_id, "test/flood", {"count": 100}) == {"sent": 100}
 
 
+@pytest.mark.clause("spec1-3.6-subprocess")
 def test_an_agent_that_closes_stdout_but_lives_does_not_hang_its_callers(acp: Acp, server_id: str) -> None:
     answer = acp.send(server_id, "test/close_stdout", request_id="bye")
     assert answer.status == 502
     assert acp.send(server_id, "test/echo").status == 502
 
 
+@pytest.mark.clause("spec1-3.3-stream")
 def test_a_request_of_the_agent_reaches_every_subscriber(acp: Acp, server_id: str) -> None:
     streams = [acp.stream(server_id) for _ in range(5)]
     try:

@@ -13,6 +13,7 @@ from tests.support.raw_http import Client
 from tests.support.server_process import ServerProcess, server_command
 
 
+@pytest.mark.clause("spec1-7-no-principals", "decision-22", "promise-J")
 @pytest.mark.parametrize(
     "value",
     ["Bearer {}", "bearer {}", "BEARER {}", "Token {}", "token {}", "Bearer   {}", "Bearer {} "],
@@ -22,6 +23,7 @@ def test_both_schemes_are_accepted_in_any_case(client: Client, value: str) -> No
     assert client.get("/v1/health", authorized=False, headers=headers).status == 200
 
 
+@pytest.mark.clause("spec1-7-bearer", "decision-22", "promise-J")
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -63,6 +65,7 @@ def test_the_query_is_no_place_for_a_token(client: Client) -> None:
         assert_problem(answer, 401, "token_invalid")
 
 
+@pytest.mark.clause("spec1-7-bearer", "decision-22")
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -87,11 +90,13 @@ def test_everything_under_v1_is_protected(client: Client, method: str, path: str
     assert answer.status == 401 or (path.startswith("/%") and answer.status == 404)
 
 
+@pytest.mark.clause("decision-22")
 @pytest.mark.parametrize("path", ["/", "/openapi.json"])
 def test_these_are_open(client: Client, path: str) -> None:
     assert client.get(path, authorized=False).status == 200
 
 
+@pytest.mark.clause("spec1-7-http-layer-only")
 def test_a_401_comes_before_any_work(acp: Acp) -> None:
     server_id = acp.new_id()
     headers = {"content-type": "application/json"}
@@ -125,6 +130,7 @@ def started(start_server, arguments: list[str], settings: dict[str, str] | None 
     return server
 
 
+@pytest.mark.clause("decision-22")
 @pytest.mark.ours
 def test_the_token_can_come_from_a_file(start_server, tmp_path: Path) -> None:
     secret = tmp_path / "token"
@@ -136,6 +142,7 @@ def test_the_token_can_come_from_a_file(start_server, tmp_path: Path) -> None:
     assert server.client.get("/v1/health", authorized=False).status == 401
 
 
+@pytest.mark.clause("decision-22")
 @pytest.mark.ours
 def test_the_token_can_come_from_the_environment(start_server) -> None:
     server = started(start_server, [], {"SANDBOX_AGENT_TOKEN": "from-the-environment"})
@@ -144,6 +151,7 @@ def test_the_token_can_come_from_the_environment(start_server) -> None:
     assert server.client.get("/v1/health", authorized=False).status == 401
 
 
+@pytest.mark.clause("decision-22")
 @pytest.mark.ours
 def test_no_token_wins_over_the_environment_and_token_over_no_token(start_server) -> None:
     server = started(start_server, ["--no-token"], {"SANDBOX_AGENT_TOKEN": "env"})
@@ -158,6 +166,7 @@ def test_no_token_wins_over_the_environment_and_token_over_no_token(start_server
     )
 
 
+@pytest.mark.clause("promise-J")
 @pytest.mark.ours
 def test_agents_do_not_inherit_the_token(start_server) -> None:
     acp = start_server(settings={"SANDBOX_AGENT_TOKEN": "secret-of-the-environment"}).acp

@@ -50,6 +50,7 @@ def recorder(acp: Acp, server_id: str, tmp_path: Path) -> Recorder:
     return Recorder(acp, server_id, tmp_path / "stdin.bin")
 
 
+@pytest.mark.clause("spec1-4-no-injection", "decision-9")
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_a_notification_arrives_byte_for_byte(
     acp: Acp, server_id: str, recorder: Recorder, name: str
@@ -59,6 +60,7 @@ def test_a_notification_arrives_byte_for_byte(
     assert recorder.lines(1) == [body]
 
 
+@pytest.mark.clause("spec1-1-dumb-proxy", "decision-9")
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_request_and_answer_travel_byte_for_byte(
     acp: Acp, server_id: str, recorder: Recorder, name: str
@@ -73,6 +75,7 @@ def test_request_and_answer_travel_byte_for_byte(
     assert recorder.lines(2)[1] == body
 
 
+@pytest.mark.clause("decision-9")
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_a_notification_of_the_agent_is_streamed_byte_for_byte(acp: Acp, server_id: str, name: str) -> None:
     line = b'{"params":' + SPELLINGS[name] + b',"method":"x"}'
@@ -81,6 +84,7 @@ def test_a_notification_of_the_agent_is_streamed_byte_for_byte(acp: Acp, server_
         assert stream.until(lambda event: event.data == line)[-1].kind == "message"
 
 
+@pytest.mark.clause("decision-9")
 @pytest.mark.parametrize("newline", [b"\n", b"\r", b"\r\n"])
 def test_a_raw_line_end_between_tokens_becomes_one_blank_each(
     acp: Acp, server_id: str, recorder: Recorder, newline: bytes
@@ -92,6 +96,7 @@ def test_a_raw_line_end_between_tokens_becomes_one_blank_each(
     assert recorder.lines(1)[0].strip(b" ") in (folded.strip(b" "), single.strip(b" "))
 
 
+@pytest.mark.clause("spec1-4-stdio-framing")
 def test_a_pretty_printed_request_is_one_line_for_the_agent(acp: Acp, server_id: str) -> None:
     body = b'{\n  "jsonrpc": "2.0",\n  "id": 3,\n  "method": "test/echo",\n  "params": {"a": "b\\nc"}\n}\n'
     answer = acp.post(server_id, body)
@@ -128,6 +133,7 @@ def test_with_duplicate_keys_the_last_counts(acp: Acp, server_id: str) -> None:
     assert (got.status, got.body) == (200, answer)
 
 
+@pytest.mark.clause("decision-9")
 def test_two_million_bytes_travel_unchanged_both_ways(acp: Acp, server_id: str, recorder: Recorder) -> None:
     pad = b"\xc3\xa9" * 1_000_000
     answer = b'{"id":1,"result":"' + pad + b'"}'

@@ -10,6 +10,7 @@ from tests.support.acp import AGENT, Acp, message
 from tests.support.event_stream import method_is
 
 
+@pytest.mark.clause("spec1-3.3-request", "decision-11")
 @pytest.mark.parametrize(
     "request_id", [0, 1, -5, 1.5, "text", "", None, True, False, [], [1, "x"], {}, {"a": None}]
 )
@@ -22,6 +23,7 @@ def test_method_and_any_id_is_a_request_and_waits_for_its_answer(
     assert answer.json()["id"] == request_id and type(answer.json()["id"]) is type(request_id)
 
 
+@pytest.mark.clause("spec1-3.3-no-inspection")
 @pytest.mark.parametrize("method", [None, 1, "", [], {"a": 1}, False])
 def test_a_method_of_any_value_makes_a_request(acp: Acp, server_id: str, method) -> None:
     answer = acp.post(server_id, {"jsonrpc": "2.0", "id": 5, "method": method})
@@ -29,6 +31,7 @@ def test_a_method_of_any_value_makes_a_request(acp: Acp, server_id: str, method)
     assert answer.json()["error"]["data"] == method
 
 
+@pytest.mark.clause("spec1-3.3-notification-and-response")
 @pytest.mark.parametrize(
     "body",
     [
@@ -51,12 +54,14 @@ def test_everything_else_is_202_with_an_empty_body_and_no_content_type(
     assert answer.header("transfer-encoding") is None
 
 
+@pytest.mark.clause("spec1-3.3-notification-and-response")
 def test_a_notification_reaches_the_agent(acp: Acp, server_id: str) -> None:
     with acp.stream(server_id) as stream:
         acp.notify(server_id, "test/ask_client", {"id": "from-a-notification"})
         stream.until(lambda event: b"from-a-notification" in event.data)
 
 
+@pytest.mark.clause("spec1-3.3-notification-and-response", "spec1-8-e2e")
 def test_an_answer_of_the_client_reaches_the_agent(acp: Acp, server_id: str) -> None:
     with acp.stream(server_id) as stream:
         acp.call(server_id, "test/ask_client", {"id": "q1"})
@@ -84,6 +89,14 @@ def test_an_error_of_the_agent_is_a_200(acp: Acp, server_id: str) -> None:
     assert answer.json()["error"]["code"] == -32601
 
 
+@pytest.mark.clause(
+    "spec1-1-dumb-proxy",
+    "spec1-2-extensions-removed",
+    "spec1-2-no-session-registry",
+    "spec1-3.3-no-inspection",
+    "spec1-6-metadata-belongs-to-clients",
+    "spec1-8-no-special-methods",
+)
 @pytest.mark.parametrize(
     "method",
     [
@@ -110,11 +123,13 @@ def test_no_method_is_handled_by_the_server(acp: Acp, server_id: str, method: st
     assert acp.post(server_id, message(method, params)).status == 202
 
 
+@pytest.mark.clause("spec1-2-metadata-contract-removed", "spec1-4-no-injection", "decision-37")
 def test_meta_passes_through_untouched_both_ways(acp: Acp, server_id: str) -> None:
     meta = {"_meta": {"sandboxagent.dev": {"title": "t", "agent": "pi"}}}
     assert acp.call(server_id, "test/echo", meta)["echo"] == meta
 
 
+@pytest.mark.clause("spec1-2-extensions-removed", "spec1-4-nothing-synthetic", "decision-17")
 def test_nothing_named_sandboxagent_is_ever_produced(acp: Acp) -> None:
     server_id = acp.new_id()
     acp.call(server_id, "test/garbage", agent=AGENT)

@@ -23,12 +23,14 @@ def timed_delete(acp: Acp, server_id: str) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.clause("spec1-3.6-unknown-id", "decision-3")
 def test_an_id_never_seen_is_404(acp: Acp) -> None:
     server_id = acp.new_id()
     problem = assert_problem(acp.delete(server_id), 404, "session_not_found", "Session Not Found")
     assert problem["sessionId"] == server_id
 
 
+@pytest.mark.clause("spec1-3.1-delete", "spec1-3.3-delete")
 def test_a_living_agent_is_gone_and_the_id_too(acp: Acp, server_id: str) -> None:
     who = acp.call(server_id, "test/info")
     assert timed_delete(acp, server_id) < BOUND
@@ -38,22 +40,26 @@ def test_a_living_agent_is_gone_and_the_id_too(acp: Acp, server_id: str) -> None
     assert_problem(acp.post(server_id, message("x")), 404, "session_not_found")
 
 
+@pytest.mark.clause("spec1-3.6-delete-idempotent", "spec1-8-delete", "decision-3")
 def test_every_further_delete_is_204_too(acp: Acp, server_id: str) -> None:
     for _ in range(4):
         assert timed_delete(acp, server_id) < BOUND
 
 
+@pytest.mark.clause("decision-3")
 def test_an_exited_agent_can_be_deleted(acp: Acp, server_id: str) -> None:
     assert acp.send(server_id, "test/exit", {"code": 1}).status == 502
     assert timed_delete(acp, server_id) < BOUND
     assert timed_delete(acp, server_id) < BOUND
 
 
+@pytest.mark.clause("spec1-3.6-delete-idempotent")
 def test_parallel_deletes_are_all_204(acp: Acp, server_id: str) -> None:
     calls = [acp.in_background(timed_delete, acp, server_id) for _ in range(20)]
     assert max(call.result(8) for call in calls) < 2.0
 
 
+@pytest.mark.clause("decision-3")
 def test_pending_requests_are_released_with_502(acp: Acp, server_id: str) -> None:
     calls = [acp.in_background(acp.send, server_id, "test/silent", request_id=f"p{n}") for n in range(5)]
     acp.wait_until_pending(server_id, 5)
@@ -65,6 +71,7 @@ def test_pending_requests_are_released_with_502(acp: Acp, server_id: str) -> Non
     assert time.monotonic() - began < 2.0
 
 
+@pytest.mark.clause("promise-O")
 def test_streams_end_cleanly(acp: Acp, server_id: str) -> None:
     streams = [acp.stream(server_id) for _ in range(3)]
     try:
@@ -76,6 +83,7 @@ def test_streams_end_cleanly(acp: Acp, server_id: str) -> None:
             stream.close()
 
 
+@pytest.mark.clause("decision-3")
 def test_an_agent_that_ignores_signals_and_eof_is_killed(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/ignore_signals")
     who = acp.call(server_id, "test/info")
@@ -84,6 +92,7 @@ def test_an_agent_that_ignores_signals_and_eof_is_killed(acp: Acp, server_id: st
     wait_until_dead([who], TREE_BOUND)
 
 
+@pytest.mark.clause("decision-3")
 def test_an_agent_that_does_not_read_and_has_a_full_stdin_is_deleted(acp: Acp, server_id: str) -> None:
     who = acp.call(server_id, "test/info")
     acp.call(server_id, "test/stop_reading")
@@ -95,6 +104,7 @@ def test_an_agent_that_does_not_read_and_has_a_full_stdin_is_deleted(acp: Acp, s
     wait_until_dead([who], TREE_BOUND)
 
 
+@pytest.mark.clause("decision-3")
 def test_a_flooding_agent_is_deleted(acp: Acp, server_id: str) -> None:
     who = acp.call(server_id, "test/info")
     acp.call(server_id, "test/flood", {"count": 100_000_000, "size": 200, "background": True})
@@ -104,6 +114,7 @@ def test_a_flooding_agent_is_deleted(acp: Acp, server_id: str) -> None:
     wait_until_dead([who], TREE_BOUND)
 
 
+@pytest.mark.clause("spec1-4-lifecycle-only", "decision-3")
 def test_a_new_process_starts_at_once_while_the_old_one_is_dying(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/ignore_signals")
     old = acp.call(server_id, "test/info")
@@ -123,6 +134,7 @@ def test_a_new_process_starts_at_once_while_the_old_one_is_dying(acp: Acp, serve
     assert [event.json()["id"] for event in events] == ["new", "end"]
 
 
+@pytest.mark.clause("decision-5")
 def test_numbering_goes_on_after_close_and_start(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/flood", {"count": 20})
     with acp.stream(server_id) as stream:
@@ -157,6 +169,7 @@ def test_an_old_position_of_a_restarted_id_is_told_as_a_gap_or_continued(acp: Ac
         assert second.json()["id"] == "again"
 
 
+@pytest.mark.clause("decision-3", "promise-I")
 def test_delete_in_the_middle_of_many_starts_is_safe(acp: Acp) -> None:
     """POSTs with ?agent= and DELETEs on one id, all at once: every answer is a known one, nothing hangs."""
     server_id = acp.new_id()
@@ -186,6 +199,7 @@ def test_delete_while_another_id_is_busy_disturbs_nobody(acp: Acp, server_id: st
     assert held.result(8).status == 200
 
 
+@pytest.mark.clause("spec1-8-delete")
 @pytest.mark.parametrize("how_often", [30])
 def test_start_and_delete_many_times_leaves_nothing(acp: Acp, how_often: int) -> None:
     people = []

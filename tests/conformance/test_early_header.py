@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
+
 from tests.support.acp import AGENT, message
 from tests.support.problems import assert_problem
 from tests.support.raw_http import Connection
@@ -20,6 +22,7 @@ def read_chunks(connection: Connection) -> list[bytes]:
     return list(iter(connection.read_chunk, b""))
 
 
+@pytest.mark.clause("decision-15")
 def test_a_long_wait_sends_the_header_early_and_then_blanks(module_server: ServerProcess) -> None:
     acp = module_server.acp
     server_id = acp.start()
@@ -45,6 +48,7 @@ def test_a_quick_answer_has_no_early_header(module_server: ServerProcess) -> Non
     assert answer.header("content-length") == str(len(answer.body))
 
 
+@pytest.mark.clause("decision-15")
 def test_after_an_early_header_the_death_of_the_agent_is_a_json_rpc_error(
     module_server: ServerProcess,
 ) -> None:
@@ -62,6 +66,7 @@ def test_after_an_early_header_the_death_of_the_agent_is_a_json_rpc_error(
     assert error["error"]["data"]["details"] == {"exitCode": 6, "stderr": "sorry"}
 
 
+@pytest.mark.clause("decision-15")
 def test_after_an_early_header_silence_is_a_json_rpc_error_with_the_id_as_it_was_spelled(
     start_server,
 ) -> None:
@@ -74,6 +79,7 @@ def test_after_an_early_header_silence_is_a_json_rpc_error_with_the_id_as_it_was
     assert body.startswith(b'{"jsonrpc":"2.0","id":1.50,"error":{"code":-32603,"message":"timeout","data":{')
 
 
+@pytest.mark.clause("decision-15")
 def test_after_an_early_header_delete_is_a_json_rpc_error(module_server: ServerProcess) -> None:
     acp = module_server.acp
     server_id = acp.start()
@@ -84,6 +90,7 @@ def test_after_an_early_header_delete_is_a_json_rpc_error(module_server: ServerP
     assert error["error"]["data"]["status"] == 502
 
 
+@pytest.mark.clause("decision-15")
 def test_a_joined_call_gets_its_early_header_too(module_server: ServerProcess) -> None:
     acp = module_server.acp
     server_id = acp.start()
@@ -94,6 +101,7 @@ def test_a_joined_call_gets_its_early_header_too(module_server: ServerProcess) -
     assert bodies[0] == bodies[1]
 
 
+@pytest.mark.clause("decision-15")
 def test_a_silent_start_is_still_a_plain_504(start_server) -> None:
     """The limit before the agent's first line is shorter than the early header."""
     settings = {

@@ -13,6 +13,7 @@ from tests.support.raw_http import Client
 VARY = "origin, access-control-request-method, access-control-request-headers"
 
 
+@pytest.mark.clause("spec1-10-root-and-health")
 def test_root_names_the_product_without_a_token(client: Client) -> None:
     answer = client.get("/", authorized=False)
     assert answer.status == 200
@@ -22,6 +23,7 @@ def test_root_names_the_product_without_a_token(client: Client) -> None:
     assert document["name"] == "Sandbox Agent"
 
 
+@pytest.mark.clause("spec1-10-root-and-health")
 def test_health_is_exactly_status_ok(client: Client) -> None:
     answer = client.get("/v1/health")
     assert (answer.status, answer.body) == (200, b'{"status":"ok"}')
@@ -42,6 +44,9 @@ def test_answers_are_not_compressed_even_if_the_client_would_like_it(client: Cli
     assert answer.body == b'{"status":"ok"}'
 
 
+@pytest.mark.clause(
+    "spec1-2-opencode-disabled", "spec1-2-rpc-removed", "spec1-10-removed", "decision-19", "decision-21"
+)
 @pytest.mark.parametrize(
     "path",
     [
@@ -69,6 +74,7 @@ def test_an_unknown_path_is_a_404_problem(client: Client, path: str, method: str
     assert list(problem) == ["type", "title", "status", "detail"]
 
 
+@pytest.mark.clause("spec1-10-acp-inventory", "decision-21")
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "TRACE", "PROPFIND"])
 def test_a_wrong_method_on_an_instance_is_405_and_names_the_right_ones(client: Client, method: str) -> None:
     answer = client.request(method, "/v1/acp/some-id", headers=JSON_HEADERS, body=b"{}")
@@ -88,6 +94,7 @@ def test_a_method_that_nobody_knows_is_405_too_and_ends_the_connection(client: C
         assert connection.is_closed_by_peer()
 
 
+@pytest.mark.clause("spec1-10-acp-inventory")
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
 def test_a_wrong_method_on_the_list_is_405_and_names_the_right_ones(client: Client, method: str) -> None:
     answer = client.request(method, "/v1/acp", headers=JSON_HEADERS, body=b"{}")
@@ -95,6 +102,7 @@ def test_a_wrong_method_on_the_list_is_405_and_names_the_right_ones(client: Clie
     assert answer.header("allow") == "GET,HEAD"
 
 
+@pytest.mark.clause("wire-1.1-head-and-options")
 @pytest.mark.parametrize("path", ["/", "/v1/health", "/v1/acp", "/nowhere"])
 def test_head_is_get_without_the_body(client: Client, path: str) -> None:
     full, head = client.get(path), client.request("HEAD", path)
@@ -104,6 +112,7 @@ def test_head_is_get_without_the_body(client: Client, path: str) -> None:
     assert head.header("content-length") == full.header("content-length")
 
 
+@pytest.mark.clause("wire-1.1-head-and-options")
 def test_head_on_a_stream_says_so_and_ends_at_once(acp: Acp, server_id: str) -> None:
     with acp.client.connect() as connection:
         connection.send(acp.client.build("HEAD", acp.path(server_id)))
@@ -114,6 +123,7 @@ def test_head_on_a_stream_says_so_and_ends_at_once(acp: Acp, server_id: str) -> 
         assert connection.read_to_end().startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.clause("wire-1.1-head-and-options")
 def test_options_without_origin_names_the_methods(client: Client) -> None:
     answer = client.request("OPTIONS", "/v1/acp/some-id")
     assert answer.status == 200
@@ -134,6 +144,7 @@ def test_unknown_query_parameters_are_ignored(acp: Acp) -> None:
     assert acp.client.get("/v1/health?verbose=1&verbose=2").status == 200
 
 
+@pytest.mark.clause("decision-21")
 def test_agent_given_twice_is_400(acp: Acp) -> None:
     path = f"/v1/acp/{acp.new_id()}?agent={AGENT}&agent={AGENT}"
     answer = acp.client.request("POST", path, headers=JSON_HEADERS, body=message("test/echo", request_id=1))
@@ -141,6 +152,7 @@ def test_agent_given_twice_is_400(acp: Acp) -> None:
     assert problem["detail"].startswith("invalid request: ")
 
 
+@pytest.mark.clause("spec1-2-opencode-disabled", "spec1-2-rpc-removed")
 def test_the_old_rpc_and_opencode_routes_start_nothing(acp: Acp) -> None:
     before = len(acp.list())
     for path in (f"/v1/rpc?agent={AGENT}", f"/opencode/session?agent={AGENT}"):

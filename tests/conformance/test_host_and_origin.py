@@ -45,6 +45,7 @@ def test_a_loopback_name_with_any_port_is_fine(client: Client, host: str) -> Non
     assert client.get("/v1/health", headers={"host": host}).status == 200
 
 
+@pytest.mark.clause("decision-23")
 @pytest.mark.parametrize("host", BAD_HOSTS)
 def test_any_other_host_is_421(client: Client, host: str) -> None:
     answer = client.get("/v1/health", headers={"host": host})
@@ -52,6 +53,7 @@ def test_any_other_host_is_421(client: Client, host: str) -> None:
     assert problem["detail"] == f"misdirected request: {host}"
 
 
+@pytest.mark.clause("decision-23", "promise-K")
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 def test_a_rebinding_name_is_421_on_every_route_before_anything_else(
     client: Client, method: str, path: str
@@ -60,6 +62,7 @@ def test_a_rebinding_name_is_421_on_every_route_before_anything_else(
     assert client.request(method, path, headers=headers, authorized=False).status == 421
 
 
+@pytest.mark.clause("decision-23", "promise-K")
 @pytest.mark.parametrize(("method", "path"), ROUTES)
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://localhost.evil.example"])
 def test_a_foreign_origin_is_403_on_every_route_before_the_token(
@@ -78,6 +81,7 @@ def test_a_foreign_origin_runs_nothing(acp: Acp) -> None:
     assert acp.entry(server_id) is None
 
 
+@pytest.mark.clause("promise-K")
 def test_the_same_host_and_port_is_the_inspectors_origin(client: Client) -> None:
     for host in (client.authority, f"localhost:{client.port}"):
         headers = {"host": host, "origin": f"http://{host}"}
@@ -89,6 +93,7 @@ def test_the_same_host_on_another_port_is_another_origin(client: Client) -> None
     assert answer.status == 403
 
 
+@pytest.mark.clause("wire-7-settings")
 def test_a_listed_host_is_fine(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_ALLOWED_HOSTS": "my.box, other.box"})
     for host in ("my.box", "my.box:443", "OTHER.box", "localhost"):
@@ -96,6 +101,7 @@ def test_a_listed_host_is_fine(start_server) -> None:
     assert server.client.get("/v1/health", headers={"host": "third.box"}).status == 421
 
 
+@pytest.mark.clause("wire-7-settings")
 @pytest.mark.ours
 def test_hosts_can_be_listed_by_flag(start_server) -> None:
     server = start_server(arguments=["--allow-host", "my.box", "--allow-host", "other.box"])
@@ -103,6 +109,7 @@ def test_hosts_can_be_listed_by_flag(start_server) -> None:
     assert server.client.get("/v1/health", headers={"host": "third.box"}).status == 421
 
 
+@pytest.mark.clause("decision-23")
 def test_on_other_addresses_the_host_is_not_looked_at(start_server) -> None:
     server = start_server(host="0.0.0.0", token=None)
     assert server.client.get("/v1/health", headers={"host": "my-sandbox.platform.example"}).status == 200
@@ -110,6 +117,7 @@ def test_on_other_addresses_the_host_is_not_looked_at(start_server) -> None:
         pytest.fail("listening for everyone without a token must be warned about")
 
 
+@pytest.mark.clause("decision-23")
 def test_on_other_addresses_listed_hosts_bind(start_server) -> None:
     server = start_server(
         host="0.0.0.0",

@@ -19,6 +19,7 @@ def padded(size: int) -> bytes:
     return head + b"x" * (size - len(head) - len(tail)) + tail
 
 
+@pytest.mark.clause("promise-N")
 def test_a_body_at_the_limit_is_taken_and_one_byte_more_is_413(start_server) -> None:
     acp = start_server(settings=BODY_LIMIT).acp
     server_id = acp.start()
@@ -52,6 +53,7 @@ def test_a_chunked_body_that_is_over_the_limit_with_its_first_bytes_is_413(start
         assert_problem(connection.read_answer(), 413, "payload_too_large")
 
 
+@pytest.mark.clause("promise-N")
 def test_413_reaches_a_client_that_is_still_writing(start_server) -> None:
     server = start_server(settings=BODY_LIMIT)
     server_id = server.acp.start()
@@ -81,6 +83,7 @@ def test_messages_of_sixty_megabytes_are_taken_by_default(acp: Acp, server_id: s
     assert acp.call(server_id, "test/echo", timeout=30)
 
 
+@pytest.mark.clause("issue2-8-limits")
 def test_a_body_above_64_mib_is_413_by_default(acp: Acp, server_id: str) -> None:
     headers = {**JSON_HEADERS, "content-length": str((64 << 20) + 1), "expect": "100-continue"}
     with acp.client.connect() as connection:
@@ -88,6 +91,7 @@ def test_a_body_above_64_mib_is_413_by_default(acp: Acp, server_id: str) -> None
         assert_problem(connection.read_answer(), 413, "payload_too_large")
 
 
+@pytest.mark.clause("promise-N", "issue2-8-limits")
 @pytest.mark.parametrize("size", [70_000, 300_000])
 def test_headers_over_64_kib_are_431(acp: Acp, size: int) -> None:
     with acp.client.connect() as connection:
@@ -118,6 +122,7 @@ def test_headers_of_60_kib_are_fine(acp: Acp) -> None:
     assert acp.client.get("/v1/health", headers={"x-pad": "x" * 60_000}).status == 200
 
 
+@pytest.mark.clause("promise-N", "issue2-8-limits")
 def test_one_stream_too_many_is_429(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_MAX_STREAMS": "3"})
     acp = server.acp
@@ -133,6 +138,7 @@ def test_one_stream_too_many_is_429(start_server) -> None:
             stream.close()
 
 
+@pytest.mark.clause("promise-N", "issue2-8-limits")
 def test_one_instance_too_many_is_503_and_leaves_nothing(start_server) -> None:
     acp = start_server(settings={"SANDBOX_AGENT_MAX_INSTANCES": "2"}).acp
     first, _ = acp.start(), acp.start()
@@ -145,6 +151,7 @@ def test_one_instance_too_many_is_503_and_leaves_nothing(start_server) -> None:
     assert acp.send(third, "test/echo", agent=AGENT).status == 200
 
 
+@pytest.mark.clause("promise-N")
 def test_a_thousand_refused_requests_with_huge_ids_leave_no_memory(start_server) -> None:
     server = start_server()
     client = server.client
@@ -163,6 +170,7 @@ def test_a_thousand_refused_requests_with_huge_ids_leave_no_memory(start_server)
     assert resident_bytes(server.pid) - before < 8 << 20
 
 
+@pytest.mark.clause("promise-N")
 def test_refused_first_posts_leave_no_memory(start_server) -> None:
     server = start_server()
     client = server.client
@@ -195,6 +203,7 @@ def test_idle_and_half_open_connections_do_not_keep_others_out(acp: Acp) -> None
             connection.close()
 
 
+@pytest.mark.clause("promise-N")
 @pytest.mark.timeout(60)
 def test_a_head_slower_than_its_time_is_408(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_REQUEST_TIMEOUT_MS": "500"})

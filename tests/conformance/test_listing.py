@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from tests.support.acp import AGENT, Acp
 from tests.support.processes import wait_until
 
@@ -20,6 +22,7 @@ KEYS = {
 }
 
 
+@pytest.mark.clause("spec1-3.1-list", "spec1-6-list-is-process-status", "decision-20")
 def test_a_row_has_exactly_the_promised_keys(acp: Acp) -> None:
     before = int(time.time() * 1000) - 1
     server_id = acp.start()
@@ -46,6 +49,7 @@ def test_an_instance_is_created_before_its_first_message(acp: Acp) -> None:
         acp.delete(server_id)
 
 
+@pytest.mark.clause("spec1-3.1-list")
 def test_rows_are_sorted_by_server_id(acp: Acp) -> None:
     ids = ["zeta", "alpha", "Mid", "10", "9"]
     for server_id in ids:
@@ -53,6 +57,7 @@ def test_rows_are_sorted_by_server_id(acp: Acp) -> None:
     assert [row["serverId"] for row in acp.list()] == sorted(ids)
 
 
+@pytest.mark.clause("decision-20")
 def test_counts_follow_what_happens(acp: Acp, server_id: str) -> None:
     held = acp.in_background(acp.send, server_id, "test/hold", request_id="h")
     with acp.stream(server_id):
@@ -65,6 +70,7 @@ def test_counts_follow_what_happens(acp: Acp, server_id: str) -> None:
     assert acp.entry(server_id)["lastEventId"] == 2
 
 
+@pytest.mark.clause("decision-20")
 def test_last_activity_moves_with_messages_in_either_direction(acp: Acp, server_id: str) -> None:
     first = acp.entry(server_id)["lastActivityMs"]
     wait_until(lambda: int(time.time() * 1000) > first + 5, 1, "a later clock")
@@ -76,6 +82,7 @@ def test_last_activity_moves_with_messages_in_either_direction(acp: Acp, server_
     assert acp.entry(server_id)["lastActivityMs"] > second
 
 
+@pytest.mark.clause("spec1-6-list-is-process-status")
 def test_a_closed_id_is_not_listed_and_an_exited_one_is(acp: Acp) -> None:
     closed, exited = acp.start(), acp.start()
     acp.delete(closed)
@@ -95,6 +102,7 @@ def test_a_restart_of_a_closed_id_is_a_new_instance(acp: Acp, server_id: str) ->
     assert acp.entry(server_id)["createdAtMs"] > created
 
 
+@pytest.mark.clause("spec1-3.5-many-ids-per-agent")
 def test_two_hundred_instances_at_once(start_server) -> None:
     server = start_server()
     acp = server.acp

@@ -15,6 +15,7 @@ from tests.support.server_process import place_launcher, scripted_launcher
 ECHO = message("test/echo", request_id=1)
 
 
+@pytest.mark.clause("spec1-3.2-first-post-needs-agent", "decision-1")
 def test_first_post_without_agent_is_400(acp: Acp) -> None:
     server_id = acp.new_id()
     problem = assert_problem(acp.post(server_id, ECHO), 400, "invalid_request", "Invalid Request")
@@ -24,6 +25,7 @@ def test_first_post_without_agent_is_400(acp: Acp) -> None:
     assert acp.entry(server_id) is None
 
 
+@pytest.mark.clause("spec1-3.2-validate-agent", "spec1-3.6-unknown-agent")
 @pytest.mark.parametrize("agent", ["nobody", "", "AMP", "Claude", "amp%20", "..%2Famp", "amp-acp"])
 def test_an_unknown_agent_is_400_and_named(acp: Acp, agent: str) -> None:
     server_id = acp.new_id()
@@ -36,6 +38,7 @@ def test_an_unknown_agent_is_400_and_named(acp: Acp, agent: str) -> None:
     assert acp.entry(server_id) is None
 
 
+@pytest.mark.clause("spec1-3.1-post", "spec1-3.2-forward", "spec1-3.2-lazy-creation")
 def test_first_post_with_agent_starts_and_forwards_in_one_go(acp: Acp) -> None:
     server_id = acp.new_id()
     answer = acp.post(server_id, ECHO, agent=AGENT)
@@ -46,6 +49,7 @@ def test_first_post_with_agent_starts_and_forwards_in_one_go(acp: Acp) -> None:
     assert row is not None and row["agent"] == AGENT
 
 
+@pytest.mark.clause("spec1-3.2-forward")
 def test_a_first_notification_starts_the_agent_too(acp: Acp) -> None:
     server_id = acp.new_id()
     answer = acp.post(server_id, message("test/ask_client", {"id": "boot"}), agent=AGENT)
@@ -54,11 +58,13 @@ def test_a_first_notification_starts_the_agent_too(acp: Acp) -> None:
         assert b'"boot"' in stream.next_message().data
 
 
+@pytest.mark.clause("spec1-3.2-agent-optional-later")
 def test_later_posts_need_no_agent_and_may_name_the_same(acp: Acp, server_id: str) -> None:
     first = acp.call(server_id, "test/info")
     assert acp.call(server_id, "test/info", agent=AGENT)["pid"] == first["pid"]
 
 
+@pytest.mark.clause("spec1-3.2-mismatch", "spec1-3.6-mismatch")
 def test_another_agent_on_a_living_instance_is_409(acp: Acp, server_id: str) -> None:
     problem = assert_problem(acp.post(server_id, ECHO, agent="pi"), 409, "conflict", "Conflict")
     said = f"server '{server_id}' already exists for agent '{AGENT}'; requested 'pi'"
@@ -66,6 +72,7 @@ def test_another_agent_on_a_living_instance_is_409(acp: Acp, server_id: str) -> 
     assert problem["details"] == {"message": said}
 
 
+@pytest.mark.clause("spec1-2-metadata-contract-removed", "decision-37")
 def test_meta_never_chooses_the_agent(acp: Acp) -> None:
     body = {
         "id": 1,
@@ -75,6 +82,7 @@ def test_meta_never_chooses_the_agent(acp: Acp) -> None:
     assert_problem(acp.post(acp.new_id(), body), 400, "invalid_request")
 
 
+@pytest.mark.clause("spec1-3.2-lazy-start", "spec1-3.5-one-process-per-id", "promise-I")
 def test_fifty_concurrent_first_posts_start_one_process(acp: Acp) -> None:
     server_id = acp.new_id()
     calls = [
@@ -85,6 +93,7 @@ def test_fifty_concurrent_first_posts_start_one_process(acp: Acp) -> None:
     assert [row["serverId"] for row in acp.list()].count(server_id) == 1
 
 
+@pytest.mark.clause("spec1-3.2-mismatch")
 def test_in_a_race_of_two_agents_one_wins_and_the_other_gets_409(acp: Acp) -> None:
     server_id = acp.new_id()
     calls = [
@@ -98,6 +107,7 @@ def test_in_a_race_of_two_agents_one_wins_and_the_other_gets_409(acp: Acp) -> No
     assert len({answer.json()["result"]["pid"] for answer in answers if answer.status == 200}) == 1
 
 
+@pytest.mark.clause("spec1-3.6-unknown-id", "decision-2")
 def test_post_without_agent_to_a_closed_id_is_404(acp: Acp, server_id: str) -> None:
     assert acp.delete(server_id).status == 204
     problem = assert_problem(acp.post(server_id, ECHO), 404, "session_not_found", "Session Not Found")
@@ -105,6 +115,7 @@ def test_post_without_agent_to_a_closed_id_is_404(acp: Acp, server_id: str) -> N
     assert problem["sessionId"] == server_id
 
 
+@pytest.mark.clause("decision-2")
 @pytest.mark.parametrize("agent", [AGENT, "pi"])
 def test_a_closed_id_starts_again_with_any_agent(acp: Acp, server_id: str, agent: str) -> None:
     old = acp.call(server_id, "test/info")["pid"]
@@ -134,6 +145,7 @@ def broken_launcher(target: Target) -> object:
         launcher.unlink(missing_ok=True)
 
 
+@pytest.mark.clause("spec1-3.6-subprocess")
 def test_a_launcher_without_an_existing_interpreter_is_502_and_leaves_nothing(
     acp: Acp, broken_launcher
 ) -> None:
@@ -145,12 +157,14 @@ def test_a_launcher_without_an_existing_interpreter_is_502_and_leaves_nothing(
     assert_problem(acp.post(server_id, ECHO), 400, "invalid_request")
 
 
+@pytest.mark.clause("spec1-3.6-subprocess")
 def test_a_launcher_that_is_no_program_is_502(acp: Acp, broken_launcher) -> None:
     broken_launcher("\0\0\0\0 no program at all")
     problem = assert_problem(acp.post(acp.new_id(), ECHO, agent="cursor"), 502, "stream_error")
     assert problem["detail"].startswith("stream error: failed to start agent process: ")
 
 
+@pytest.mark.clause("spec1-3.6-subprocess")
 def test_a_launcher_that_may_not_be_executed_is_502(acp: Acp, broken_launcher) -> None:
     broken_launcher("#!/bin/sh\nexec cat\n", mode=0o644)
     problem = assert_problem(acp.post(acp.new_id(), ECHO, agent="cursor"), 502, "stream_error")
@@ -179,6 +193,7 @@ def test_a_failed_restart_of_an_exited_id_leaves_it_exited(acp: Acp, broken_laun
     assert acp.post(server_id, ECHO, agent="cursor").status == 200
 
 
+@pytest.mark.clause("spec1-3.2-lazy-install")
 def test_an_agent_that_may_not_be_installed_is_404_and_leaves_nothing(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_REQUIRE_PREINSTALL": "true", "PATH": "/usr/bin:/bin"})
     server_id = server.acp.new_id()
@@ -189,6 +204,12 @@ def test_an_agent_that_may_not_be_installed_is_404_and_leaves_nothing(start_serv
     assert server.acp.entry(server_id) is None
 
 
+@pytest.mark.clause(
+    "spec1-1-server-id-is-the-only-identity",
+    "spec1-3.5-isolation",
+    "spec1-3.5-many-ids-per-agent",
+    "spec1-8-isolation",
+)
 def test_two_ids_of_one_agent_are_two_processes_that_know_nothing_of_each_other(acp: Acp) -> None:
     first, second = acp.start(), acp.start()
     one, two = acp.call(first, "test/info"), acp.call(second, "test/info")
@@ -221,6 +242,7 @@ IDS = {
 }
 
 
+@pytest.mark.clause("spec1-1-server-id-is-the-only-identity", "issue2-3-server-id")
 @pytest.mark.parametrize("name", IDS)
 def test_any_text_is_a_legal_server_id(acp: Acp, name: str) -> None:
     server_id = IDS[name]
@@ -231,6 +253,7 @@ def test_any_text_is_a_legal_server_id(acp: Acp, name: str) -> None:
         assert stream.next_message().number is not None
 
 
+@pytest.mark.clause("issue2-3-server-id")
 def test_a_stray_percent_sign_is_literal(acp: Acp) -> None:
     raw = "/v1/acp/50%zz%"
     body = message("test/echo", request_id=1)
@@ -239,6 +262,7 @@ def test_a_stray_percent_sign_is_literal(acp: Acp) -> None:
     assert acp.entry("50%zz%") is not None
 
 
+@pytest.mark.clause("issue2-3-server-id")
 def test_percent_decoding_happens_once(acp: Acp) -> None:
     body = message("test/echo", request_id=1)
     headers = {"content-type": "application/json"}
@@ -248,6 +272,7 @@ def test_percent_decoding_happens_once(acp: Acp) -> None:
     assert acp.entry("a%2Fb") is not None
 
 
+@pytest.mark.clause("issue2-3-server-id")
 @pytest.mark.parametrize("segment", ["%ff", "a%C3%28", "%ED%A0%80"])
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 def test_an_id_that_is_not_utf8_is_400(acp: Acp, segment: str, method: str) -> None:
@@ -257,6 +282,7 @@ def test_an_id_that_is_not_utf8_is_400(acp: Acp, segment: str, method: str) -> N
     assert_problem(answer, 400, "invalid_request")
 
 
+@pytest.mark.clause("issue2-3-server-id")
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 def test_an_id_longer_than_1024_bytes_is_400(acp: Acp, method: str) -> None:
     body = ECHO if method == "POST" else None

@@ -25,6 +25,7 @@ def test_json_content_types_in_any_case_and_with_parameters_are_fine(acp: Acp, c
     assert answer.status == 200
 
 
+@pytest.mark.clause("spec1-3.6-content-type")
 @pytest.mark.parametrize("content_type", NOT_JSON_TYPES)
 def test_any_other_content_type_is_415(acp: Acp, content_type: str) -> None:
     answer = post(acp.client, acp.path(acp.new_id(), AGENT), {"content-type": content_type})
@@ -33,6 +34,7 @@ def test_any_other_content_type_is_415(acp: Acp, content_type: str) -> None:
     assert problem["details"] == {"message": "content-type must be application/json"}
 
 
+@pytest.mark.clause("spec1-3.6-content-type")
 def test_a_missing_content_type_is_415(acp: Acp) -> None:
     answer = post(acp.client, acp.path(acp.new_id(), AGENT), {})
     assert_problem(answer, 415, "unsupported_media_type")
@@ -117,6 +119,7 @@ BAD_JSON = {
 }
 
 
+@pytest.mark.clause("spec1-3.3-one-envelope", "spec1-3.6-invalid-envelope", "decision-12")
 @pytest.mark.parametrize("name", BAD_JSON)
 def test_what_is_not_one_json_text_is_400_and_starts_nothing(acp: Acp, name: str) -> None:
     server_id = acp.new_id()
@@ -125,6 +128,7 @@ def test_what_is_not_one_json_text_is_400_and_starts_nothing(acp: Acp, name: str
     assert acp.entry(server_id) is None
 
 
+@pytest.mark.clause("spec1-3.3-one-envelope", "decision-12")
 @pytest.mark.parametrize(
     "body", [b"[]", b'[{"id":1,"method":"a"}]', b'"text"', b"1", b"true", b"null", b" 1.5 "]
 )
@@ -135,6 +139,7 @@ def test_json_that_is_not_an_object_is_400_and_starts_nothing(acp: Acp, body: by
     assert acp.entry(server_id) is None
 
 
+@pytest.mark.clause("spec1-3.2-validate-agent", "wire-2.1-order-of-checks")
 def test_the_checks_of_a_post_come_in_the_order_of_the_table(acp: Acp) -> None:
     """Each request has this fault and all later ones; the earliest fault must be the one reported."""
     client, unknown = acp.client, acp.new_id()
@@ -151,10 +156,12 @@ def test_the_checks_of_a_post_come_in_the_order_of_the_table(acp: Acp) -> None:
     assert "missing required 'agent'" in post(client, acp.path(unknown), JSON_HEADERS).json()["detail"]
 
 
+@pytest.mark.clause("wire-2.1-order-of-checks")
 def test_an_unknown_agent_on_a_living_instance_is_400_before_409(acp: Acp, server_id: str) -> None:
     assert_problem(acp.post(server_id, ECHO, agent="nobody"), 400, "unsupported_agent")
 
 
+@pytest.mark.clause("wire-2.1-order-of-checks")
 def test_agent_mismatch_comes_before_the_id_in_flight(acp: Acp, server_id: str) -> None:
     waiting = acp.in_background(acp.send, server_id, "test/hold", request_id="h")
     acp.wait_until_pending(server_id, 1)
@@ -164,6 +171,7 @@ def test_agent_mismatch_comes_before_the_id_in_flight(acp: Acp, server_id: str) 
     assert waiting.result(8).status == 200
 
 
+@pytest.mark.clause("wire-2.1-order-of-checks")
 def test_the_checks_of_a_get_come_in_the_order_of_the_table(acp: Acp) -> None:
     unknown = acp.path(acp.new_id())
     both = {"accept": "text/html", "last-event-id": "x"}
@@ -172,6 +180,7 @@ def test_the_checks_of_a_get_come_in_the_order_of_the_table(acp: Acp) -> None:
     assert_problem(acp.client.get(unknown), 404, "session_not_found")
 
 
+@pytest.mark.clause("wire-2.1-order-of-checks")
 def test_delete_does_not_look_at_accept(acp: Acp, server_id: str) -> None:
     path = acp.path(server_id)
     answer = acp.client.request("DELETE", path, headers={"accept": "image/png"})

@@ -26,6 +26,7 @@ def grow_tree(acp: Acp, server_id: str, *, stubborn: bool) -> list[dict]:
     return people
 
 
+@pytest.mark.clause("promise-H")
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_delete_ends_the_whole_tree(acp: Acp, server_id: str, stubborn: bool) -> None:
     people = grow_tree(acp, server_id, stubborn=stubborn)
@@ -33,6 +34,7 @@ def test_delete_ends_the_whole_tree(acp: Acp, server_id: str, stubborn: bool) ->
     wait_until_dead(people, 5)
 
 
+@pytest.mark.clause("promise-H")
 @pytest.mark.parametrize("method", FORKS)
 def test_delete_after_the_agent_itself_is_gone_still_ends_its_children(
     acp: Acp, server_id: str, method: str
@@ -50,6 +52,7 @@ def test_a_restart_after_a_crash_ends_the_children_of_the_crashed_one(acp: Acp, 
     wait_until_dead(children, 5)
 
 
+@pytest.mark.clause("promise-H")
 def test_the_tree_of_another_instance_and_of_the_user_is_left_alone(acp: Acp, server_id: str) -> None:
     other = acp.start()
     neighbours = grow_tree(acp, other, stubborn=False)
@@ -97,6 +100,7 @@ def test_no_dead_child_is_left_uncollected_whatever_it_looks_like(start_server, 
         assert server.acp.delete("quick").status == 204
 
 
+@pytest.mark.clause("promise-H", "promise-P")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("stubborn", [False, True])
 def test_the_end_of_the_server_ends_every_tree(start_server, number: signal.Signals, stubborn: bool) -> None:
@@ -121,6 +125,7 @@ def test_the_guard_survives_a_signal_to_the_whole_group_of_the_server(start_serv
     wait_until_dead(people, 5)
 
 
+@pytest.mark.clause("promise-H")
 def test_server_killed_while_agents_flood_and_hold_requests(start_server) -> None:
     server = start_server()
     acp = server.acp
@@ -132,11 +137,13 @@ def test_server_killed_while_agents_flood_and_hold_requests(start_server) -> Non
     wait_until_dead(people, 5)
 
 
+@pytest.mark.clause("wire-6.3-child")
 def test_agents_run_in_a_session_and_group_of_their_own(acp: Acp, server_id: str) -> None:
     who = acp.call(server_id, "test/info")
     assert who["sid"] == who["pgid"] != os.getsid(0)
 
 
+@pytest.mark.clause("promise-H")
 def test_a_wrapper_script_and_its_agent_both_end(start_server) -> None:
     server = start_server()
     inner = place_launcher(server.data_home, "inner", scripted_launcher())

@@ -6,6 +6,8 @@ import signal
 import stat
 from pathlib import Path
 
+import pytest
+
 from tests.support.acp import AGENT, Acp
 from tests.support.event_stream import SMALL_BUFFER
 from tests.support.processes import wait_until
@@ -21,6 +23,7 @@ def flooded(acp: Acp, count: int, size: int = 0) -> str:
     return server_id
 
 
+@pytest.mark.clause("decision-6", "promise-B")
 def test_a_position_that_has_fallen_out_is_told_as_a_gap(start_server) -> None:
     acp = start_server(settings=TINY).acp
     server_id = flooded(acp, 100)
@@ -32,6 +35,7 @@ def test_a_position_that_has_fallen_out_is_told_as_a_gap(start_server) -> None:
         assert stream.next_message().number == 101
 
 
+@pytest.mark.clause("promise-B")
 def test_a_position_at_the_edge_of_the_ring_is_no_gap(start_server) -> None:
     acp = start_server(settings=TINY).acp
     server_id = flooded(acp, 100)
@@ -41,6 +45,7 @@ def test_a_position_at_the_edge_of_the_ring_is_no_gap(start_server) -> None:
         assert numbers == list(range(position + 1, 101))
 
 
+@pytest.mark.clause("decision-6")
 def test_without_a_position_a_cut_log_begins_with_a_gap(start_server) -> None:
     """Events 1 to 90 are gone; a reader from the start is told so."""
     acp = start_server(settings=TINY).acp
@@ -50,6 +55,7 @@ def test_without_a_position_a_cut_log_begins_with_a_gap(start_server) -> None:
         assert stream.next_message().number == 91
 
 
+@pytest.mark.clause("decision-7")
 def test_the_ring_is_also_bounded_in_bytes(start_server) -> None:
     settings = {"SANDBOX_AGENT_REPLAY_MAX_BYTES": "100000", "SANDBOX_AGENT_SPILL_MAX_BYTES": "0"}
     acp = start_server(settings=settings).acp
@@ -71,6 +77,7 @@ def test_an_event_larger_than_the_whole_ring_still_reaches_a_live_reader(start_s
         assert stream.next_message().data == answer.body
 
 
+@pytest.mark.clause("decision-7", "promise-C")
 def test_a_connected_reader_that_retention_overtakes_is_told_in_mid_stream(start_server) -> None:
     acp = start_server(settings=TINY).acp
     server_id = acp.start()
@@ -90,6 +97,7 @@ def test_a_connected_reader_that_retention_overtakes_is_told_in_mid_stream(start
     assert gaps >= 1
 
 
+@pytest.mark.clause("decision-7", "promise-A")
 def test_what_falls_out_of_the_ring_is_replayed_from_disk(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"})
     acp = server.acp
@@ -103,6 +111,7 @@ def test_what_falls_out_of_the_ring_is_replayed_from_disk(start_server) -> None:
             assert stream.next_message().number == position + 1
 
 
+@pytest.mark.clause("decision-7")
 def test_spill_files_are_private_and_go_with_the_instance(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"})
     acp, folder = server.acp, server.data_home / "sandbox-agent" / "spill"
@@ -120,6 +129,7 @@ def test_spill_files_are_private_and_go_with_the_instance(start_server) -> None:
         assert stream.next_message().number > 1000
 
 
+@pytest.mark.clause("promise-N")
 def test_an_id_is_never_a_file_name(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "2"})
     acp = server.acp
@@ -129,6 +139,7 @@ def test_an_id_is_never_a_file_name(start_server) -> None:
     assert not any("escape-" in name for name in names)
 
 
+@pytest.mark.clause("decision-7")
 def test_leftover_spill_files_of_a_dead_server_are_removed_at_start(start_server) -> None:
     settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"}
     server = start_server(settings=settings)
@@ -152,6 +163,7 @@ def test_leftover_spill_files_of_a_dead_server_are_removed_at_start(start_server
         assert second.stop() == 0
 
 
+@pytest.mark.clause("decision-7")
 def test_beyond_ring_and_spill_there_is_an_honest_gap(start_server) -> None:
     settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10", "SANDBOX_AGENT_SPILL_MAX_BYTES": "100000"}
     acp = start_server(settings=settings).acp
@@ -167,6 +179,7 @@ def test_beyond_ring_and_spill_there_is_an_honest_gap(start_server) -> None:
         assert [event.number for event in events] == list(range(oldest, 3001))
 
 
+@pytest.mark.clause("decision-7")
 def test_a_burst_larger_than_the_spill_keeps_its_newest_part(start_server) -> None:
     settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10", "SANDBOX_AGENT_SPILL_MAX_BYTES": "100000"}
     acp = start_server(settings=settings).acp
@@ -183,6 +196,7 @@ def test_a_burst_larger_than_the_spill_keeps_its_newest_part(start_server) -> No
     assert oldest() < 2900
 
 
+@pytest.mark.clause("decision-7")
 def test_eight_thousand_events_are_in_the_ring_by_default(acp: Acp) -> None:
     server_id = flooded(acp, 8192)
     with acp.stream(server_id, last_event_id=0) as stream:

@@ -11,6 +11,7 @@ from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
 
 
+@pytest.mark.clause("decision-10")
 def test_ids_of_different_type_are_different_ids(acp: Acp, server_id: str, tmp_path: Path) -> None:
     """All of these wait at once; the answers are then written in reverse order, each to its own caller."""
     ids = [b"1", b"1.0", b'"1"', b"true", b"null", b"[1]", b'{"a":1}', b'""', b"0", b"18446744073709551617"]
@@ -30,6 +31,7 @@ def test_ids_of_different_type_are_different_ids(acp: Acp, server_id: str, tmp_p
         assert (answer.status, answer.body) == (200, line)
 
 
+@pytest.mark.clause("decision-10")
 @pytest.mark.parametrize(
     ("asked", "answered"),
     [(b"1", b"1.0"), (b"1.0", b"1"), (b'"1"', b"1"), (b"1", b'"1"'), (b"null", b'"null"'), (b"0", b"false")],
@@ -48,6 +50,7 @@ def test_an_id_with_escapes_is_the_same_id_as_without(acp: Acp, server_id: str) 
     assert acp.post(server_id, '{"id":"aé\\u002f/","method":"x"}'.encode()).body == answer
 
 
+@pytest.mark.clause("decision-10")
 def test_an_identical_body_joins_the_call_that_is_waiting(acp: Acp, server_id: str, tmp_path: Path) -> None:
     record = tmp_path / "stdin"
     acp.call(server_id, "test/record", {"path": str(record)})
@@ -69,6 +72,7 @@ def test_an_identical_body_joins_the_call_that_is_waiting(acp: Acp, server_id: s
     assert sum(b'"released"' in event.data and b'"id":5' in event.data for event in events) == 1
 
 
+@pytest.mark.clause("decision-10")
 def test_the_same_id_with_another_body_is_409_and_the_first_goes_on(acp: Acp, server_id: str) -> None:
     first = acp.in_background(acp.send, server_id, "test/hold", {"v": 1}, request_id=5)
     acp.wait_until_pending(server_id, 1)
@@ -85,6 +89,7 @@ def test_an_answered_id_may_be_used_again(acp: Acp, server_id: str) -> None:
         assert acp.call(server_id, "test/echo", {"w": word}, request_id=1)["echo"] == {"w": word}
 
 
+@pytest.mark.clause("decision-10")
 def test_a_retry_after_a_broken_connection_gets_the_answer_and_prompts_once(
     acp: Acp, server_id: str, tmp_path: Path
 ) -> None:
@@ -100,6 +105,7 @@ def test_a_retry_after_a_broken_connection_gets_the_answer_and_prompts_once(
     assert record.read_bytes().split(b"\n").count(body) == 1
 
 
+@pytest.mark.clause("decision-4", "decision-13", "promise-F")
 def test_a_client_that_goes_away_cancels_nothing(acp: Acp, server_id: str) -> None:
     body = message("test/answer_after", {"ms": 200}, "gone")
     with acp.stream(server_id) as stream:

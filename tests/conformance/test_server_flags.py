@@ -22,12 +22,14 @@ def run(arguments: list[str], home: Path, **environment: str) -> subprocess.Comp
     )
 
 
+@pytest.mark.clause("decision-23", "promise-J")
 def test_another_address_without_a_token_needs_no_token_said_aloud(tmp_path: Path) -> None:
     done = run(["server", "--host", "0.0.0.0", "--port", str(free_port())], tmp_path)
     assert done.returncode == 2
     assert "--no-token" in done.stderr
 
 
+@pytest.mark.clause("wire-7-exit-codes")
 @pytest.mark.parametrize("arguments", [["--token", ""], ["--token-file", "/dev/null"]])
 def test_an_empty_token_is_refused(tmp_path: Path, arguments: list[str]) -> None:
     done = run(["server", "--port", str(free_port()), *arguments], tmp_path)
@@ -41,6 +43,7 @@ def test_a_missing_token_file_is_refused(tmp_path: Path) -> None:
     assert "none" in done.stderr
 
 
+@pytest.mark.clause("wire-7-exit-codes")
 def test_a_port_in_use_is_exit_1_and_said_on_stderr(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -51,6 +54,7 @@ def test_a_port_in_use_is_exit_1_and_said_on_stderr(tmp_path: Path) -> None:
     assert port in done.stderr
 
 
+@pytest.mark.clause("wire-7-exit-codes")
 @pytest.mark.parametrize("host", ["not a host", "256.1.1.1", "192.0.2.1"])
 def test_an_address_that_cannot_be_bound_is_exit_1_and_said_on_stderr(tmp_path: Path, host: str) -> None:
     done = run(["server", "--no-token", "--host", host, "--port", str(free_port())], tmp_path)
@@ -58,6 +62,7 @@ def test_an_address_that_cannot_be_bound_is_exit_1_and_said_on_stderr(tmp_path: 
     assert host in done.stderr
 
 
+@pytest.mark.clause("wire-7-exit-codes")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -75,6 +80,7 @@ def test_a_usage_error_is_exit_2_with_help_on_stderr(tmp_path: Path, arguments: 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.clause("wire-7-exit-codes")
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["server", "--help"], ["--version"], ["-V"]])
 def test_help_and_version_are_exit_0(tmp_path: Path, arguments: list[str]) -> None:
     done = run(arguments, tmp_path)
@@ -87,6 +93,7 @@ def test_a_server_without_a_token_on_loopback_says_so(start_server) -> None:
     assert "token" in server.log().lower()
 
 
+@pytest.mark.clause("wire-7-settings")
 @pytest.mark.ours
 def test_settings_are_flags_too(start_server) -> None:
     arguments = ["--acp-request-timeout-ms", "500", "--acp-heartbeat-ms", "100", "--max-instances", "5"]

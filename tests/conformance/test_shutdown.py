@@ -15,6 +15,7 @@ from tests.support.raw_http import ConnectionClosed
 SIGNALS = [signal.SIGTERM, signal.SIGINT]
 
 
+@pytest.mark.clause("decision-30")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_an_idle_server_ends_at_once_with_0(start_server, number: signal.Signals) -> None:
     server = start_server()
@@ -23,6 +24,7 @@ def test_an_idle_server_ends_at_once_with_0(start_server, number: signal.Signals
     assert time.monotonic() - began < 2
 
 
+@pytest.mark.clause("decision-30", "promise-P")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_with_stubborn_agents_and_open_streams_it_ends_within_four_seconds(start_server, number) -> None:
     server = start_server()
@@ -42,6 +44,7 @@ def test_with_stubborn_agents_and_open_streams_it_ends_within_four_seconds(start
     wait_until_dead(people, 1)
 
 
+@pytest.mark.clause("decision-30")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_waiting_requests_are_answered_before_the_end(start_server, number) -> None:
     server = start_server()
@@ -56,6 +59,7 @@ def test_waiting_requests_are_answered_before_the_end(start_server, number) -> N
     assert server.wait_for_exit(4) == 0
 
 
+@pytest.mark.clause("decision-30")
 def test_it_stops_accepting_at_once(start_server) -> None:
     server = start_server()
     acp = server.acp
@@ -73,6 +77,7 @@ def test_it_stops_accepting_at_once(start_server) -> None:
     assert server.wait_for_exit(5) == 0
 
 
+@pytest.mark.clause("decision-30", "promise-P")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_second_signal_forces(start_server, number) -> None:
     server = start_server()
@@ -104,6 +109,7 @@ def test_idle_keep_alive_connections_do_not_delay_the_end(start_server) -> None:
             connection.close()
 
 
+@pytest.mark.clause("promise-P")
 def test_a_reader_that_does_not_read_does_not_delay_the_end(start_server) -> None:
     server = start_server()
     acp = server.acp

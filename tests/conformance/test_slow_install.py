@@ -56,6 +56,7 @@ def slow(start_server: Callable[..., ServerProcess], tmp_path: Path) -> SlowServ
     return SlowServer(start_server, tmp_path, "exec sleep 600")
 
 
+@pytest.mark.clause("spec1-3.2-lazy-install", "spec1-8-lazy", "decision-20")
 def test_an_instance_that_is_being_installed_is_starting_and_has_no_pid(slow: SlowServer) -> None:
     first = slow.acp.in_background(slow.acp.send, "x", "initialize", agent=AGENT)
     slow.wait_for_the_installer()
@@ -67,6 +68,7 @@ def test_an_instance_that_is_being_installed_is_starting_and_has_no_pid(slow: Sl
     first.result(5)
 
 
+@pytest.mark.clause("decision-3", "promise-I")
 def test_delete_during_an_install_is_quick_and_releases_everyone(slow: SlowServer) -> None:
     posts = [
         slow.acp.in_background(slow.acp.post, "x", message("initialize", request_id=n), agent=AGENT)
@@ -91,6 +93,7 @@ def test_a_stream_opened_during_an_install_waits_and_ends_with_it(slow: SlowServ
     post.result(5)
 
 
+@pytest.mark.clause("spec1-3.2-lazy-install", "promise-I")
 def test_ten_first_posts_of_one_agent_install_it_once(slow: SlowServer) -> None:
     posts = [slow.acp.in_background(slow.acp.send, f"x{n}", "initialize", agent=AGENT) for n in range(10)]
     slow.wait_for_the_installer()
@@ -101,6 +104,7 @@ def test_ten_first_posts_of_one_agent_install_it_once(slow: SlowServer) -> None:
     assert {post.result(5).status for post in posts} == {502}
 
 
+@pytest.mark.clause("spec1-3.2-lazy-install")
 def test_a_failed_install_is_500_with_the_reason_and_leaves_nothing(
     start_server: Callable[..., ServerProcess], tmp_path: Path
 ) -> None:
@@ -141,6 +145,7 @@ def test_a_server_that_is_installing_stops_in_time(slow: SlowServer, number: sig
     slow.wait_until_the_installer_is_gone()
 
 
+@pytest.mark.clause("issue3-2-install-dies-with-the-server")
 def test_the_end_of_a_killed_server_ends_its_installer(slow: SlowServer) -> None:
     slow.acp.in_background(slow.acp.send, "x", "initialize", agent=AGENT)
     slow.wait_for_the_installer()

@@ -10,6 +10,7 @@ from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
 
 
+@pytest.mark.clause("spec1-3.1-get", "promise-O")
 def test_the_head_is_exactly_that_of_an_event_stream(acp: Acp, server_id: str) -> None:
     with acp.stream(server_id) as stream:
         assert stream.head.startswith(b"HTTP/1.1 200 OK\r\n")
@@ -25,6 +26,7 @@ def test_the_head_is_exactly_that_of_an_event_stream(acp: Acp, server_id: str) -
     }
 
 
+@pytest.mark.clause("spec1-3.4-framing")
 def test_frames_are_byte_for_byte_those_of_the_wire(acp: Acp, server_id: str) -> None:
     answer = acp.send(server_id, "test/echo", request_id="x")
     with acp.client.connect() as connection:
@@ -33,6 +35,7 @@ def test_frames_are_byte_for_byte_those_of_the_wire(acp: Acp, server_id: str) ->
         assert connection.read_chunk() == b"event: message\nid: 2\ndata: " + answer.body + b"\n\n"
 
 
+@pytest.mark.clause("promise-O")
 def test_an_event_is_not_split_between_chunks(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/flood", {"count": 2000, "size": 100})
     with acp.client.connect() as connection:
@@ -46,6 +49,7 @@ def test_an_event_is_not_split_between_chunks(acp: Acp, server_id: str) -> None:
             seen += chunk.count(b"event: message\n")
 
 
+@pytest.mark.clause("spec1-3.3-replay", "spec1-8-e2e", "decision-5")
 def test_without_a_position_everything_retained_is_replayed_then_live(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/flood", {"count": 5})
     with acp.stream(server_id) as stream:
@@ -60,6 +64,7 @@ def test_an_empty_position_is_none(acp: Acp, server_id: str, position: str) -> N
         assert stream.next_message().number == 1
 
 
+@pytest.mark.clause("spec1-3.3-replay")
 @pytest.mark.parametrize(
     ("position", "first"), [("0", 1), ("1", 2), (" 2 ", 3), ("+2", 3), ("0003", 4), ("5", 6)]
 )
@@ -78,6 +83,7 @@ def test_the_newest_position_waits_for_the_next_event(acp: Acp, server_id: str) 
         assert stream.next_message().number == 2
 
 
+@pytest.mark.clause("decision-6")
 @pytest.mark.parametrize(
     "position", ["-1", "abc", "1.5", "0x2", "1 2", "++1", "1e3", "²", "1_0", "-0x", "None"]
 )
@@ -89,6 +95,7 @@ def test_a_position_that_is_not_a_non_negative_integer_is_400(
     assert problem["detail"] == "invalid request: Last-Event-ID must be a positive integer"
 
 
+@pytest.mark.clause("decision-6", "promise-B")
 @pytest.mark.parametrize("position", ["3", "100", "18446744073709551616", "9" * 400])
 def test_a_position_in_the_future_is_a_gap_and_then_everything(
     acp: Acp, server_id: str, position: str
@@ -116,6 +123,7 @@ def test_the_query_parameter_last_event_id_is_ignored(acp: Acp, server_id: str) 
         assert stream.next_message().number == 1
 
 
+@pytest.mark.clause("spec1-3.2-lazy-creation", "spec1-3.6-unknown-id")
 def test_a_stream_of_an_unknown_id_is_404(acp: Acp) -> None:
     problem = assert_problem(acp.client.get("/v1/acp/no-such"), 404, "session_not_found", "Session Not Found")
     assert list(problem) == ["type", "title", "status", "detail", "sessionId"]
@@ -127,6 +135,7 @@ def test_a_stream_of_a_closed_id_is_404(acp: Acp, server_id: str) -> None:
     assert_problem(acp.client.get(acp.path(server_id)), 404, "session_not_found")
 
 
+@pytest.mark.clause("spec1-3.4-heartbeat")
 def test_a_silent_stream_gets_heartbeats(start_server) -> None:
     acp = start_server(settings={"SANDBOX_AGENT_ACP_HEARTBEAT_MS": "100"}).acp
     server_id = acp.start()
@@ -137,6 +146,7 @@ def test_a_silent_stream_gets_heartbeats(start_server) -> None:
         assert stream.next_message().number == 2
 
 
+@pytest.mark.clause("spec1-3.4-heartbeat")
 def test_a_busy_stream_gets_no_heartbeats(start_server) -> None:
     acp = start_server(settings={"SANDBOX_AGENT_ACP_HEARTBEAT_MS": "500"}).acp
     server_id = acp.start()
@@ -154,6 +164,7 @@ def test_the_stream_of_an_exited_agent_still_beats(start_server) -> None:
         assert stream.next().kind == "heartbeat"
 
 
+@pytest.mark.clause("promise-O")
 def test_there_is_no_retry_line_and_no_id_on_control_frames(start_server) -> None:
     acp = start_server(settings={"SANDBOX_AGENT_ACP_HEARTBEAT_MS": "50"}).acp
     server_id = acp.start()

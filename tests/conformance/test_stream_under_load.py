@@ -13,6 +13,7 @@ RECONNECTS = 7500
 FAR_BEHIND = 1500
 
 
+@pytest.mark.clause("decision-8", "promise-C")
 def test_a_paused_reader_loses_none_of_twenty_thousand_notifications(acp: Acp, server_id: str) -> None:
     with (
         acp.stream(server_id, receive_buffer=SMALL_BUFFER, timeout=30) as paused,
@@ -29,6 +30,7 @@ def test_a_paused_reader_loses_none_of_twenty_thousand_notifications(acp: Acp, s
     assert [event.json()["params"]["n"] for event in events[:-1]] == list(range(1, 20_001))
 
 
+@pytest.mark.clause("decision-8", "promise-C")
 @pytest.mark.parametrize(("count", "size", "batch"), [(6000, 20_000, 20), (12_000, 10_000, 1)])
 def test_a_stuck_reader_costs_no_memory_and_slows_nobody(start_server, count, size, batch) -> None:
     """120 MB go by; the ring holds 4 MB, the rest is on disk, and the stuck reader gets every byte of it."""
@@ -46,6 +48,7 @@ def test_a_stuck_reader_costs_no_memory_and_slows_nobody(start_server, count, si
     assert numbers == list(range(2, count + 504))
 
 
+@pytest.mark.clause("promise-A", "issue2-reconnects")
 @pytest.mark.timeout(240)
 def test_reconnects_against_a_live_flood_lose_nothing_and_repeat_nothing(acp: Acp, server_id: str) -> None:
     """Three readers cut and come back with their last number, 7,500 times, close behind the flood."""
@@ -54,6 +57,7 @@ def test_reconnects_against_a_live_flood_lose_nothing_and_repeat_nothing(acp: Ac
     assert outcome.reconnects == RECONNECTS
 
 
+@pytest.mark.clause("issue2-reconnects")
 @pytest.mark.timeout(240)
 def test_readers_that_a_flood_leaves_behind_reconnect_and_lose_nothing(acp: Acp, server_id: str) -> None:
     """The same against a flood that waits for nobody, so that replays come from ever farther back."""
@@ -62,6 +66,7 @@ def test_readers_that_a_flood_leaves_behind_reconnect_and_lose_nothing(acp: Acp,
     assert outcome.reconnects == FAR_BEHIND
 
 
+@pytest.mark.clause("promise-A")
 def test_a_late_reader_joins_a_flood_without_gap_or_repeat(acp: Acp, server_id: str) -> None:
     acp.call(
         server_id, "test/flood", {"count": 10**9, "size": 10, "batch": 50, "pause_ms": 1, "background": True}
@@ -76,6 +81,7 @@ def test_a_late_reader_joins_a_flood_without_gap_or_repeat(acp: Acp, server_id: 
             stream.close()
 
 
+@pytest.mark.clause("spec1-3.5-isolation")
 def test_a_flood_on_one_id_does_not_starve_another(acp: Acp, server_id: str) -> None:
     other = acp.start()
     acp.call(server_id, "test/flood", {"count": 10**9, "size": 100, "background": True})

@@ -30,6 +30,7 @@ def assert_timeout(answer: Answer) -> None:
     assert problem["details"] == {"message": "timed out waiting for agent response"}
 
 
+@pytest.mark.clause("spec1-3.6-timeout", "decision-13", "promise-F")
 def test_silence_is_504_and_the_late_answer_is_on_the_stream(impatient: Acp) -> None:
     server_id = impatient.start()
     with impatient.stream(server_id) as stream:
@@ -47,6 +48,7 @@ def test_the_same_id_can_be_used_again_after_a_time_out(impatient: Acp) -> None:
     assert impatient.send(server_id, "test/echo", request_id=1).status == 200
 
 
+@pytest.mark.clause("decision-13", "promise-F")
 def test_every_line_of_the_agent_restarts_the_clock(impatient: Acp) -> None:
     """1.8 s of talk, three times the limit; then silence for the limit."""
     server_id = impatient.start()
@@ -56,6 +58,7 @@ def test_every_line_of_the_agent_restarts_the_clock(impatient: Acp) -> None:
     assert time.monotonic() - began > 1.8
 
 
+@pytest.mark.clause("decision-13")
 def test_the_clock_stands_still_while_the_agent_waits_for_the_client(impatient: Acp) -> None:
     server_id = impatient.start()
     waiting = impatient.in_background(impatient.send, server_id, "test/hold", request_id="turn")
@@ -71,6 +74,7 @@ def test_the_clock_stands_still_while_the_agent_waits_for_the_client(impatient: 
     assert waiting.result(5).status == 200
 
 
+@pytest.mark.clause("decision-13")
 def test_the_clock_goes_on_once_the_client_has_answered(impatient: Acp) -> None:
     server_id = impatient.start()
     waiting = impatient.in_background(impatient.send, server_id, "test/silent", request_id="turn")
@@ -81,12 +85,14 @@ def test_the_clock_goes_on_once_the_client_has_answered(impatient: Acp) -> None:
     assert_timeout(waiting.result(5))
 
 
+@pytest.mark.clause("decision-13")
 def test_prefer_wait_shortens_the_limit_for_one_request(acp: Acp, server_id: str) -> None:
     began = time.monotonic()
     assert_timeout(acp.send(server_id, "test/silent", headers={"prefer": "wait=1"}))
     assert 0.9 < time.monotonic() - began < 2.5
 
 
+@pytest.mark.clause("decision-13")
 def test_prefer_wait_lengthens_the_limit_for_one_request(impatient: Acp) -> None:
     server_id = impatient.start()
     answer = impatient.send(
@@ -95,11 +101,13 @@ def test_prefer_wait_lengthens_the_limit_for_one_request(impatient: Acp) -> None
     assert answer.status == 200
 
 
+@pytest.mark.clause("decision-13")
 @pytest.mark.parametrize("prefer", ["wait=abc", "wait", "wait=-1", "wait=", "foo=bar", "wait=1e9e"])
 def test_a_preference_that_cannot_be_read_is_ignored(acp: Acp, server_id: str, prefer: str) -> None:
     assert acp.send(server_id, "test/answer_after", {"ms": 50}, headers={"prefer": prefer}).status == 200
 
 
+@pytest.mark.clause("decision-14")
 def test_respond_async_is_202_at_once_and_the_answer_is_on_the_stream(acp: Acp, server_id: str) -> None:
     with acp.stream(server_id) as stream:
         answer = acp.send(server_id, "test/hold", request_id="a", headers={"prefer": "respond-async"})
@@ -108,6 +116,7 @@ def test_respond_async_is_202_at_once_and_the_answer_is_on_the_stream(acp: Acp, 
         assert stream.until(answers("a"))[-1].json()["result"] == {"released": True}
 
 
+@pytest.mark.clause("decision-14")
 def test_respond_async_starts_the_agent_too(acp: Acp) -> None:
     server_id = acp.new_id()
     answer = acp.send(
@@ -118,6 +127,7 @@ def test_respond_async_starts_the_agent_too(acp: Acp) -> None:
         stream.until(answers("a"))
 
 
+@pytest.mark.clause("decision-14")
 def test_an_id_sent_asynchronously_is_in_flight_until_it_is_answered(acp: Acp, server_id: str) -> None:
     prefer = {"prefer": "respond-async"}
     assert acp.send(server_id, "test/hold", {"v": 1}, request_id="a", headers=prefer).status == 202
@@ -128,6 +138,7 @@ def test_an_id_sent_asynchronously_is_in_flight_until_it_is_answered(acp: Acp, s
         assert joined.read_answer().status == 200
 
 
+@pytest.mark.clause("decision-13", "promise-D")
 def test_an_agent_that_does_not_take_the_bytes_is_a_504_and_delays_nobody(impatient: Acp) -> None:
     server_id, other = impatient.start(), impatient.start()
     impatient.call(server_id, "test/stop_reading")
@@ -144,6 +155,7 @@ def test_an_agent_that_does_not_take_the_bytes_is_a_504_and_delays_nobody(impati
     assert time.monotonic() - began < 1.5
 
 
+@pytest.mark.clause("decision-13")
 def test_junk_and_zero_mean_the_default_limit(start_server) -> None:
     for value in ("0", "junk"):
         acp = start_server(settings={"SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS": value}).acp

@@ -46,11 +46,13 @@ def _runnable() -> list[Block]:
     return joined
 
 
+@pytest.mark.clause("issue7-5-documentation")
 def test_every_block_has_a_language_we_know_or_says_why_it_is_not_run() -> None:
     known = {*READERS, *NEVER_RUN, *RUN}
     assert [block.name for block in _all_blocks() if block.language not in known and not block.not_run] == []
 
 
+@pytest.mark.clause("issue7-5-documentation")
 @pytest.mark.parametrize(
     "block",
     [block for block in _all_blocks() if block.language in READERS and not block.not_run],
@@ -67,6 +69,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     process.stop()
 
 
+@pytest.mark.clause("issue7-5-documentation")
 @pytest.mark.parametrize("block", _runnable(), ids=lambda block: block.name)
 def test_a_block_does_what_it_says(block: Block, place: Place, request: pytest.FixtureRequest) -> None:
     port = str(free_port())

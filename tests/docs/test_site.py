@@ -6,15 +6,18 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from scripts.site_navigation import index_for_language_models
 
 from tests.docs.markdown import ROOT
 
 
+@pytest.mark.clause("issue7-5-documentation")
 def test_the_short_index_for_language_models_is_up_to_date() -> None:
     assert (ROOT / "llms.txt").read_text() == index_for_language_models(), "run scripts/docs to renew it"
 
 
+@pytest.mark.clause("issue7-5-documentation")
 def test_the_site_builds_strictly(tmp_path: Path) -> None:
     done = subprocess.run(
         [

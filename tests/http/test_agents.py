@@ -87,6 +87,7 @@ def events(answer: httpx.Response) -> list[tuple[str, Any]]:
     return parsed
 
 
+@pytest.mark.clause("spec1-5.1-agents-list")
 def test_list_has_every_agent_in_order_with_all_flags(http: httpx.Client) -> None:
     agents = http.get("/v1/agents").json()["agents"]
     assert [agent["id"] for agent in agents] == [*BUILTIN_IDS, "tiny", "slow", "broken", "lonely", "reporter"]
@@ -95,6 +96,7 @@ def test_list_has_every_agent_in_order_with_all_flags(http: httpx.Client) -> Non
         assert not {"version", "path", "configOptions", "models", "modes"} & set(agent)
 
 
+@pytest.mark.clause("spec1-5.1-agents-list")
 def test_list_with_config_has_options(http: httpx.Client) -> None:
     agents = {agent["id"]: agent for agent in http.get("/v1/agents?config=true").json()["agents"]}
     assert agents["mock"]["version"] == "builtin"
@@ -102,17 +104,20 @@ def test_list_with_config_has_options(http: httpx.Client) -> None:
     assert modes["options"][0] == {"name": "default", "value": "default"}
 
 
+@pytest.mark.clause("decision-27")
 def test_one_agent_is_the_same_as_in_the_list(http: httpx.Client) -> None:
     listed = {agent["id"]: agent for agent in http.get("/v1/agents").json()["agents"]}
     assert http.get("/v1/agents/cursor").json() == listed["cursor"]
 
 
+@pytest.mark.clause("decision-27")
 @pytest.mark.parametrize("agent", ["nobody", "Claude", "claude%20", "a%2Fb"])
 def test_unknown_agent_is_unsupported(http: httpx.Client, agent: str) -> None:
     for answer in (http.get(f"/v1/agents/{agent}"), http.post(f"/v1/agents/{agent}/install", json={})):
         assert (answer.status_code, kind(answer)) == (400, "unsupported_agent")
 
 
+@pytest.mark.clause("spec1-5.1-agents-list")
 @pytest.mark.parametrize("query", ["config=yes", "config=true&config=true", "no_cache=1"])
 def test_flag_that_is_none_is_refused(http: httpx.Client, query: str) -> None:
     for path in ("/v1/agents", "/v1/agents/mock"):
@@ -120,11 +125,13 @@ def test_flag_that_is_none_is_refused(http: httpx.Client, query: str) -> None:
         assert (answer.status_code, kind(answer)) == (400, "invalid_request")
 
 
+@pytest.mark.clause("spec1-5.1-agents-install")
 def test_install_needs_a_json_content_type(http: httpx.Client) -> None:
     answer = http.post("/v1/agents/mock/install", content=b"{}")
     assert (answer.status_code, kind(answer)) == (415, "unsupported_media_type")
 
 
+@pytest.mark.clause("spec1-5.1-agents-install")
 @pytest.mark.parametrize(
     "body", ["", "[]", "{", '{"reinstall": 1}', '{"agentVersion": 2}', '{"agentProcessVersion": "../x"}']
 )
@@ -133,11 +140,13 @@ def test_install_body_of_the_wrong_shape_is_refused(http: httpx.Client, body: st
     assert (answer.status_code, kind(answer)) == (400, "invalid_request")
 
 
+@pytest.mark.clause("decision-29")
 def test_mock_is_already_installed(http: httpx.Client) -> None:
     answer = http.post("/v1/agents/mock/install", json={"reinstall": None, "unknown": 1})
     assert answer.json() == {"already_installed": True, "artifacts": []}
 
 
+@pytest.mark.clause("spec1-5.1-agents-install", "decision-29")
 def test_install_then_already_installed_then_reinstall(http: httpx.Client, server: ServerProcess) -> None:
     first = http.post("/v1/agents/tiny/install", json={}).json()
     launcher = server.data_home / "sandbox-agent" / "bin" / "agent_processes" / "tiny-acp"
@@ -151,6 +160,7 @@ def test_install_then_already_installed_then_reinstall(http: httpx.Client, serve
     assert http.get("/v1/agents/tiny").json()["installed"] is True
 
 
+@pytest.mark.clause("spec1-5.1-agents-install")
 def test_failed_install_shows_what_the_agent_said(http: httpx.Client) -> None:
     answer = http.post("/v1/agents/broken/install", json={})
     assert (answer.status_code, kind(answer)) == (500, "install_failed")
@@ -159,6 +169,7 @@ def test_failed_install_shows_what_the_agent_said(http: httpx.Client) -> None:
     assert "no licence" in problem["details"]["stderr"]
 
 
+@pytest.mark.clause("issue3-3-install-progress")
 def test_stream_tells_progress_and_then_the_result(http: httpx.Client) -> None:
     headers = {"accept": "text/event-stream"}
     answer = http.post("/v1/agents/tiny/install", json={"reinstall": True}, headers=headers)
@@ -168,6 +179,7 @@ def test_stream_tells_progress_and_then_the_result(http: httpx.Client) -> None:
     assert seen[-1][0] == "result" and seen[-1][1]["already_installed"] is False
 
 
+@pytest.mark.clause("issue3-3-install-progress")
 def test_stream_of_a_failed_install_ends_with_the_problem(http: httpx.Client) -> None:
     answer = http.post("/v1/agents/broken/install", json={}, headers={"accept": "text/event-stream"})
     name, problem = events(answer)[-1]
@@ -175,6 +187,7 @@ def test_stream_of_a_failed_install_ends_with_the_problem(http: httpx.Client) ->
     assert problem["type"] == "urn:sandbox-agent:error:install_failed"
 
 
+@pytest.mark.clause("spec1-3.2-lazy-install")
 def test_first_posts_install_once_and_the_agent_answers(http: httpx.Client, server: ServerProcess) -> None:
     with ThreadPoolExecutor(8) as threads:
         posts = [
@@ -189,12 +202,14 @@ def test_first_posts_install_once_and_the_agent_answers(http: httpx.Client, serv
         http.delete(f"/v1/acp/slow-{number}")
 
 
+@pytest.mark.clause("spec1-3.2-lazy-install")
 def test_first_post_of_an_agent_that_cannot_be_installed(http: httpx.Client) -> None:
     answer = http.post("/v1/acp/b1?agent=broken", json=initialize())
     assert (answer.status_code, kind(answer)) == (500, "install_failed")
     assert http.get("/v1/acp/b1").status_code == 404
 
 
+@pytest.mark.clause("issue3-4-instance-settings")
 def test_instance_gets_its_directory_and_variables(http: httpx.Client, tmp_path: Path) -> None:
     headers = {"x-sandbox-agent-env": json.dumps({"MY_KEY": SECRET})}
     query = {"agent": "reporter", "cwd": str(tmp_path)}
@@ -205,6 +220,7 @@ def test_instance_gets_its_directory_and_variables(http: httpx.Client, tmp_path:
     http.delete("/v1/acp/r1")
 
 
+@pytest.mark.clause("issue3-4-instance-settings")
 def test_profile_of_the_agents_file_is_used_by_its_name(http: httpx.Client) -> None:
     headers = {"x-sandbox-agent-env": "work"}
     answer = http.post("/v1/acp/r2?agent=reporter", json=initialize(), headers=headers)
@@ -212,6 +228,7 @@ def test_profile_of_the_agents_file_is_used_by_its_name(http: httpx.Client) -> N
     http.delete("/v1/acp/r2")
 
 
+@pytest.mark.clause("issue3-4-instance-settings")
 @pytest.mark.parametrize("value", ["nowhere", "{", '{"A": 1}', "{}x"])
 def test_variables_that_cannot_be_used_are_refused_without_repeating_them(
     http: httpx.Client, value: str
@@ -223,6 +240,7 @@ def test_variables_that_cannot_be_used_are_refused_without_repeating_them(
     assert http.get("/v1/acp/r3").status_code == 404
 
 
+@pytest.mark.clause("issue3-4-instance-settings")
 def test_secrets_of_instances_are_not_in_the_log(http: httpx.Client, server: ServerProcess) -> None:
     headers = {"x-sandbox-agent-env": json.dumps({"MY_KEY": SECRET})}
     http.post("/v1/acp/r4?agent=reporter", json=initialize(), headers=headers)
@@ -230,6 +248,7 @@ def test_secrets_of_instances_are_not_in_the_log(http: httpx.Client, server: Ser
     assert SECRET not in server.log()
 
 
+@pytest.mark.clause("spec1-5.1-agents-list")
 def test_server_status_follows_the_instances(http: httpx.Client) -> None:
     assert "serverStatus" not in http.get("/v1/agents/reporter").json()
     http.post("/v1/acp/s1?agent=reporter", json=initialize())
@@ -265,6 +284,7 @@ def test_closing_an_instance_while_its_agent_is_installed(http: httpx.Client, se
     assert http.get("/v1/agents/tiny").json()["installed"] is True
 
 
+@pytest.mark.clause("issue3-2-shared-install")
 def test_install_nobody_waits_for_any_more_goes_on_to_its_end(
     http: httpx.Client, server: ServerProcess
 ) -> None:
@@ -302,6 +322,7 @@ def test_server_with_a_faulty_agents_file_says_so_and_does_not_start(tmp_path: P
     assert done.returncode == 2 and f"{file}: agent `own`: `command` must be a string" in done.stderr
 
 
+@pytest.mark.clause("spec1-3.2-lazy-install", "issue3-2-require-preinstall")
 def test_missing_agent_with_preinstall_required_is_not_found(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path, token=None, settings={"PATH": "/usr/bin:/bin"}).ready()
     try:
@@ -313,6 +334,7 @@ def test_missing_agent_with_preinstall_required_is_not_found(tmp_path: Path) -> 
         server.stop()
 
 
+@pytest.mark.clause("issue3-2-require-preinstall")
 @pytest.mark.parametrize("value", ["1", "true", "yes"])
 def test_what_may_not_be_installed_on_first_use_can_be_installed_by_asking_for_it(
     tmp_path: Path, value: str

@@ -29,6 +29,7 @@ def api(live: tuple[ServerProcess, httpx.Client]) -> httpx.Client:
     return live[1]
 
 
+@pytest.mark.clause("spec1-5.3-mcp-config")
 def test_mcp_entry_from_put_to_delete(api: httpx.Client, tmp_path: Path) -> None:
     params = {"directory": str(tmp_path), "mcpName": "a/b é"}
     missing = problem(api.get("/v1/config/mcp", params=params), 404, "not_found")
@@ -52,6 +53,7 @@ def test_mcp_entry_from_put_to_delete(api: httpx.Client, tmp_path: Path) -> None
     problem(api.get("/v1/config/mcp", params=params), 404, "not_found")
 
 
+@pytest.mark.clause("spec1-5.4-skills-config")
 def test_skills_entry(api: httpx.Client, tmp_path: Path) -> None:
     params = {"directory": str(tmp_path), "skillName": "s"}
     entry = {"sources": [{"type": "github", "source": "a/b"}]}
@@ -62,6 +64,7 @@ def test_skills_entry(api: httpx.Client, tmp_path: Path) -> None:
     assert api.delete("/v1/config/skills", params=params).status_code == 204
 
 
+@pytest.mark.clause("issue4-6-config")
 def test_listing_names_what_cannot_be_understood(api: httpx.Client, tmp_path: Path) -> None:
     url, params = "/v1/config/mcp/entries", {"directory": str(tmp_path)}
     assert api.get(url, params=params).json() == {"entries": {}}
@@ -77,6 +80,7 @@ def test_listing_names_what_cannot_be_understood(api: httpx.Client, tmp_path: Pa
     assert good.status_code == 200, "one odd entry does not spoil the others"
 
 
+@pytest.mark.clause("spec1-5.3-mcp-config", "spec1-5.4-skills-config")
 @pytest.mark.parametrize("kind", ["mcp", "skills"])
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_directory_and_name_are_required(api: httpx.Client, kind: str, method: str) -> None:
@@ -93,6 +97,7 @@ def test_directory_and_name_are_required(api: httpx.Client, kind: str, method: s
     problem(api.get(f"/v1/config/{kind}/entries"), 400, "invalid_request")
 
 
+@pytest.mark.clause("promise-N-file-limits")
 def test_bodies_are_checked(api: httpx.Client, tmp_path: Path) -> None:
     params = {"directory": str(tmp_path), "mcpName": "x"}
     for body, content_type, status, kind in (
@@ -109,6 +114,7 @@ def test_bodies_are_checked(api: httpx.Client, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.clause("decision-25")
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 def test_a_corrupt_file_is_409_and_stays(api: httpx.Client, tmp_path: Path, method: str) -> None:
     file = tmp_path / ".sandbox-agent/config/mcp.json"
@@ -133,6 +139,7 @@ def test_a_relative_directory_starts_at_the_servers_working_directory(
     assert (server.home / "relative/.sandbox-agent/config/mcp.json").exists()
 
 
+@pytest.mark.clause("decision-25")
 @pytest.mark.timeout(200)
 async def test_fifty_writers_on_two_servers_all_survive_twenty_rounds(tmp_path: Path) -> None:
     """Two servers on one directory; each round fifty different names at the same time."""

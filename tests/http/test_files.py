@@ -64,6 +64,7 @@ def tar_of(**files: bytes) -> bytes:
 # ---- shapes
 
 
+@pytest.mark.clause("spec1-5.2-files")
 def test_write_read_stat_and_list(api: httpx.Client, home: Path) -> None:
     written = put(api, "shapes/a.txt", b"hello")
     assert written.json() == {"path": f"{home}/shapes/a.txt", "bytesWritten": 5}
@@ -85,6 +86,7 @@ def test_without_a_path_the_home_directory_is_listed(api: httpx.Client, home: Pa
         assert "listed" in [entry["name"] for entry in api.get("/v1/fs/entries", params=params).json()]
 
 
+@pytest.mark.clause("spec1-5.2-files")
 def test_mkdir_move_and_delete(api: httpx.Client, work: Path) -> None:
     made = api.post("/v1/fs/mkdir", params={"path": f"{work}/a/b"})
     assert made.json() == {"path": f"{work}/a/b"}
@@ -113,6 +115,7 @@ def test_a_long_listing_is_one_json_array(api: httpx.Client, work: Path) -> None
 # ---- refusals
 
 
+@pytest.mark.clause("decision-24")
 @pytest.mark.parametrize(
     ("method", "url"),
     [
@@ -139,6 +142,7 @@ def test_what_cannot_be_understood_is_400(api: httpx.Client, method: str, url: s
     problem(api.request(method, url), 400, "invalid_request")
 
 
+@pytest.mark.clause("wire-files-protected")
 def test_the_home_directory_is_never_deleted_or_moved(api: httpx.Client, home: Path) -> None:
     for path in (str(home), f"{home}/", ".", f"{home}/../home", f"{home.parent}"):
         params = {"path": path, "recursive": "true"}
@@ -148,6 +152,7 @@ def test_the_home_directory_is_never_deleted_or_moved(api: httpx.Client, home: P
     assert home.is_dir()
 
 
+@pytest.mark.clause("decision-24")
 @pytest.mark.parametrize("path", ["missing", "missing/deeper", "/missing"])
 def test_what_is_missing_is_404(api: httpx.Client, home: Path, path: str) -> None:
     absolute = path if path.startswith("/") else f"{home}/{path}"
@@ -163,6 +168,7 @@ def test_what_is_missing_is_404(api: httpx.Client, home: Path, path: str) -> Non
         assert found["details"] == {"resource": "path", "id": absolute}
 
 
+@pytest.mark.clause("promise-N-file-limits")
 @pytest.mark.parametrize(
     ("body", "content_type", "status", "kind"),
     [
@@ -184,6 +190,7 @@ def test_bodies_of_move(api: httpx.Client, body: bytes, content_type: str, statu
 # ---- ranges and conditions
 
 
+@pytest.mark.clause("issue4-2-reading")
 @pytest.mark.parametrize("size", [1000, 300_000])
 def test_ranges(api: httpx.Client, work: Path, size: int) -> None:
     data = os.urandom(size)
@@ -223,6 +230,7 @@ def test_an_empty_file_has_no_range(api: httpx.Client, work: Path) -> None:
     problem(get(api, work / "f", range="bytes=0-"), 416, "range_not_satisfiable")
 
 
+@pytest.mark.clause("issue4-2-reading")
 @pytest.mark.parametrize("size", [1000, 300_000])
 def test_head_has_the_headers_of_get(api: httpx.Client, work: Path, size: int) -> None:
     (work / "f").write_bytes(bytes(size))
@@ -236,6 +244,7 @@ def test_head_has_the_headers_of_get(api: httpx.Client, work: Path, size: int) -
     assert (missing.status_code, missing.content) == (404, b"")
 
 
+@pytest.mark.clause("issue4-2-reading")
 def test_if_none_match_and_if_range(api: httpx.Client, work: Path) -> None:
     etag = put(api, work / "f", b"one").headers["etag"]
     for header in (etag, f'"x", {etag}', f"W/{etag}", "*"):
@@ -247,6 +256,7 @@ def test_if_none_match_and_if_range(api: httpx.Client, work: Path) -> None:
     assert get(api, work / "f", **{"range": "bytes=0-0", "if-range": '"x"'}).content == b"one"
 
 
+@pytest.mark.clause("issue4-2-writing")
 def test_conditional_writes(api: httpx.Client, work: Path) -> None:
     problem(put(api, work / "f", b"x", **{"if-match": "*"}), 412, "precondition_failed")
     assert os.listdir(work) == []
@@ -262,6 +272,7 @@ def test_conditional_writes(api: httpx.Client, work: Path) -> None:
 # ---- streams
 
 
+@pytest.mark.clause("issue4-2-reading")
 def test_files_of_the_process_file_system(api: httpx.Client) -> None:
     assert b"VmRSS" in get(api, "/proc/self/status").content
     assert get(api, "/sys/kernel/mm/transparent_hugepage/enabled").content.endswith(b"\n")
@@ -280,6 +291,7 @@ def _open_below(server: ServerProcess, directory: Path) -> int:
     return found
 
 
+@pytest.mark.clause("issue4-2-writing")
 def test_a_broken_upload_leaves_the_old_content_and_no_temporary_file(
     live: tuple[ServerProcess, httpx.Client], work: Path
 ) -> None:
@@ -347,6 +359,7 @@ def test_a_download_of_a_file_that_shrinks_does_not_look_whole(api: httpx.Client
                 pass
 
 
+@pytest.mark.clause("spec1-5.2-files", "issue4-4-download")
 def test_upload_and_download_of_a_directory(api: httpx.Client, work: Path) -> None:
     data = tar_of(**{"a": b"A", "d/b": b"B" * 5000})
     answer = api.post(
@@ -371,6 +384,7 @@ def test_the_content_type_of_an_archive_is_exact(api: httpx.Client, content_type
     assert detail == "invalid request: content-type must be application/x-tar"
 
 
+@pytest.mark.clause("issue4-4-archives")
 def test_an_archive_with_an_escape_is_refused_by_name(api: httpx.Client, work: Path) -> None:
     answer = api.post(
         "/v1/fs/upload-batch",
@@ -383,6 +397,7 @@ def test_an_archive_with_an_escape_is_refused_by_name(api: httpx.Client, work: P
     assert os.listdir(work / "to") == ["fine"]
 
 
+@pytest.mark.clause("promise-N-file-limits")
 def test_a_refused_archive_is_answered_while_the_client_still_sends(
     live: tuple[ServerProcess, httpx.Client], work: Path
 ) -> None:
@@ -397,6 +412,7 @@ def test_a_refused_archive_is_answered_while_the_client_still_sends(
         assert raw.recv(1000).startswith(b"HTTP/1.1 400 ")
 
 
+@pytest.mark.clause("issue4-1-links-and-entries")
 def test_links_over_the_wire(api: httpx.Client, work: Path) -> None:
     (work / "d").mkdir()
     (work / "to-d").symlink_to("d")

@@ -102,6 +102,7 @@ def received(api: httpx.Client, url: str, path: Path) -> int:
         return sum(len(piece) for piece in answer.iter_raw(1 << 20))
 
 
+@pytest.mark.clause("promise-L", "issue4-2-reading", "issue4-2-writing")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("size", SIZES)
 def test_a_huge_file_goes_up_and_down_in_constant_memory(tmp_path: Path, size: int) -> None:
@@ -126,6 +127,7 @@ def test_a_huge_file_goes_up_and_down_in_constant_memory(tmp_path: Path, size: i
         assert (part.status_code, part.content) == (206, b"\0\0\0")
 
 
+@pytest.mark.clause("promise-M")
 @pytest.mark.timeout(120)
 def test_archives_go_up_and_down_in_constant_memory(tmp_path: Path) -> None:
     size = 256 << 20

@@ -71,6 +71,7 @@ def closed(unprivileged: tuple[Path, httpx.Client]) -> Iterator[Path]:
     shutil.rmtree(directory)
 
 
+@pytest.mark.clause("decision-24")
 def test_what_the_user_may_not_do_is_403(unprivileged: tuple[Path, httpx.Client], closed: Path) -> None:
     api = unprivileged[1]
     api.put("/v1/fs/file", params={"path": "mine"}, content=b"x")

@@ -28,6 +28,7 @@ def bound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, http
         yield root, api
 
 
+@pytest.mark.clause("decision-48")
 def test_relative_paths_start_at_the_root(bound: tuple[Path, httpx.Client]) -> None:
     root, api = bound
     answer = api.put("/v1/fs/file", params={"path": "a/b"}, content=b"x")
@@ -35,6 +36,7 @@ def test_relative_paths_start_at_the_root(bound: tuple[Path, httpx.Client]) -> N
     assert (root / "a/b").read_bytes() == b"x"
 
 
+@pytest.mark.clause("decision-48")
 def test_everything_outside_is_403(bound: tuple[Path, httpx.Client]) -> None:
     root, api = bound
     before = sorted(os.listdir(root.parent))
@@ -61,6 +63,7 @@ def test_everything_outside_is_403(bound: tuple[Path, httpx.Client]) -> None:
     assert (root.parent / "secret").read_bytes() == b"secret"
 
 
+@pytest.mark.clause("decision-48")
 def test_config_below_the_root_works(bound: tuple[Path, httpx.Client]) -> None:
     root, api = bound
     params = {"directory": "project", "mcpName": "x"}
@@ -80,6 +83,7 @@ def test_the_top_and_the_home_directory_are_400_also_when_they_lie_outside(
         problem(api.post("/v1/fs/move", json={"from": path, "to": "here"}), 400, "invalid_request")
 
 
+@pytest.mark.clause("wire-files-protected")
 def test_the_root_itself_is_protected(bound: tuple[Path, httpx.Client]) -> None:
     root, api = bound
     for path in (str(root), ".", f"{root}/."):

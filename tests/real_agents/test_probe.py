@@ -17,6 +17,7 @@ from tests.support.server_process import ServerProcess
 pytestmark = pytest.mark.timeout(300)
 
 
+@pytest.mark.clause("spec2-3-agents-rows")
 async def test_models_and_modes_come_from_the_installed_agents(
     server: ServerProcess, model: FakeModel, data_home: Path, tmp_path: Path
 ) -> None:

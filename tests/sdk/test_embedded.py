@@ -25,6 +25,7 @@ def alive(pid: int) -> bool:
         return False
 
 
+@pytest.mark.clause("spec3-authentication", "spec3-auto-detection", "spec3-embedded-mode", "decision-36")
 async def test_start_finds_the_command_and_the_server_goes_with_the_client(tmp_path: Path) -> None:
     async with await AsyncSandboxAgent.start(
         spawn=SpawnOptions(env={"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "d")})
@@ -42,6 +43,7 @@ async def test_start_finds_the_command_and_the_server_goes_with_the_client(tmp_p
             await stranger.get(f"{url}/v1/health")
 
 
+@pytest.mark.clause("spec3-embedded-mode")
 async def test_a_server_that_does_not_start_raises_with_the_tail_of_its_log(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho 'first line' >&2\necho 'cannot bind' >&2\nexit 4\n")
@@ -56,6 +58,7 @@ async def test_a_server_that_does_not_start_raises_with_the_tail_of_its_log(tmp_
         await AsyncSandboxAgent.start(spawn=SpawnOptions(binary_path=str(silent), timeout=0.4))
 
 
+@pytest.mark.clause("spec3-embedded-mode")
 def test_the_command_is_looked_for_in_the_documented_order(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -70,6 +73,7 @@ def test_the_command_is_looked_for_in_the_documented_order(
         find_command(str(tmp_path / "missing"))
 
 
+@pytest.mark.clause("spec3-embedded-mode")
 async def test_the_server_dies_with_a_killed_parent(tmp_path: Path) -> None:
     program = (
         "import sys, time\n"
@@ -94,6 +98,7 @@ async def test_the_server_dies_with_a_killed_parent(tmp_path: Path) -> None:
     await eventually(lambda: not any(alive(pid) for pid in pids), 20)
 
 
+@pytest.mark.clause("spec3-auto-detection", "spec3-server-mode")
 async def test_url_and_token_come_from_the_environment(
     own_server: LiveServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,6 +141,7 @@ class PausingProvider(SmallestProvider):
         self.calls.append(f"reconnect {sandbox_id}")
 
 
+@pytest.mark.clause("sdk-B.12-small-providers")
 async def test_a_provider_of_ones_own_needs_three_methods(own_server: LiveServer) -> None:
     provider = SmallestProvider(own_server)
     async with await AsyncSandboxAgent.start(provider) as client:
@@ -150,6 +156,7 @@ async def test_a_provider_of_ones_own_needs_three_methods(own_server: LiveServer
     assert pausing.calls == ["reconnect two", "pause two"]
 
 
+@pytest.mark.clause("spec3-server-mode")
 async def test_an_http_client_of_ones_own_is_used(own_server: LiveServer) -> None:
     seen: list[str] = []
 

@@ -36,6 +36,9 @@ async def resolved(session: AsyncSession) -> list[str]:
     return [e.data.status for e in events if isinstance(e, PermissionResolved | QuestionResolved)]
 
 
+@pytest.mark.clause(
+    "spec2-3.3-reply-by-kind", "spec3-human-in-the-loop", "decision-35-client", "issue5-6-policies"
+)
 @pytest.mark.parametrize(
     ("policy", "said", "status"),
     [
@@ -70,6 +73,7 @@ async def test_a_callback_may_be_async_and_sees_what_is_asked(client: AsyncSandb
     assert asked[0].session_id == session.id
 
 
+@pytest.mark.clause("issue5-6-policies")
 async def test_without_callback_and_reader_a_permission_is_cancelled_at_once(
     client: AsyncSandboxAgent,
 ) -> None:
@@ -79,6 +83,7 @@ async def test_without_callback_and_reader_a_permission_is_cancelled_at_once(
     assert await resolved(session) == ["reject"]
 
 
+@pytest.mark.clause("spec2-3-permission-reply", "spec3-session-state")
 async def test_a_reader_of_the_events_can_answer_by_hand(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     async with session.stream("permission") as turn:
@@ -103,11 +108,13 @@ async def test_a_callback_that_returns_none_leaves_the_request_open(client: Asyn
     assert "reject_once" in (await turn).text
 
 
+@pytest.mark.clause("issue5-6-policies")
 async def test_a_permission_time_limit_cancels_and_never_approves(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock", on_permission=lambda _: None, permission_timeout=0.2)
     assert (await session.prompt("permission")).text == "Permission outcome: cancelled"
 
 
+@pytest.mark.clause("issue5-6-policies")
 async def test_a_callback_that_raises_is_told_to_the_caller(client: AsyncSandboxAgent) -> None:
     def broken(_: PermissionRequest) -> str:
         raise LookupError("no idea")
@@ -119,6 +126,7 @@ async def test_a_callback_that_raises_is_told_to_the_caller(client: AsyncSandbox
     assert (await session.prompt("echo on")).text == "on"
 
 
+@pytest.mark.clause("issue5-6-cancel-answers-permissions")
 async def test_cancelling_a_turn_answers_its_open_permissions(client: AsyncSandboxAgent) -> None:
     # This agent waits for ever for the answer, cancel or not, as gemini, goose and others do.
     session = await client.sessions.create("amp")
@@ -140,6 +148,7 @@ async def test_a_request_the_agent_takes_back_is_resolved_and_still_answered(
     assert session.pending_permissions == [] and await resolved(session) == ["reject"]
 
 
+@pytest.mark.clause("spec2-3-permission-reply", "spec2-3.3-reply-by-kind", "decision-35-client")
 async def test_the_reply_is_recorded_with_its_legacy_meaning(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("amp", on_permission=lambda _: "always")
     await session.prompt("ask")
@@ -149,6 +158,13 @@ async def test_the_reply_is_recorded_with_its_legacy_meaning(client: AsyncSandbo
     assert meta["permission"]["optionId"] == "yes" and meta["permission"]["status"] == "accept"
 
 
+@pytest.mark.clause(
+    "spec2-3-question-reply-and-reject",
+    "spec3-human-in-the-loop",
+    "spec4-event-flow",
+    "spec4-sdk-methods",
+    "decision-34-client",
+)
 @pytest.mark.parametrize(
     ("prompt", "answer", "said"),
     [
@@ -168,6 +184,7 @@ async def test_questions_are_answered_by_value_label_or_text(
     assert await resolved(session) == ["rejected" if answer is REJECT else "answered"]
 
 
+@pytest.mark.clause("spec2-3-question-reply-and-reject", "spec4-event-flow", "spec4-sdk-methods")
 async def test_a_question_is_answered_or_refused_by_hand(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     async with session.stream("question") as turn:
@@ -185,11 +202,13 @@ async def test_a_question_is_answered_or_refused_by_hand(client: AsyncSandboxAge
     assert (await turn.result()).text == "You rejected the question."
 
 
+@pytest.mark.clause("issue5-6-policies")
 async def test_without_callback_and_reader_a_question_is_rejected(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     assert (await session.prompt("question")).text == "You rejected the question."
 
 
+@pytest.mark.clause("decision-34-client")
 async def test_a_form_is_one_question_a_field_and_one_answer(client: AsyncSandboxAgent) -> None:
     asked: list[Question] = []
     answers = {
@@ -213,6 +232,7 @@ async def test_a_form_is_one_question_a_field_and_one_answer(client: AsyncSandbo
     assert [one.required for one in asked] == [True, False, False, False, False]
 
 
+@pytest.mark.clause("decision-34-client")
 async def test_a_form_may_be_declined_and_is_only_offered_to_those_who_answer(
     client: AsyncSandboxAgent,
 ) -> None:
@@ -222,6 +242,7 @@ async def test_a_form_may_be_declined_and_is_only_offered_to_those_who_answer(
     assert json.loads((await silent.prompt("info")).text)["clientCapabilities"].get("elicitation") is None
 
 
+@pytest.mark.clause("spec3-human-in-the-loop", "decision-34-client")
 async def test_plan_approval_is_a_question(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create(
         "mock", mode="plan", on_question=lambda question: question.options[0].label

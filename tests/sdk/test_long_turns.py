@@ -21,6 +21,7 @@ from tests.sdk.live_server import LiveServer
 EARLY = ("--acp-early-header-ms", "150", "--acp-early-header-interval-ms", "50")
 
 
+@pytest.mark.clause("decision-15-client")
 async def test_early_headers_and_blanks_before_the_answer_are_understood(
     own_server: LiveServer, connect: Connect
 ) -> None:
@@ -37,6 +38,7 @@ async def test_early_headers_and_blanks_before_the_answer_are_understood(
         assert (await turn.result()).stop_reason == "cancelled"
 
 
+@pytest.mark.clause("decision-15-client")
 async def test_a_failure_after_early_headers_is_the_same_exception(
     own_server: LiveServer, connect: Connect
 ) -> None:
@@ -88,6 +90,7 @@ async def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     yield ImpatientGateway(StreamingAsgiTransport(create_app(Settings())))
 
 
+@pytest.mark.clause("issue5-4-gateway")
 async def test_the_page_of_a_gateway_does_not_end_the_turn(gateway: ImpatientGateway, tmp_path: Path) -> None:
     async with await AsyncSandboxAgent.connect(
         "http://localhost", "", transport=gateway, default_directory=str(tmp_path)
@@ -97,6 +100,7 @@ async def test_the_page_of_a_gateway_does_not_end_the_turn(gateway: ImpatientGat
         assert gateway.pages == 1
 
 
+@pytest.mark.clause("issue5-4-reconnect")
 async def test_a_stream_that_falls_silent_is_dropped_and_read_again(
     own_server: LiveServer, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

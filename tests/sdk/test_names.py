@@ -15,6 +15,7 @@ from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
 
 
+@pytest.mark.clause("sdk-B.3-unknown-options")
 async def test_a_session_option_that_does_not_exist_is_refused_by_name(client: AsyncSandboxAgent) -> None:
     with pytest.raises(TypeError, match=r"no option modle; it has .*model"):
         await client.sessions.create("mock", modle="x")  # type: ignore[call-arg]
@@ -26,6 +27,7 @@ async def test_a_session_option_that_does_not_exist_is_refused_by_name(client: A
         await client.sessions.resume(session.id, title="x")  # type: ignore[call-arg]
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_the_flat_names_reach_open_and_stored_sessions(client: AsyncSandboxAgent) -> None:
     session = await client.create_session("mock", id="flat")
     seen: list[str] = []
@@ -45,6 +47,7 @@ async def test_the_flat_names_reach_open_and_stored_sessions(client: AsyncSandbo
     stop()
 
 
+@pytest.mark.clause("sdk-B.5-raw-and-decorator")
 async def test_events_can_be_had_raw_and_by_decorator(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     pieces: list[str] = []
@@ -73,6 +76,7 @@ async def _first(source: Any, number: int) -> Any:
             return
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_the_store_is_also_called_persist(tmp_path: Path) -> None:
     client = AsyncSandboxAgent("http://127.0.0.1:9", persist=tmp_path / "s.db")
     assert isinstance(client.store, SqliteStore)
@@ -81,6 +85,7 @@ async def test_the_store_is_also_called_persist(tmp_path: Path) -> None:
     assert isinstance(MemoryStore(), sandbox_agent.PersistDriver)
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_spawn_false_connects_to_the_server_that_runs(
     own_server: LiveServer, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +98,7 @@ async def test_spawn_false_connects_to_the_server_that_runs(
         assert failure.value.response.status_code == 404
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 def test_the_inspector_address_carries_what_the_page_reads() -> None:
     assert build_inspector_url("http://h:1/", "a b") == "http://h:1/ui/?token=a%20b"
     assert build_inspector_url("http://h", None, None, "s/1") == "http://h/ui/sessions/s%2F1"
@@ -100,6 +106,7 @@ def test_the_inspector_address_carries_what_the_page_reads() -> None:
     assert headed == "http://h/ui/?token=t&headers=%7B%22X-A%22%3A%221%22%7D"
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 def test_the_mapper_is_used_as_the_specification_writes_it() -> None:
     prompt = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {"prompt": []}}
     events = UniversalMapper().feed(prompt, "client", "2026-01-01T00:00:00Z")

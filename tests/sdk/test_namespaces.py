@@ -17,6 +17,7 @@ from sandbox_agent.sdk.http_api import HttpApi
 MIB = 1024 * 1024
 
 
+@pytest.mark.clause("spec2-3-health-and-agents", "issue5-2-namespaces")
 async def test_agents_are_listed_looked_up_and_installed(client: AsyncSandboxAgent) -> None:
     listed = await client.agents.list()
     assert {"claude", "codex", "opencode", "amp", "pi", "cursor", "mock"} <= {one.id for one in listed}
@@ -27,6 +28,7 @@ async def test_agents_are_listed_looked_up_and_installed(client: AsyncSandboxAge
     assert isinstance(result.already_installed, bool)
 
 
+@pytest.mark.clause("spec2-3-files")
 async def test_files_are_written_read_moved_and_deleted(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     root = str(tmp_path / "files")
     assert await client.fs.write(f"{root}/a/b.bin", b"\x00\xff" * 10) == 20
@@ -43,6 +45,7 @@ async def test_files_are_written_read_moved_and_deleted(client: AsyncSandboxAgen
     assert not await client.fs.exists(f"{root}/x")
 
 
+@pytest.mark.clause("spec2-3-files")
 async def test_big_files_travel_as_streams(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for number in range(64):
@@ -57,6 +60,7 @@ async def test_big_files_travel_as_streams(client: AsyncSandboxAgent, tmp_path: 
     assert await client.fs.write(str(tmp_path / "it"), iter([b"a", b"b"])) == 2
 
 
+@pytest.mark.clause("spec2-3-files")
 async def test_directories_travel_in_one_stream_both_ways(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     source = tmp_path / "source"
     (source / "deep" / "er").mkdir(parents=True)
@@ -94,6 +98,7 @@ async def test_a_server_without_the_tar_download_is_walked(
     assert (tmp_path / "walked" / "sub" / "f").read_text() == "walked"
 
 
+@pytest.mark.clause("spec2-3-files")
 async def test_a_ready_tar_is_unpacked(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
@@ -104,6 +109,7 @@ async def test_a_ready_tar_is_unpacked(client: AsyncSandboxAgent, tmp_path: Path
     assert (tmp_path / "tar" / "hello.txt").read_text() == "hi"
 
 
+@pytest.mark.clause("issue5-2-namespaces")
 async def test_config_entries_are_kept_per_directory(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     place = str(tmp_path)
     await client.config.mcp.set(place, "one", {"type": "stdio", "command": "c"})
@@ -121,6 +127,7 @@ async def test_config_entries_are_kept_per_directory(client: AsyncSandboxAgent, 
         await client.config.mcp.list(place)
 
 
+@pytest.mark.clause("decision-26-client")
 async def test_a_server_without_the_list_of_entries_is_read_from_the_file(
     client: AsyncSandboxAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +138,7 @@ async def test_a_server_without_the_list_of_entries_is_read_from_the_file(
     assert await entries.list(str(tmp_path / "empty")) == {}
 
 
+@pytest.mark.clause("issue5-2-namespaces")
 async def test_instances_are_listed_and_closed(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     listed = await client.acp.list()

@@ -28,6 +28,16 @@ async def new_params(session: Any) -> dict[str, Any]:
     return next(m for m in messages if m.get("method") == "session/new")["params"]  # type: ignore[no-any-return]
 
 
+@pytest.mark.clause(
+    "spec2-3-session-create",
+    "spec2-3.1-agent",
+    "spec2-3.1-fields",
+    "spec2-3.1-mcp",
+    "spec3-session-ids",
+    "spec3-session-state",
+    "decision-37-client",
+    "decision-40-client",
+)
 async def test_every_field_goes_where_the_mapping_says(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     work = tmp_path / "elsewhere"
     work.mkdir()
@@ -80,11 +90,13 @@ async def test_every_field_goes_where_the_mapping_says(client: AsyncSandboxAgent
     assert real["mcpServers"] == params["mcpServers"]
 
 
+@pytest.mark.clause("spec2-3-session-create")
 async def test_an_id_that_was_not_asked_for_is_not_sent(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     assert "requestedSessionId" not in (await new_params(session))["_meta"]["sandboxagent.dev"]
 
 
+@pytest.mark.clause("spec2-3-session-create")
 async def test_an_id_can_be_used_once(client: AsyncSandboxAgent) -> None:
     await client.sessions.create("mock", id="twin")
     with pytest.raises(SessionAlreadyExistsError, match="resume"):
@@ -93,6 +105,7 @@ async def test_an_id_can_be_used_once(client: AsyncSandboxAgent) -> None:
     assert (await client.sessions.resume_or_create("fresh", "mock")).id == "fresh"
 
 
+@pytest.mark.clause("decision-26-client")
 async def test_a_directory_config_becomes_mcp_servers(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     work = str(tmp_path / "work")
     await client.config.mcp.set(
@@ -107,6 +120,7 @@ async def test_a_directory_config_becomes_mcp_servers(client: AsyncSandboxAgent,
     assert (await new_params(without))["mcpServers"] == []
 
 
+@pytest.mark.clause("spec2-3.1-mcp")
 def test_mcp_entries_resolve_their_secrets_from_the_environment() -> None:
     entry = {
         "type": "http",
@@ -132,6 +146,7 @@ def test_mcp_entries_resolve_their_secrets_from_the_environment() -> None:
     assert mcp_servers({"l": {"command": "c", "cwd": "/w"}})[0]["_meta"] == {"sandbox-agent/cwd": "/w"}
 
 
+@pytest.mark.clause("spec2-3.1-mode-model", "issue5-3-errors-list-what-is-allowed")
 async def test_choices_can_be_changed_and_errors_list_what_is_allowed(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     assert session.modes == ["normal", "plan"]
@@ -155,6 +170,7 @@ async def test_choices_can_be_changed_and_errors_list_what_is_allowed(client: As
     assert {o.id: o.current_value for o in parse_options(stored.config_options)}["model"] == "mock"
 
 
+@pytest.mark.clause("spec2-3.1-mode-model")
 async def test_an_agent_with_modes_only_is_switched_with_set_mode(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("amp", mode="wild", model="not offered: a hint only")
     assert session.info.agent_mode == "wild"
@@ -164,6 +180,7 @@ async def test_an_agent_with_modes_only_is_switched_with_set_mode(client: AsyncS
         await session.set_thought_level("high")
 
 
+@pytest.mark.clause("issue5-3-errors-list-what-is-allowed")
 async def test_a_wrong_wish_at_creation_leaves_nothing_behind(client: AsyncSandboxAgent) -> None:
     with pytest.raises(UnsupportedSessionValueError):
         await client.sessions.create("mock", model="unheard of")
@@ -197,6 +214,7 @@ async def test_an_authentication_error_of_a_prompt_is_typed(client: AsyncSandbox
         await session.prompt("fail -32000")
 
 
+@pytest.mark.clause("spec1-6-sessions-in-the-client", "spec2-3-session-list")
 async def test_sessions_are_listed_archived_and_forgotten(client: AsyncSandboxAgent) -> None:
     for name in ("a", "b", "c"):
         await client.sessions.create("mock", id=name)
@@ -208,6 +226,7 @@ async def test_sessions_are_listed_archived_and_forgotten(client: AsyncSandboxAg
         await client.sessions.get("c")
 
 
+@pytest.mark.clause("spec2-3-event-polling", "spec3-event-streaming", "decision-33")
 async def test_events_are_polled_by_offset_and_limit(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     await session.prompt("echo hi")
@@ -217,6 +236,7 @@ async def test_events_are_polled_by_offset_and_limit(client: AsyncSandboxAgent) 
     assert [e.sequence for e in everything] == list(range(1, session.info.event_count + 1))
 
 
+@pytest.mark.clause("spec2-3-session-terminate", "decision-33")
 async def test_the_last_session_out_ends_the_process(client: AsyncSandboxAgent) -> None:
     one, two = await client.sessions.create("mock"), await client.sessions.create("mock")
     alone = await client.sessions.create("mock", isolated=True)
@@ -241,6 +261,7 @@ async def test_a_session_ended_by_the_agent_says_so(client: AsyncSandboxAgent) -
     assert len(ended) == 1 and ended[0].data.terminated_by == "agent"
 
 
+@pytest.mark.clause("spec1-6-sessions-in-the-client", "decision-31-client")
 async def test_title_and_metadata_belong_to_the_client(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     await session.update(title="New", metadata={"a": 1})
@@ -257,6 +278,7 @@ async def test_the_rest_of_acp_is_within_reach(client: AsyncSandboxAgent) -> Non
     await session.notify("_my/notice", {"x": 1})
 
 
+@pytest.mark.clause("spec3-session-state")
 async def test_callbacks_on_events_may_be_sync_or_async_and_can_be_stopped(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     seen: list[str] = []

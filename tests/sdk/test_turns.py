@@ -21,6 +21,7 @@ from sandbox_agent import (
 )
 
 
+@pytest.mark.clause("spec2-3-session-prompt")
 async def test_a_prompt_returns_text_stop_reason_usage_and_items(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     result = await session.prompt("hello, you there")
@@ -38,6 +39,7 @@ async def test_every_stop_reason_is_passed_on(client: AsyncSandboxAgent, reason:
     assert (await session.prompt("refuse" if reason == "refusal" else reason)).stop_reason == reason
 
 
+@pytest.mark.clause("spec2-3.2-message-and-attachments")
 async def test_prompts_take_blocks_attachments_and_acp_models(
     client: AsyncSandboxAgent, tmp_path: Path
 ) -> None:
@@ -76,6 +78,7 @@ async def test_prompts_take_blocks_attachments_and_acp_models(
     assert embedded["resource"]["text"] == "remember"
 
 
+@pytest.mark.clause("spec2-3-session-prompt")
 async def test_a_stream_gives_typed_events_text_deltas_and_raw_messages(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     async with session.stream("stream 4 1") as turn:
@@ -89,6 +92,7 @@ async def test_a_stream_gives_typed_events_text_deltas_and_raw_messages(client: 
     assert raw[0]["method"] == "session/prompt" and raw[-1]["result"]["stopReason"] == "end_turn"
 
 
+@pytest.mark.clause("issue5-4-turns")
 async def test_leaving_a_stream_early_cancels_the_turn(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     async with session.stream("stream 100000 5") as turn:
@@ -106,6 +110,7 @@ async def test_an_error_in_the_block_is_not_hidden_by_the_cancel(client: AsyncSa
     assert not session.busy
 
 
+@pytest.mark.clause("issue5-4-turns")
 async def test_cancelling_the_waiting_task_cancels_the_turn(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     started = asyncio.Event()
@@ -128,6 +133,7 @@ async def test_a_turn_cancelled_before_it_was_sent_never_is(client: AsyncSandbox
     assert "session/prompt" not in [message.get("method") for message in await session.raw_events()]
 
 
+@pytest.mark.clause("issue5-4-turns")
 async def test_cancel_is_public_and_ends_the_turn_as_cancelled(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     async with session.stream("hang") as turn:
@@ -137,6 +143,7 @@ async def test_cancel_is_public_and_ends_the_turn_as_cancelled(client: AsyncSand
         assert (await turn.result()).stop_reason == "cancelled"
 
 
+@pytest.mark.clause("issue5-4-turns")
 async def test_prompts_queue_up_and_queue_false_refuses(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     first = asyncio.create_task(session.prompt("stream 3 20"))
@@ -148,6 +155,7 @@ async def test_prompts_queue_up_and_queue_false_refuses(client: AsyncSandboxAgen
     assert (await first).text.startswith("chunk 1") and (await second).text == "second"
 
 
+@pytest.mark.clause("issue5-4-turns")
 async def test_a_time_limit_raises_and_cancels_the_turn(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     with pytest.raises(APITimeoutError, match=r"0\.3 s"):
@@ -155,6 +163,7 @@ async def test_a_time_limit_raises_and_cancels_the_turn(client: AsyncSandboxAgen
     assert (await session.prompt("echo free again")).text == "free again"
 
 
+@pytest.mark.clause("issue5-4-turns")
 async def test_an_agent_that_ignores_cancel_does_not_hang_its_reader(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     turn = session.stream("hang hard")
@@ -176,6 +185,7 @@ async def test_an_error_of_the_agent_ends_iteration_and_result_alike(client: Asy
     assert (await session.prompt("echo fine")).text == "fine"
 
 
+@pytest.mark.clause("decision-14-client")
 async def test_an_answer_may_come_on_the_stream_only(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     assert (await session.prompt("stream 3 30", respond_async=True)).text == "chunk 1\nchunk 2\nchunk 3\n"
@@ -213,6 +223,7 @@ async def test_two_sessions_of_one_process_do_not_mix(client: AsyncSandboxAgent)
     assert {event.session_id for event in results[1].events} == {second.id}
 
 
+@pytest.mark.clause("spec2-3-event-polling", "spec3-event-streaming")
 async def test_follow_gives_stored_then_live_events_without_gap_or_double(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     await session.prompt("echo one")

@@ -27,6 +27,7 @@ from tests.sdk.live_server import LiveServer
 ONCE = {"outcome": {"outcome": "selected", "optionId": "allow-once"}}
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_a_session_has_the_members_of_the_typescript_session(connect: Connect) -> None:
     client = await connect()
     session = await client.create_session("mock")
@@ -46,6 +47,7 @@ async def test_a_session_has_the_members_of_the_typescript_session(connect: Conn
     assert session.destroyed_at is not None and session.destroyed_at >= session.created_at
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_a_refreshed_session_shows_what_another_client_changed(connect: Connect) -> None:
     store = MemoryPersist()
     client, other = await connect(persist=store), await connect(persist=store)
@@ -61,6 +63,7 @@ async def test_a_refreshed_session_shows_what_another_client_changed(connect: Co
         await session.refresh()
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_stored_messages_are_session_events(connect: Connect) -> None:
     client = await connect()
     session = await client.create_session("mock")
@@ -70,6 +73,7 @@ async def test_stored_messages_are_session_events(connect: Connect) -> None:
     assert (events[0].event_index, events[0].sender) == (1, "client")
 
 
+@pytest.mark.clause("sdk-A.8-permission-listeners")
 async def test_a_permission_listener_is_told_everything_and_answers(connect: Connect) -> None:
     session = await (await connect()).create_session("mock")
     asked: list[PermissionRequest] = []
@@ -90,6 +94,7 @@ async def test_a_permission_listener_is_told_everything_and_answers(connect: Con
     assert len(asked) == 1
 
 
+@pytest.mark.clause("sdk-A.8-permission-listeners")
 async def test_a_permission_listener_that_fails_allows_nothing(connect: Connect) -> None:
     session = await (await connect()).create_session("mock")
 
@@ -100,6 +105,7 @@ async def test_a_permission_listener_that_fails_allows_nothing(connect: Connect)
     assert "cancelled" in (await session.prompt("permission")).text
 
 
+@pytest.mark.clause("sdk-A.8-permission-listeners")
 async def test_a_permission_is_answered_with_a_response_of_acp(connect: Connect) -> None:
     session = await (await connect()).create_session("mock")
     session.on_permission_request(lambda request: session.raw_respond_permission(request.id, ONCE))
@@ -108,6 +114,7 @@ async def test_a_permission_is_answered_with_a_response_of_acp(connect: Connect)
         await session.raw_respond_permission("perm_1", ONCE)
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_the_client_answers_the_permissions_of_the_session_that_is_named(connect: Connect) -> None:
     client = await connect()
     sessions = [await client.create_session("mock", id=name) for name in ("first", "second")]
@@ -124,6 +131,7 @@ async def test_the_client_answers_the_permissions_of_the_session_that_is_named(c
     assert "selected allow-once" in (await turns[0]).text
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_a_session_takes_the_parameters_of_session_new(connect: Connect, tmp_path: Path) -> None:
     servers = [{"name": "files", "command": "files-mcp", "args": [], "env": []}]
     client = await connect()
@@ -136,6 +144,7 @@ async def test_a_session_takes_the_parameters_of_session_new(connect: Connect, t
     assert (await client.install_agent("mock", agent_version=None)).already_installed
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_the_first_request_of_a_new_client_waits_for_the_server(tmp_path: Path) -> None:
     server = LiveServer(tmp_path / "server")
     async with AsyncSandboxAgent(server.url, server.token) as hasty:
@@ -174,6 +183,7 @@ async def test_those_who_wait_for_one_thing_fail_together_and_the_next_tries_aga
     assert len(tries) == 2
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 async def test_the_names_work_without_a_loop_too(own_server: LiveServer) -> None:
     await asyncio.to_thread(_port_without_await, own_server)
 
@@ -210,6 +220,7 @@ def _port_without_await(server: LiveServer) -> None:
     client.aclose()
 
 
+@pytest.mark.clause("sdk-B.2-flat-aliases")
 @pytest.mark.parametrize("face", [AsyncSandboxAgent, SandboxAgent, AsyncSession, Session])
 def test_every_face_closes_by_either_name(face: type[object]) -> None:
     assert getattr(face, "close") is getattr(face, "aclose")  # noqa: B009 - the attribute is the test

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from tests.support.acp import Acp
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
@@ -13,6 +15,7 @@ def is_listed(acp: Acp, server_id: str) -> bool:
     return acp.entry(server_id) is not None
 
 
+@pytest.mark.clause("issue9-7-idle")
 def test_an_instance_that_nobody_uses_is_closed_and_its_id_is_a_closed_one(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--idle-timeout", "1"])
     acp = server.acp
@@ -24,6 +27,7 @@ def test_an_instance_that_nobody_uses_is_closed_and_its_id_is_a_closed_one(start
     assert acp.entry(server_id)["lastEventId"] > last, "numbers go on"  # type: ignore[index]
 
 
+@pytest.mark.clause("issue9-7-idle")
 def test_a_reader_a_waiting_call_and_traffic_each_keep_an_instance(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--idle-timeout", "1"])
     acp = server.acp
@@ -39,6 +43,7 @@ def test_a_reader_a_waiting_call_and_traffic_each_keep_an_instance(start_server)
     assert waiting.result(10).status == 200
 
 
+@pytest.mark.clause("promise-F-clock-jumps")
 def test_a_jump_of_the_wall_clock_closes_nothing_and_times_nothing_out(start_server) -> None:
     server: ServerProcess = start_server(
         arguments=["--idle-timeout", "3600", "--acp-request-timeout-ms", "600000"]

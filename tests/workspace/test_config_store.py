@@ -29,6 +29,7 @@ def config_file(directory: Path) -> Path:
     return directory / ".sandbox-agent/config/mcp.json"
 
 
+@pytest.mark.clause("decision-25")
 def test_the_file_is_pretty_sorted_and_readable_for_all(store: ConfigStore, home: Path) -> None:
     old = os.umask(0o077)
     try:
@@ -60,6 +61,7 @@ def test_get_put_delete(store: ConfigStore, home: Path) -> None:
     assert store.load(directory) == {}
 
 
+@pytest.mark.clause("issue4-6-config")
 def test_other_entries_keep_every_field_and_number(store: ConfigStore, home: Path) -> None:
     file = config_file(home)
     file.parent.mkdir(parents=True)
@@ -88,6 +90,7 @@ def test_an_empty_file_has_no_entries(store: ConfigStore, home: Path) -> None:
     assert list(store.load(str(home))) == ["a"]
 
 
+@pytest.mark.clause("decision-25")
 @pytest.mark.parametrize("content", [b"{", b"[]", b"null", b'"x"', b'{"a":}', b"\xff\xfe", b"{} {}"])
 def test_a_corrupt_file_is_reported_and_never_overwritten(
     store: ConfigStore, home: Path, content: bytes
@@ -133,6 +136,7 @@ def test_relative_directories_start_at_the_working_directory(home: Path, tmp_pat
     assert (tmp_path / "p/.sandbox-agent/config/skills.json").exists()
 
 
+@pytest.mark.clause("decision-48")
 def test_config_stays_inside_the_root(bounded: Workspace, home: Path, tmp_path: Path) -> None:
     store = ConfigStore(bounded, "mcp")
     (home / "out").symlink_to(tmp_path)
@@ -165,6 +169,7 @@ def _write_in_own_process(directory: str, prefix: str) -> None:
         store.put(directory, f"{prefix}{number}", ENTRY, Pulse())
 
 
+@pytest.mark.clause("decision-25")
 def test_writers_in_two_processes_lose_nothing(store: ConfigStore, home: Path) -> None:
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=_write_in_own_process, args=(str(home), prefix)) for prefix in "ab"]
@@ -176,6 +181,7 @@ def test_writers_in_two_processes_lose_nothing(store: ConfigStore, home: Path) -
     assert len(store.load(str(home))) == 50
 
 
+@pytest.mark.clause("decision-25")
 def test_a_reader_never_sees_half_a_file(store: ConfigStore, home: Path) -> None:
     store.put(str(home), "first", ENTRY, Pulse())
     stop = threading.Event()

@@ -14,6 +14,7 @@ LOCAL = {"type": "local", "command": "npx"}
 REMOTE = {"type": "remote", "url": "https://x"}
 
 
+@pytest.mark.clause("spec1-5.3-mcp-config")
 @pytest.mark.parametrize(
     ("given", "stored"),
     [
@@ -52,6 +53,7 @@ def test_an_mcp_entry_is_normalised(given: dict[str, Any], stored: dict[str, Any
     assert mcp.normalised(once) == once
 
 
+@pytest.mark.clause("issue4-6-config")
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -90,6 +92,7 @@ def test_what_is_no_json_object_is_refused(body: bytes) -> None:
             normalised(body)
 
 
+@pytest.mark.clause("spec1-5.4-skills-config")
 def test_a_skills_entry_is_normalised() -> None:
     source = {"type": "github", "source": "a/b", "skills": ["x"], "ref": "main", "subpath": "s"}
     given = {"sources": [{**source, "z": 1}, {"type": "any", "source": "", "ref": None}], "other": 5}
@@ -97,6 +100,7 @@ def test_a_skills_entry_is_normalised() -> None:
     assert json.loads(skills.normalised(json.dumps(given).encode())) == stored
 
 
+@pytest.mark.clause("issue4-6-config")
 @pytest.mark.parametrize(
     ("given", "named"),
     [

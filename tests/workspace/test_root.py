@@ -26,6 +26,7 @@ def content(workspace: Workspace, path: str) -> bytes:
         file.close()
 
 
+@pytest.mark.clause("decision-24")
 def test_relative_paths_start_at_home(workspace: Workspace, home: Path) -> None:
     (home / "a.txt").write_bytes(b"here")
     assert content(workspace, "a.txt") == b"here"
@@ -33,6 +34,7 @@ def test_relative_paths_start_at_home(workspace: Workspace, home: Path) -> None:
     assert reading.stat(workspace, "").path == str(home)
 
 
+@pytest.mark.clause("decision-24")
 @pytest.mark.parametrize("path", ["../x", "a/../b", "a/..", ".."])
 def test_dots_in_a_relative_path_are_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(InvalidRequest, match="invalid relative path"):
@@ -83,6 +85,7 @@ def test_relative_paths_start_at_the_root(bounded: Workspace, home: Path) -> Non
     assert content(bounded, f"{home}/a") == b"root"
 
 
+@pytest.mark.clause("decision-48")
 def test_links_out_of_the_root_are_forbidden(bounded: Workspace, home: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"secret")
     (home / "absolute").symlink_to(tmp_path / "secret")
@@ -114,6 +117,7 @@ def test_the_root_may_be_named_through_a_link(home: Path, tmp_path: Path) -> Non
         workspace.close()
 
 
+@pytest.mark.clause("promise-L", "issue4-7-root-under-a-race", "issue9-6-paths-and-archives")
 def test_a_directory_that_turns_into_a_link_is_never_followed_out(
     bounded: Workspace, home: Path, tmp_path: Path
 ) -> None:
@@ -154,6 +158,7 @@ names = st.sampled_from(["a", "b", "..", ".", "", "link", "out", "é", "x y"])
 paths = st.lists(names, max_size=6).map("/".join)
 
 
+@pytest.mark.clause("decision-48", "issue9-5-fuzz-files")
 @settings(max_examples=150, deadline=None)
 @given(
     links=st.lists(st.tuples(paths, paths | paths.map(lambda p: "/" + p)), max_size=5),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from sandbox_agent.sdk.stores import EventRecord, SessionStore
 from sandbox_agent.sdk.universal import UniversalMapper, event_to_json
 
 from ..universal.fixtures import FIXTURES, compact, load
 
 
+@pytest.mark.clause("decision-32")
 async def test_every_fixture_gives_the_same_events_from_the_store(store: SessionStore) -> None:
     fixtures = [load(path) for path in FIXTURES]
     for fixture in fixtures:

@@ -16,6 +16,7 @@ from .conftest import OpenStore
 from .samples import a_session, an_event
 
 
+@pytest.mark.clause("issue5-7-both-directions", "issue5-7-same-tests-on-three-stores")
 async def test_both_directions_come_back_exactly(store: SessionStore) -> None:
     asked = an_event(1, sender="client", payload={"jsonrpc": "2.0", "id": "c-1", "method": "session/prompt"})
     answer = an_event(
@@ -27,6 +28,7 @@ async def test_both_directions_come_back_exactly(store: SessionStore) -> None:
     assert page.next_cursor is None
 
 
+@pytest.mark.clause("issue5-7-both-directions")
 async def test_key_order_and_odd_characters_of_a_payload_survive(store: SessionStore) -> None:
     payload = {
         "zz": {"b": 1, "a": 2.0, "": None},
@@ -48,6 +50,7 @@ async def test_places_count_from_one_in_each_session(store: SessionStore) -> Non
     assert await store.max_event_index("nobody") == 0
 
 
+@pytest.mark.clause("sdk-B.8-unique-index")
 async def test_storing_the_same_event_twice_stores_it_once(store: SessionStore) -> None:
     event = an_event()
     first = await store.insert_event(event)
@@ -56,6 +59,7 @@ async def test_storing_the_same_event_twice_stores_it_once(store: SessionStore) 
     assert await store.count_events("s1") == 2
 
 
+@pytest.mark.clause("sdk-B.8-unique-index")
 async def test_a_taken_place_is_a_conflict_and_nothing_of_the_batch_is_stored(store: SessionStore) -> None:
     await store.insert_event(an_event(1))
     with pytest.raises(EventConflictError) as caught:
@@ -80,6 +84,7 @@ async def test_a_given_place_is_kept_and_the_next_one_follows_it(store: SessionS
     assert [event.event_index for event in (await store.list_events("s1")).items] == [3, 10, 11]
 
 
+@pytest.mark.clause("decision-33-events-by-offset-and-limit")
 async def test_offset_after_index_and_limit_cut_the_same_list(store: SessionStore) -> None:
     await store.insert_events([an_event(n) for n in range(1, 11)])
 
@@ -95,6 +100,7 @@ async def test_offset_after_index_and_limit_cut_the_same_list(store: SessionStor
     assert await places(order="desc", after_index=8) == [10, 9]
 
 
+@pytest.mark.clause("sdk-B.8-paging")
 @pytest.mark.parametrize("order", ["asc", "desc"])
 async def test_pages_of_events_go_through_all_of_them(store: SessionStore, order: Any) -> None:
     await store.insert_events([an_event(n) for n in range(1, 11)])
@@ -122,6 +128,7 @@ async def test_events_need_no_session_record(store: SessionStore) -> None:
     assert await store.count_events("recorded before the session") == 1
 
 
+@pytest.mark.clause("promise-stores-concurrent-writers")
 async def test_many_writers_leave_no_gap_and_no_double(open_store: OpenStore) -> None:
     stores = [open_store() for _ in range(3)]
     events = [an_event(n) for n in range(60)]
@@ -134,6 +141,7 @@ async def test_many_writers_leave_no_gap_and_no_double(open_store: OpenStore) ->
         await store.close()
 
 
+@pytest.mark.clause("promise-stores-sudden-death")
 async def test_a_cancelled_write_is_whole_or_absent_and_the_store_goes_on(open_store: OpenStore) -> None:
     store = open_store()
     batches = [[an_event(n, id=f"{b}-{n}") for n in range(20)] for b in range(30)]
@@ -152,6 +160,7 @@ async def test_a_cancelled_write_is_whole_or_absent_and_the_store_goes_on(open_s
     await store.close()
 
 
+@pytest.mark.clause("promise-stores-sudden-death")
 async def test_closing_finishes_what_was_being_written(open_store: OpenStore) -> None:
     store = open_store()
     await store.max_event_index("s1")

@@ -24,6 +24,7 @@ async def columns_of(dsn: str, schema: str, table: str) -> dict[str, str]:
         return dict(await cursor.fetchall())
 
 
+@pytest.mark.clause("issue5-7-table-names")
 async def test_the_tables_have_the_documented_names_and_types(
     postgres_dsn: str, postgres_schema: str
 ) -> None:
@@ -47,6 +48,7 @@ async def test_the_tables_have_the_documented_names_and_types(
     }
 
 
+@pytest.mark.clause("sdk-B.8-missing-columns-added")
 async def test_tables_of_the_reference_gain_our_columns_and_keep_their_data(
     postgres_dsn: str, postgres_schema: str
 ) -> None:
@@ -92,12 +94,14 @@ async def test_a_lost_connection_is_opened_again(postgres_dsn: str, postgres_sch
         assert (await store.insert_event(an_event(2))).event_index == 2
 
 
+@pytest.mark.clause("promise-stores-typed-errors")
 async def test_a_server_that_is_not_there_is_a_typed_error() -> None:
     async with PostgresStore("host=/nonexistent user=nobody dbname=none") as store:
         with pytest.raises(StoreUnavailableError, match="Postgres"):
             await asyncio.wait_for(store.get_session("s1"), 30)
 
 
+@pytest.mark.clause("promise-stores-typed-errors")
 async def test_tables_of_a_newer_version_are_refused(postgres_dsn: str, postgres_schema: str) -> None:
     async with PostgresStore(postgres_dsn, schema=postgres_schema) as store:
         await store.get_session("s1")
@@ -109,6 +113,7 @@ async def test_tables_of_a_newer_version_are_refused(postgres_dsn: str, postgres
             await store.get_session("s1")
 
 
+@pytest.mark.clause("promise-stores-concurrent-writers")
 async def test_programs_that_start_at_once_prepare_the_tables_once(postgres_dsn: str) -> None:
     stores = [PostgresStore(postgres_dsn, schema="made_at_once") for _ in range(5)]
     await asyncio.gather(*(store.insert_event(an_event(n)) for n, store in enumerate(stores)))
@@ -117,6 +122,7 @@ async def test_programs_that_start_at_once_prepare_the_tables_once(postgres_dsn:
         await store.close()
 
 
+@pytest.mark.clause("sdk-B.8-schema-name")
 async def test_a_pool_of_the_caller_is_used_and_stays_open(postgres_dsn: str, postgres_schema: str) -> None:
     class OneConnectionPool:
         """The part of psycopg_pool's interface that the store uses."""
@@ -146,6 +152,7 @@ async def test_a_pool_of_the_caller_is_used_and_stays_open(postgres_dsn: str, po
         assert await store.get_session("s1") == a_session()
 
 
+@pytest.mark.clause("sdk-B.8-schema-name")
 @pytest.mark.parametrize("name", ["", "1a", 'x"; DROP TABLE y', "a.b", "x" * 64])
 def test_a_schema_name_that_is_no_plain_name_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="schema name"):
@@ -172,6 +179,7 @@ except StoreDependencyError as error:
 """
 
 
+@pytest.mark.clause("promise-stores-light-import")
 def test_stores_load_no_driver_and_a_missing_one_is_named() -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORT_CHECK], capture_output=True, text=True, timeout=50, check=False

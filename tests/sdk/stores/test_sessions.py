@@ -29,6 +29,7 @@ FULL = a_session(
 )
 
 
+@pytest.mark.clause("decision-31-sessions-in-a-store")
 async def test_every_field_comes_back_as_it_was(store: SessionStore) -> None:
     assert all(getattr(FULL, field.name) is not None for field in fields(SessionRecord))
     await store.update_session(FULL)
@@ -52,6 +53,7 @@ async def test_updating_replaces_the_whole_record(store: SessionStore) -> None:
     assert await store.get_session("s1") == a_session(title="new")
 
 
+@pytest.mark.clause("decision-31-sessions-in-a-store")
 async def test_patching_changes_only_the_named_fields(store: SessionStore) -> None:
     await store.update_session(FULL)
     changed = await store.patch_session("s1", title=None, metadata={"a": 1}, last_event_id=43)
@@ -88,6 +90,7 @@ async def test_lists_are_ordered_by_time_then_id(store: SessionStore) -> None:
     assert backwards == ids[::-1]
 
 
+@pytest.mark.clause("sdk-B.8-paging")
 @pytest.mark.parametrize("order", ["asc", "desc"])
 async def test_pages_neither_repeat_nor_skip_when_sessions_are_added_meanwhile(
     store: SessionStore, order: Any
@@ -109,6 +112,7 @@ async def test_the_last_page_has_no_cursor(store: SessionStore) -> None:
     assert (await store.list_sessions(limit=5)).next_cursor is None
 
 
+@pytest.mark.clause("decision-31-sessions-in-a-store")
 async def test_archived_sessions_can_be_picked_or_left_out(store: SessionStore) -> None:
     await store.update_session(a_session("kept"))
     await store.update_session(a_session("hidden", archived_at=7))
@@ -159,6 +163,7 @@ async def test_changing_a_record_after_storing_it_changes_nothing_stored(store: 
     assert first is not None and first.metadata == {"team": "x"}
 
 
+@pytest.mark.clause("issue5-7-same-tests-on-three-stores")
 async def test_a_store_satisfies_the_protocol(store: SessionStore) -> None:
     assert isinstance(store, SessionStore)
 

@@ -49,6 +49,7 @@ def start_writer(path: Path, name: str, count: int) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.clause("promise-stores-concurrent-writers")
 async def test_two_processes_fill_one_new_file_without_gap_or_double(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     writers = [start_writer(path, name, 40) for name in ("a", "b")]
@@ -61,6 +62,7 @@ async def test_two_processes_fill_one_new_file_without_gap_or_double(tmp_path: P
     assert len({event.id for event in events}) == 240
 
 
+@pytest.mark.clause("promise-stores-sudden-death")
 async def test_a_killed_writer_leaves_whole_batches_and_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     writer = start_writer(path, "victim", 0)
@@ -80,6 +82,7 @@ async def test_a_killed_writer_leaves_whole_batches_and_no_lock(tmp_path: Path) 
     check.close()
 
 
+@pytest.mark.clause("sdk-B.8-off-the-loop")
 async def test_the_loop_is_free_while_another_process_holds_the_file(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     async with SqliteStore(path) as store:
@@ -128,6 +131,7 @@ def reference_file(path: Path) -> None:
     database.close()
 
 
+@pytest.mark.clause("sdk-B.8-missing-columns-added")
 async def test_a_file_of_the_reference_gains_our_columns_and_keeps_its_data(tmp_path: Path) -> None:
     reference_file(tmp_path / "store.db")
     async with SqliteStore(tmp_path / "store.db") as store:
@@ -142,6 +146,7 @@ async def test_a_file_of_the_reference_gains_our_columns_and_keeps_its_data(tmp_
         assert (await store.insert_event(an_event(session_id="old"))).event_index == 2
 
 
+@pytest.mark.clause("sdk-B.8-missing-columns-added")
 async def test_the_reference_can_go_on_writing_into_our_file(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "store.db") as store:
         await store.update_session(a_session())
@@ -155,6 +160,7 @@ async def test_the_reference_can_go_on_writing_into_our_file(tmp_path: Path) -> 
         assert (await store.insert_event(an_event())).event_index == 2
 
 
+@pytest.mark.clause("issue5-7-table-names")
 async def test_the_tables_have_the_documented_names_and_columns(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "store.db") as store:
         await store.update_session(a_session())
@@ -180,6 +186,7 @@ async def test_the_tables_have_the_documented_names_and_columns(tmp_path: Path) 
     assert mode == "wal"
 
 
+@pytest.mark.clause("promise-stores-typed-errors")
 async def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) -> None:
     database = sqlite3.connect(tmp_path / "store.db")
     database.execute("PRAGMA user_version = 99")
@@ -191,6 +198,7 @@ async def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Pat
     await store.close()
 
 
+@pytest.mark.clause("promise-stores-typed-errors")
 async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("these are my notes, not a database\n" * 100)
@@ -202,6 +210,7 @@ async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Pa
     assert path.read_bytes() == before
 
 
+@pytest.mark.clause("promise-stores-typed-errors")
 async def test_a_damaged_file_is_a_typed_error(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     async with SqliteStore(path) as store:
@@ -225,6 +234,7 @@ async def test_a_payload_that_is_no_json_is_a_typed_error(tmp_path: Path) -> Non
             await store.list_events("old")
 
 
+@pytest.mark.clause("promise-stores-typed-errors")
 @pytest.mark.parametrize("place", ["directory", "below_a_file"])
 async def test_a_place_that_cannot_be_written_is_a_typed_error(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("")

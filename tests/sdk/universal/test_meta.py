@@ -20,6 +20,7 @@ from .fixtures import FIXTURES, compact, load
 NS = "sandboxagent.dev"
 
 
+@pytest.mark.clause("spec2-5-namespace")
 def test_writing_keeps_what_meta_already_held_and_leaves_the_argument_alone() -> None:
     params = {"cwd": "/w", "_meta": {"other": 1, NS: {"connectionId": "c"}}}
     written = meta.with_meta(params, turn="t1", title=None)
@@ -28,6 +29,7 @@ def test_writing_keeps_what_meta_already_held_and_leaves_the_argument_alone() ->
     assert meta.with_meta({"a": 1}) == {"a": 1}
 
 
+@pytest.mark.clause("spec2-5-trace-keys")
 def test_trace_context_stands_at_the_root() -> None:
     written = meta.with_trace({"x": 1}, traceparent="00-a-b-01", tracestate="k=v")
     assert written == {"x": 1, "_meta": {"traceparent": "00-a-b-01", "tracestate": "k=v"}}
@@ -35,6 +37,7 @@ def test_trace_context_stands_at_the_root() -> None:
     assert both["_meta"] == {"traceparent": "00-a-b-01", "tracestate": "k=v", NS: {"turn": "t1"}}
 
 
+@pytest.mark.clause("spec2-3.1-session-fields-in-meta", "decision-40")
 def test_the_legacy_fields_of_a_new_session_ride_in_the_namespace() -> None:
     params = meta.with_session_request(
         {"cwd": "/w", "mcpServers": []},
@@ -57,6 +60,7 @@ def test_the_legacy_fields_of_a_new_session_ride_in_the_namespace() -> None:
     }
 
 
+@pytest.mark.clause("spec2-3.2-attachment-filename")
 def test_attachments_carry_their_name_and_replays_are_marked() -> None:
     link = {"type": "resource_link", "uri": "file:///w/a"}
     assert meta.with_filename(link, "a.txt")["_meta"] == {NS: {"filename": "a.txt"}}
@@ -70,6 +74,7 @@ def test_a_turn_is_named_by_text_or_object(turn: Any) -> None:
     assert meta.turn_id_of({"_meta": {NS: {"turn": turn}}}) == "t1"
 
 
+@pytest.mark.clause("spec2-5-legacy-event")
 @pytest.mark.parametrize(
     "place",
     [
@@ -140,6 +145,22 @@ def first_of_each_type() -> list[UniversalEvent]:
     return list(found.values())
 
 
+@pytest.mark.clause(
+    "spec2-4-agent-unparsed",
+    "spec2-4-error",
+    "spec2-4-item-completed",
+    "spec2-4-item-delta",
+    "spec2-4-item-started",
+    "spec2-4-permission-requested",
+    "spec2-4-permission-resolved",
+    "spec2-4-question-requested",
+    "spec2-4-question-resolved",
+    "spec2-4-session-ended",
+    "spec2-4-session-started",
+    "spec2-4-turn-ended",
+    "spec2-4-turn-started",
+    "spec2-5-legacy-event",
+)
 @pytest.mark.parametrize("event", first_of_each_type(), ids=lambda event: event.type)
 def test_the_envelope_of_every_event_type_is_carried_over_and_read_back(event: UniversalEvent) -> None:
     before, message, direction = message_for(event, carry_over(event))
@@ -159,6 +180,21 @@ def carried(type_: str) -> dict[str, Any]:
     return carry_over(event)
 
 
+@pytest.mark.clause(
+    "spec2-4-agent-unparsed",
+    "spec2-4-error",
+    "spec2-4-item-completed",
+    "spec2-4-item-delta",
+    "spec2-4-item-started",
+    "spec2-4-permission-requested",
+    "spec2-4-permission-resolved",
+    "spec2-4-question-requested",
+    "spec2-4-question-resolved",
+    "spec2-4-session-ended",
+    "spec2-4-session-started",
+    "spec2-4-turn-ended",
+    "spec2-4-turn-started",
+)
 def test_each_event_type_carries_what_the_mapping_asks_for() -> None:
     assert set(carried("session.started")["legacyEvent"]) == {
         "eventId", "sequence", "source", "synthetic", "nativeSessionId",
@@ -176,6 +212,7 @@ def test_each_event_type_carries_what_the_mapping_asks_for() -> None:
     assert "rawHash" in carried("agent.unparsed")
 
 
+@pytest.mark.clause("spec2-4-item-snapshot")
 def test_a_completed_item_comes_back_whole() -> None:
     path = next(path for path in FIXTURES if path.stem == "tool-result-parts")
     final = event_from_json(compact(load(path)["expected"][-1]))
@@ -185,6 +222,7 @@ def test_a_completed_item_comes_back_whole() -> None:
     assert again["data"]["item"] == {**expected, "item_id": again["data"]["item"]["item_id"]}
 
 
+@pytest.mark.clause("spec2-4-error-code-and-details")
 def test_the_code_and_details_of_an_error_survive_json_rpc() -> None:
     held = {"_meta": {NS: {"code": "rate_limit", "details": {"retry": 3}}}}
     message = {"id": 9, "error": {"code": -32603, "message": "slow down", "data": held}}

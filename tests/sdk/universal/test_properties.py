@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ CHUNKS = st.builds(
 )
 
 
+@pytest.mark.clause("spec3-unparseable-kept")
 @settings(max_examples=150, deadline=None)
 @given(message=JSON, direction=DIRECTIONS)
 def test_any_json_is_kept_and_never_raises(message: Any, direction: Any) -> None:
@@ -68,6 +70,7 @@ def test_any_json_is_kept_and_never_raises(message: Any, direction: Any) -> None
     assert events[0].raw == message
 
 
+@pytest.mark.clause("spec3-unparseable-kept")
 @settings(max_examples=60, deadline=None)
 @given(line=st.binary(max_size=60))
 def test_any_bytes_are_kept_and_never_raise(line: bytes) -> None:
@@ -76,6 +79,7 @@ def test_any_bytes_are_kept_and_never_raise(line: bytes) -> None:
     assert len(event.data.raw_hash) == 64
 
 
+@pytest.mark.clause("spec3-monotonic-ids")
 @settings(max_examples=80, deadline=None)
 @given(messages=st.lists(st.tuples(NEARLY_ACP | CHUNKS, DIRECTIONS), max_size=12))
 def test_messages_that_are_nearly_right_never_raise_and_keep_every_promise(messages: Any) -> None:
@@ -150,6 +154,7 @@ def message_for(step: tuple[str, Any, Any], n: int) -> tuple[dict[str, Any], Any
     return update("current_mode_update", currentModeId=text)
 
 
+@pytest.mark.clause("spec3-monotonic-ids", "events-invariants")
 @settings(max_examples=150, deadline=None)
 @given(steps=st.lists(STEPS, max_size=40))
 def test_any_course_of_a_session_keeps_every_promise(steps: list[tuple[str, Any, Any]]) -> None:

@@ -30,6 +30,7 @@ def resolve(mapper: UniversalMapper, pending: Any, result: dict[str, Any]) -> An
 USUAL = (("a", "allow_once"), ("b", "allow_always"), ("c", "reject_once"), ("d", "reject_always"))
 
 
+@pytest.mark.clause("spec2-3.3-permission-reply", "decision-35")
 @pytest.mark.parametrize(
     ("offered", "reply", "taken", "status"),
     [
@@ -65,6 +66,7 @@ def test_a_reply_takes_the_right_option(offered: Any, reply: str, taken: str, st
     assert mapper.pending_permissions == {}
 
 
+@pytest.mark.clause("spec2-3.3-permission-reply", "decision-35")
 def test_always_without_such_an_option_is_recorded_as_a_fallback() -> None:
     mapper, pending = ask_permission(("a", "allow_once"))
     result = replies.permission_result(pending, "always")
@@ -74,6 +76,7 @@ def test_always_without_such_an_option_is_recorded_as_a_fallback() -> None:
     assert "fallback" not in replies.permission_result(usual, "always")["_meta"]["sandboxagent.dev"]
 
 
+@pytest.mark.clause("spec2-3.3-permission-reply")
 @pytest.mark.parametrize("reply", ["once", "always", "nobody"])
 def test_a_reply_nothing_fits_is_refused_and_the_request_stays_open(reply: str) -> None:
     mapper, pending = ask_permission(("c", "reject_once"))
@@ -100,6 +103,7 @@ def ask_question(params: dict[str, Any], method: str = "_sandboxagent/session/re
 PAIRS = {"questionId": "u1", "prompt": "Which?", "options": [["a", "Option A"], ["b", "Option B"]]}
 
 
+@pytest.mark.clause("spec2-3.3-question-reply", "spec4-payload-shape")
 @pytest.mark.parametrize("answers", ["a", "Option A", ["a"], [["a"]], [["Option A"]]])
 def test_an_answer_by_value_or_label_is_sent_as_the_value(answers: Any) -> None:
     mapper, questions = ask_question(PAIRS)
@@ -119,6 +123,7 @@ def test_an_answer_by_value_or_label_is_sent_as_the_value(answers: Any) -> None:
     assert (data.question_id, data.options, data.response, data.status) == ("u1", ["a", "b"], "a", "answered")
 
 
+@pytest.mark.clause("spec2-3.3-question-reply", "spec4-payload-shape")
 def test_a_rejected_question_has_the_shape_of_the_contract() -> None:
     mapper, questions = ask_question(PAIRS)
     result = replies.rejected_question(questions)
@@ -128,6 +133,7 @@ def test_a_rejected_question_has_the_shape_of_the_contract() -> None:
     assert replies.cancelled_question(questions)["status"] == "rejected"
 
 
+@pytest.mark.clause("spec2-3.3-question-reply")
 def test_several_selections_need_a_question_that_takes_several() -> None:
     _, one = ask_question(PAIRS)
     with pytest.raises(InvalidAnswerError, match="one answer only"):
@@ -145,6 +151,7 @@ def test_an_answer_that_is_not_offered_is_refused_unless_others_are_allowed() ->
         replies.question_result(questions, [["a"], ["b"]])
 
 
+@pytest.mark.clause("spec4-payload-shape")
 def test_a_question_without_options_takes_any_text() -> None:
     _, questions = ask_question({"questionId": "u1", "prompt": "Name?", "options": []})
     assert replies.question_result(questions, "Ada")["answers"] == [["Ada"]]
@@ -170,6 +177,7 @@ FORM = {
 }
 
 
+@pytest.mark.clause("decision-34")
 def test_a_form_is_answered_with_typed_content() -> None:
     mapper, questions = ask_question(FORM, "elicitation/create")
     result = replies.question_result(questions, [["Red"], ["Small", "m"], ["false"], ["3"], ["1.5"]])
@@ -186,6 +194,7 @@ def test_a_form_is_answered_with_typed_content() -> None:
     assert resolved == ["red", "s", "false", "3", "1.5", None]
 
 
+@pytest.mark.clause("decision-34")
 @pytest.mark.parametrize(
     ("answers", "complaint"),
     [
@@ -200,6 +209,7 @@ def test_a_form_refuses_what_does_not_fit(answers: Any, complaint: str) -> None:
         replies.question_result(questions, answers)
 
 
+@pytest.mark.clause("decision-34")
 def test_a_form_is_declined_or_cancelled() -> None:
     _, questions = ask_question(FORM, "elicitation/create")
     assert replies.rejected_question(questions)["action"] == "decline"
@@ -209,6 +219,7 @@ def test_a_form_is_declined_or_cancelled() -> None:
 PLAN = (("exit-plan-default", "allow_once"), ("reject", "reject_once"))
 
 
+@pytest.mark.clause("spec3-plan-approval-is-a-question")
 @pytest.mark.parametrize("answer", ["Exit-Plan-Default", "exit-plan-default"])
 def test_a_plan_is_approved_by_name_or_option_id(answer: str) -> None:
     mapper, question = ask_permission(*PLAN, kind="switch_mode")
@@ -218,6 +229,7 @@ def test_a_plan_is_approved_by_name_or_option_id(answer: str) -> None:
     assert resolve(mapper, question, result).response == "Exit-Plan-Default"
 
 
+@pytest.mark.clause("spec3-plan-approval-is-a-question")
 def test_a_plan_is_rejected_with_the_reject_option_or_cancelled_without_one() -> None:
     mapper, question = ask_permission(*PLAN, kind="switch_mode")
     result = replies.rejected_question([question])

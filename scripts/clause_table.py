@@ -1,0 +1,87 @@
+"""The table of clauses, docs/clauses.md: each clause of tests/clauses.toml with the tests that prove it.
+
+A test names its clauses in `@pytest.mark.clause("spec1-3.1-post", ...)`. The marks are read from the syntax
+trees, so that the table is complete however few tests a run collects, and no test module is imported.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "clauses.md"
+HEAD = """# Clauses
+
+Each clause of the specifications, each decision and each promise, with the tests that prove it. The texts are
+in `tests/clauses.toml`, the ids are on the tests (`@pytest.mark.clause`). `scripts/clauses` writes this page.
+"""
+
+# title of a section -> id -> text
+Sections = dict[str, dict[str, str]]
+
+
+class Mark(NamedTuple):
+    clause: str
+    test: str
+
+
+def read_sections(file: Path = ROOT / "tests" / "clauses.toml") -> Sections:
+    return tomllib.loads(file.read_text("utf-8"))
+
+
+def find_marks(root: Path = ROOT) -> list[Mark]:
+    """The marks of all test files below `root`/tests, tests named as pytest names them."""
+    marks: list[Mark] = []
+    for path in sorted((root / "tests").rglob("*.py")):
+        text = path.read_text("utf-8")
+        if "mark.clause(" in text:
+            marks += _marks_of(ast.parse(text), path.relative_to(root).as_posix())
+    return marks
+
+
+def _marks_of(scope: ast.AST, prefix: str) -> Iterator[Mark]:
+    for node in ast.iter_child_nodes(scope):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield from _marks_of(node, prefix)
+            continue
+        name = f"{prefix}::{node.name}"
+        for decorator in node.decorator_list:
+            if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.clause":
+                yield from (Mark(ast.literal_eval(clause), name) for clause in decorator.args)
+        if isinstance(node, ast.ClassDef):
+            yield from _marks_of(node, name)
+
+
+def page(sections: Sections, marks: list[Mark]) -> str:
+    tests: dict[str, list[str]] = defaultdict(list)
+    for clause, test in marks:
+        tests[clause].append(test)
+    return HEAD + "".join(_section(title, clauses, tests) for title, clauses in sections.items())
+
+
+def _section(title: str, clauses: dict[str, str], tests: dict[str, list[str]]) -> str:
+    rows = [
+        f"| `{clause}` | {_cell(text)} | {'<br>'.join(f'`{test}`' for test in sorted(tests[clause]))} |\n"
+        for clause, text in clauses.items()
+    ]
+    return f"\n## {title}\n\n| clause | text | tests |\n|---|---|---|\n" + "".join(rows)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def main() -> int:
+    PAGE.write_text(page(read_sections(), find_marks()), "utf-8")
+    print(f"wrote {PAGE.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Each clause of tests/clauses.toml has a test that carries its mark, and each mark names a clause.
+
+The marks are read from the source of all tests, so a run of a single file checks the same as a run of all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from scripts.clause_table import PAGE, Mark, find_marks, page, read_sections
+
+
+def clause_ids() -> list[str]:
+    return [clause for clauses in read_sections().values() for clause in clauses]
+
+
+def test_every_clause_has_a_text() -> None:
+    assert not [clause for texts in read_sections().values() for clause, text in texts.items() if not text]
+
+
+def test_no_clause_is_listed_twice() -> None:
+    assert not [clause for clause, count in Counter(clause_ids()).items() if count > 1]
+
+
+def test_every_clause_has_a_test() -> None:
+    assert not set(clause_ids()) - {mark.clause for mark in find_marks()}
+
+
+def test_every_mark_names_a_clause() -> None:
+    listed = set(clause_ids())
+    assert not [mark for mark in find_marks() if mark.clause not in listed]
+
+
+def test_every_marked_function_is_collected_by_pytest() -> None:
+    stray = []
+    for mark in find_marks():
+        file, *names = mark.test.split("::")
+        if not Path(file).name.startswith("test_") or not all(
+            name.lower().startswith("test") for name in names
+        ):
+            stray.append(mark)
+    assert not stray
+
+
+def test_the_table_of_clauses_is_up_to_date() -> None:
+    assert PAGE.read_text("utf-8") == page(read_sections(), find_marks()), "run scripts/clauses to renew it"
+
+
+def test_marks_are_found_on_functions_methods_and_below_conditions(tmp_path: Path) -> None:
+    (tmp_path / "tests" / "deep").mkdir(parents=True)
+    (tmp_path / "tests" / "deep" / "test_marked.py").write_text(
+        '@pytest.mark.timeout(5)\n@pytest.mark.clause("a", "b")\nasync def test_one(): ...\n'
+        'class TestTwo:\n    @pytest.mark.clause("b")\n    def test_method(self): ...\n'
+        'if FULL:\n    @pytest.mark.clause("c")\n    def test_three(): ...\n'
+        "def test_unmarked(): ...\n"
+    )
+    file = "tests/deep/test_marked.py"
+    assert find_marks(tmp_path) == [
+        Mark("a", f"{file}::test_one"),
+        Mark("b", f"{file}::test_one"),
+        Mark("b", f"{file}::TestTwo::test_method"),
+        Mark("c", f"{file}::test_three"),
+    ]
