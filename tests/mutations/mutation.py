@@ -5,34 +5,58 @@ from __future__ import annotations
 import shutil
 import tomllib
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+from tests.mutations.symbols import Symbol, find_symbol
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
+TESTS = ROOT / "tests"
 
 
 @dataclass(frozen=True)
 class Mutation:
     decision: int
     breaks: str
-    file: str
+    symbol: str
     find: str
     replace: str
     test: str
 
+    @cached_property
+    def place(self) -> Symbol:
+        return find_symbol(SOURCE / "sandbox_agent", self.symbol)
+
+    @property
+    def module(self) -> str:
+        """The name under which the broken module is imported."""
+        return ".".join(self.place.path.relative_to(SOURCE).with_suffix("").parts)
+
+    @property
+    def test_id(self) -> str:
+        """The test that has to notice, as pytest names it."""
+        return f"{find_symbol(TESTS, self.test).path.relative_to(ROOT).as_posix()}::{self.test}"
+
     def occurrences(self) -> int:
-        return (SOURCE / "sandbox_agent" / self.file).read_text("utf-8").count(self.find)
+        return self._parts()[1].count(self.find)
 
     def break_copy(self, directory: Path) -> Path:
         """Copy the source into `directory`, make the edit there, and return the copy's import path."""
+        if self.occurrences() != 1:
+            raise ValueError(f"{self.symbol}: the text to break is there {self.occurrences()} times")
         copy = directory / "src"
         shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__", "page"))
-        path = copy / "sandbox_agent" / self.file
-        text = path.read_text("utf-8")
-        if text.count(self.find) != 1:
-            raise ValueError(f"{self.file}: the text to break is there {text.count(self.find)} times")
-        path.write_text(text.replace(self.find, self.replace), "utf-8")
+        before, segment, after = self._parts()
+        path = copy / self.place.path.relative_to(SOURCE)
+        path.write_text(before + segment.replace(self.find, self.replace) + after, "utf-8")
         return copy
+
+    def _parts(self) -> tuple[str, str, str]:
+        """The text of the module before, inside and after the symbol."""
+        lines = self.place.path.read_text("utf-8").splitlines(keepends=True)
+        first, last = self.place.first_line - 1, self.place.last_line
+        return "".join(lines[:first]), "".join(lines[first:last]), "".join(lines[last:])
 
 
 def all_mutations() -> list[Mutation]:

@@ -1,6 +1,6 @@
-"""Breaks each behaviour in a copy of the source, runs the named test against it, writes docs/mutations.md.
+"""Break each behaviour in a copy of the source, run the named test against it, write docs/mutations.md.
 
-A mutation is noticed when the test fails although the broken server starts; one that does not even start
+A mutation is noticed when the test fails although the broken server starts; a server that does not start
 proves nothing and is reported as such.
 """
 
@@ -18,9 +18,9 @@ from tests.mutations.mutation import ROOT, Mutation, all_mutations
 PAGE = ROOT / "docs" / "mutations.md"
 HEAD = """# Broken on purpose
 
-Each row is one promise of the server, broken by a small edit in a copy of the source
-(`tests/mutations/mutations.toml`); the named test of `tests/conformance/` was then run against the broken
-server. "noticed" means that it failed. This page is written by `scripts/mutations`.
+Each row is one promise of the server, broken by a small edit in a copy of the source. The edit finds its
+place by the name of a class, function or constant (`tests/mutations/mutations.toml`). The named test was then
+run against the broken server; "noticed" means that it failed. `scripts/mutations` writes this page.
 
 | decision | what was broken | test | result |
 |---|---|---|---|
@@ -40,11 +40,12 @@ def outcome_of(mutation: Mutation, directory: Path) -> Outcome:
     except ValueError:
         return Outcome.DOES_NOT_FIT
     environment = {**os.environ, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
-    start = [sys.executable, "-c", "import sandbox_agent.http.server, sandbox_agent.bridge.instances"]
+    # The application first: it loads the server in the order in which the command does.
+    start = [sys.executable, "-c", f"import sandbox_agent.http.app, {mutation.module}"]
     if subprocess.run(start, env=environment, check=False, capture_output=True).returncode != 0:
         return Outcome.DOES_NOT_START
     options = ["-q", "-x", "--tb=no", "-p", "no:cacheprovider", "--timeout=40"]
-    test = f"tests/conformance/{mutation.test}"
+    test = mutation.test_id
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, test],
         cwd=ROOT,
