@@ -24,12 +24,14 @@ def test_no_clause_is_listed_twice() -> None:
 
 
 def test_every_clause_has_a_test() -> None:
-    assert not set(clause_ids()) - {mark.clause for mark in find_marks()}
+    unproven = sorted(set(clause_ids()) - {mark.clause for mark in find_marks()})
+    assert not unproven
 
 
 def test_every_mark_names_a_clause() -> None:
     listed = set(clause_ids())
-    assert not [mark for mark in find_marks() if mark.clause not in listed]
+    unknown = [mark for mark in find_marks() if mark.clause not in listed]
+    assert not unknown
 
 
 def test_every_marked_function_is_collected_by_pytest() -> None:
