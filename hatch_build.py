@@ -27,7 +27,7 @@ Warn = Callable[[str], None]
 def build_page(root: Path, warn: Warn, *, only_if_missing: bool = False) -> None:
     """Build the page unless the one that is there is current."""
     source = root / "inspector"
-    page = root / "src" / "sandbox_agent" / "http" / "page"
+    page = root / "src" / "sandbox_agent" / "page"
     # A source distribution carries the built page instead of its source.
     if os.environ.get(SKIP_VARIABLE) == "1" or not source.is_dir():
         return

@@ -6,7 +6,7 @@ export default defineConfig({
   base: "/ui/",
   plugins: [react()],
   build: {
-    outDir: "../src/sandbox_agent/http/page",
+    outDir: "../src/sandbox_agent/page",
     emptyOutDir: true,
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -1,6 +1,6 @@
-"""Write src/sandbox_agent/agents/builtin_tables.py: what agents.toml says, as Python that loads in no time.
+"""Write agents/catalog/builtin_tables.py: the content of agents.toml as Python.
 
-Run it after every change of agents.toml; tests/agents/test_catalog.py fails if somebody forgot.
+Run it after every change of agents.toml; tests/agents/catalog/test_catalog.py fails if somebody forgot.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-AGENTS = Path(__file__).parent.parent / "src" / "sandbox_agent" / "agents"
+AGENTS = Path(__file__).parent.parent / "src" / "sandbox_agent" / "agents" / "catalog"
 HEAD = '''"""What agents.toml says, agent by agent. Made by scripts/agent_tables.py: change the other file."""
 
 # ruff: noqa: E501 - made by a program, one line for each key

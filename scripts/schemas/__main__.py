@@ -22,7 +22,7 @@ from wanted import WANTED
 
 _ROOT = Path(__file__).parents[2]
 _SCHEMAS = _ROOT / "schemas"
-_TYPES = _ROOT / "src/sandbox_agent/agents/adapters/schemas"
+_TYPES = _ROOT / "src/sandbox_agent/agents/adapters"
 
 
 def main() -> int:
@@ -60,7 +60,7 @@ def _extract(folder: Path, write: bool, newest: bool) -> list[str]:
 
 
 def _generate(agent: str) -> None:
-    target = _TYPES / f"{agent}.py"
+    target = _TYPES / agent / "schema.py"
     options = (
         "--input-file-type jsonschema --output-model-type msgspec.Struct --target-python-version 3.11 "
         "--snake-case-field --use-union-operator --use-standard-collections --disable-timestamp "

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.agents.catalog import BUILTIN_IDS, Catalog
+from sandbox_agent.agents.catalog.catalog import BUILTIN_IDS, Catalog
 from sandbox_agent.agents.credentials import available_for, discover, environment_of, exported_keys
 
 LATER, EARLIER = "2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z"

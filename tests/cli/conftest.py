@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.place import Place, Result
+from tests.cli.sandbox_directory import Place, Result
 from tests.support.server_process import ServerProcess
 
 TOKEN = "token-of-the-command-line-tests"

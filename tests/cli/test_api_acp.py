@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from tests.cli.place import Place
+from tests.cli.sandbox_directory import Place
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.cli.place import Place
+from tests.cli.sandbox_directory import Place
 from tests.support.server_process import ServerProcess, free_port
 
 from .conftest import TOKEN, Api

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from sandbox_agent.cli.commands import root
 from sandbox_agent.settings import SettingsError, parse
-from tests.cli.place import PROGRAM, Place
+from tests.cli.sandbox_directory import PROGRAM, Place
 from tests.support.server_process import ServerProcess
 
 from .conftest import TOKEN

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.cli.place import Place
+from tests.cli.sandbox_directory import Place
 
 
 def _offered(place: Place, line: str) -> set[str]:

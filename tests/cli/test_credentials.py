@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tests.cli.place import Place
+from tests.cli.sandbox_directory import Place
 from tests.support.acp import AGENT
 
 from .conftest import Api

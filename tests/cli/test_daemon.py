@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.cli.daemon.identity import ProcessIdentity
-from tests.cli.place import Place, Result
+from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
+from tests.cli.sandbox_directory import Place, Result
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
 

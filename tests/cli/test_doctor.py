@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.cli.place import Place
+from tests.cli.sandbox_directory import Place
 from tests.support.server_process import place_launcher
 
 

@@ -56,5 +56,5 @@ def test_up_to_the_first_answer_of_an_agent_nothing_heavy_is_loaded(server: subp
     assert answer.status == 200 and b"protocolVersion" in answer.read()
     connection.close()
     read_until("instance.started")
-    assert "sandbox_agent.bridge.process" in loaded
+    assert "sandbox_agent.bridge.process.agent_process" in loaded
     assert [name for name in HEAVY if name in loaded] == []

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from tests.cli.place import Place
+from tests.cli.sandbox_directory import Place
 from tests.support.processes import wait_until
 
 from .conftest import Api

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pexpect
 import pytest
 
-from tests.cli.place import PROGRAM, Place
+from tests.cli.sandbox_directory import PROGRAM, Place
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from sandbox_agent import settings
-from sandbox_agent.http.server import check_exposure
-from tests.cli.place import Place
+from sandbox_agent.http.http1.server import check_exposure
+from tests.cli.sandbox_directory import Place
 from tests.support.server_process import ServerProcess
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.place import Place
+from tests.cli.sandbox_directory import Place
 from tests.docs.markdown import ROOT, Block, blocks_of, documents
 from tests.support.processes import wait_until
 from tests.support.raw_http import Client

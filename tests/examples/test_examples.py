@@ -12,7 +12,7 @@ import httpx
 import pexpect
 import pytest
 
-from tests.cli.place import Place
+from tests.cli.sandbox_directory import Place
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
 

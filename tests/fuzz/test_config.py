@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_agent.agents.catalog import Catalog, CatalogError
+from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 from tests.fuzz.effort import FUZZ
 from tests.support.server_process import ServerProcess
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_agent.bridge import frames as log_frames
-from sandbox_agent.bridge.log_reader import Gap
-from sandbox_agent.http import sse
+from sandbox_agent.bridge.eventlog import frames as log_frames
+from sandbox_agent.bridge.eventlog.cursor import Gap
+from sandbox_agent.http.acp import sse
 from sandbox_agent.sdk.sse import FrameDecoder
 from tests.fuzz.effort import FUZZ
 

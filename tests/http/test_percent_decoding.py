@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.http.exchange import decode_component
+from sandbox_agent.http.messages import decode_component
 
 _PIECES = st.sampled_from(
     [b"%", b"%4", b"%41", b"%c3%a9", b"%C3", b"%zz", b"% 1", b"%+1", b"%_1", b"+", b"a", b"0"]

@@ -18,7 +18,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sandbox_agent.agents.catalog import Catalog
+from sandbox_agent.agents.catalog.catalog import Catalog
 from tests.real_agents.conftest import client, pins, start_server
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import CHECKS, Matrix

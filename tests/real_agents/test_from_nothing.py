@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.agents.catalog import Catalog
-from sandbox_agent.agents.install import Installer
+from sandbox_agent.agents.catalog.catalog import Catalog
+from sandbox_agent.agents.install.installer import Installer
 from sandbox_agent.agents.layout import Layout
 
 pytestmark = [

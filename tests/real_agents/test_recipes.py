@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox_agent.agents.catalog import Catalog
+from sandbox_agent.agents.catalog.catalog import Catalog
 from tests.real_agents.recipes import RECIPES
 
 # The seven ids of the reference keep its flags, whatever the agents do today.

@@ -9,11 +9,11 @@ from statistics import median
 
 import pytest
 
-from sandbox_agent.bridge.loop import Loop
 from sandbox_agent.errors import TokenInvalid
-from sandbox_agent.http.guard import Guard
-from sandbox_agent.http.server import HttpServer
+from sandbox_agent.http.access import AccessCheck
+from sandbox_agent.http.http1.server import HttpServer
 from sandbox_agent.http.services import Services
+from sandbox_agent.runtime.loop import Loop
 from sandbox_agent.settings import Settings
 from tests.support.processes import resident_bytes
 from tests.support.server_process import ServerProcess
@@ -101,7 +101,7 @@ def test_deep_json_and_huge_numbers_are_read_without_a_fall(server: ServerProces
 def test_the_time_to_refuse_a_token_does_not_tell_where_it_differs() -> None:
     """A long token makes an early stop visible: it would be hundreds of times quicker."""
     token = "t" * 4_000_000
-    guard = Guard(Settings(token=token))
+    guard = AccessCheck(Settings(token=token))
     first, last = b"Bearer x" + token[1:].encode(), b"Bearer " + token[1:].encode() + b"x"
 
     def seconds(value: bytes) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.workspace.places import Workspace
+from sandbox_agent.workspace.files.workspace import Workspace
 
 
 @pytest.fixture

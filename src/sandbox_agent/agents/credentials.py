@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sandbox_agent.agents.spec import AgentSpec
+from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ if the server is killed.
 from __future__ import annotations
 
 from sandbox_agent import logs
-from sandbox_agent.bridge import envelope, loops, process_marks
-from sandbox_agent.bridge.process import AgentProcess
+from sandbox_agent.bridge.jsonrpc import envelope
+from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process.agent_process import AgentProcess
 from sandbox_agent.errors import StreamError, Timeout
+from sandbox_agent.runtime import running_loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Protocol
 
-    from sandbox_agent.bridge.confinement import Confinement
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.bridge.launch_spec import LaunchSpec
-    from sandbox_agent.bridge.tree_sweeper import TreeSweeper
+    from sandbox_agent.bridge.process.limits import ProcessLimits
+    from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
 
     class Launcher(Protocol):
         """Turns an agent's name into something that can be started."""
@@ -60,12 +62,12 @@ class AgentStarter:
         self,
         launcher: Launcher,
         sweeper: TreeSweeper,
-        confinement: Confinement,
+        confinement: ProcessLimits,
         max_line_bytes: int,
         failed: Callable[[Instance, Exception], None],
     ) -> None:
         """`failed` is told when an instance gets no process, and why."""
-        self.server_mark = process_marks.new_server_mark()
+        self.server_mark = tags.new_server_mark()
         self.on_first_agent: Callable[[], None] | None = None
         """Set by the server command: becomes the reaper of orphans as soon as there can be any."""
         self._launcher = launcher
@@ -80,7 +82,7 @@ class AgentStarter:
     def start(self, instance: Instance, bootstrap: Bootstrap) -> None:
         instance.begin_start()
         # On the next turn, so that whoever asks for the instance now finds it starting, not failed.
-        loops.running_loop().call_soon(self._start_now, instance, bootstrap)
+        running_loop.running_loop().call_soon(self._start_now, instance, bootstrap)
 
     def _start_now(self, instance: Instance, bootstrap: Bootstrap) -> None:
         """Start the process at once if everything is there, else in a task."""
@@ -95,7 +97,7 @@ class AgentStarter:
             self._failed(instance, error)
             return
         if spec is None:
-            loops.when_asyncio(lambda: self._start_in_task(instance, bootstrap))
+            running_loop.when_asyncio(lambda: self._start_in_task(instance, bootstrap))
 
     def _start_in_task(self, instance: Instance, bootstrap: Bootstrap) -> None:
         import asyncio  # `when_asyncio` has loaded it
@@ -123,11 +125,11 @@ class AgentStarter:
         logger.info("instance.started", server_id=instance.server_id, agent=instance.agent, pid=process.pid)
         self._stand_guard()
         if self._spawned == 1:
-            loops.running_loop().call_later(_LOAD_DECODER_AFTER_S, envelope.load)
+            running_loop.running_loop().call_later(_LOAD_DECODER_AFTER_S, envelope.load)
 
     def _spawn(self, spec: LaunchSpec, instance: Instance) -> AgentProcess:
         self._spawned += 1
-        mark = process_marks.instance_mark(self.server_mark, self._spawned)
+        mark = tags.instance_mark(self.server_mark, self._spawned)
         try:
             process = AgentProcess(
                 spec, mark, self._max_line_bytes, instance, self._sweeper, self._confinement
@@ -147,7 +149,7 @@ class AgentStarter:
             self.on_first_agent = None
         except OSError as error:
             logger.warning("guardian.unavailable", error=str(error))
-            loops.running_loop().call_later(_GUARD_AGAIN_S, self._stand_guard)
+            running_loop.running_loop().call_later(_GUARD_AGAIN_S, self._stand_guard)
 
     def is_agent(self, pid: int) -> bool:
         """Whether a child is an agent of ours, which is waited for already."""

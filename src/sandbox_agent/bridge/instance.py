@@ -1,7 +1,7 @@
 """One server_id: an agent process, the log of what it said, and the calls that wait for it.
 
 The way of a message: `call`/`forward` write the posted bytes to stdin; what the agent writes goes to
-`AgentOutput`, which publishes it and gives notice of answers; these go to their callers. Everything
+`OutputPublisher`, which publishes it and gives notice of answers; these go to their callers. Everything
 runs on the event loop without tasks; answers go to callbacks.
 """
 
@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from time import time_ns
 
-from sandbox_agent.bridge import loops
-from sandbox_agent.bridge.agent_output import AgentOutput
-from sandbox_agent.bridge.envelope import id_key
-from sandbox_agent.bridge.pending import Call
-from sandbox_agent.bridge.silence import SilenceClock
+from sandbox_agent.bridge.jsonrpc.envelope import id_key
+from sandbox_agent.bridge.output_publisher import OutputPublisher
+from sandbox_agent.bridge.pending_calls import PendingCall
+from sandbox_agent.bridge.silence_timeout import SilenceClock
 from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
+from sandbox_agent.runtime import running_loop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
-    from sandbox_agent.bridge.event_log import EventLog
-    from sandbox_agent.bridge.pending import Answer, Waiter
-    from sandbox_agent.bridge.process import AgentProcess, Exit
+    from sandbox_agent.bridge.eventlog.event_log import EventLog
+    from sandbox_agent.bridge.pending_calls import Answer, Waiter
+    from sandbox_agent.bridge.process.agent_process import AgentProcess, Exit
 
 _EXIT_FOLLOWS_S = 0.5
 _NEVER = float("inf")
@@ -85,15 +85,15 @@ class Instance:
         self.process: AgentProcess | None = None
         self.on_exited: Callable[[Instance, AgentProcess], None] | None = None
         self._limits = limits
-        self._loop = loops.running_loop()
+        self._loop = running_loop.running_loop()
         self._clock = SilenceClock(self._loop.time(), limits.first_line_s, limits.silence_s)
-        self._calls: dict[bytes, Call] = {}
-        self._unwritten: dict[Call, None] = {}
+        self._calls: dict[bytes, PendingCall] = {}
+        self._unwritten: dict[PendingCall, None] = {}
         """Notifications and answers that stdin has not taken yet; they wait like calls, without an id."""
-        self._backlog: list[Call] = []
-        self._timer: loops.Timer | None = None
+        self._backlog: list[PendingCall] = []
+        self._timer: running_loop.Timer | None = None
         self._timer_at = _NEVER
-        self.output = AgentOutput(self, log, limits.max_line_bytes, limits.adapter_messages)
+        self.output = OutputPublisher(self, log, limits.max_line_bytes, limits.adapter_messages)
         self._exit_stderr = ""
         log.on_congestion = self._on_congestion
 
@@ -115,7 +115,7 @@ class Instance:
             self.last_activity_ns = time_ns()
             in_flight.join(body, waiter)
         else:
-            call = Call(key, body, waiter, limit_s)
+            call = PendingCall(key, body, waiter, limit_s)
             self._send(call)
             self._calls[key] = call
 
@@ -128,7 +128,7 @@ class Instance:
                 self._clock.answered(id_key(raw_id), self._loop.time())
             call.settle(b"")
 
-        call = Call(b"", body, waiter, limit_s, written)
+        call = PendingCall(b"", body, waiter, limit_s, written)
         self._unwritten[call] = None
         try:
             self._send(call)
@@ -136,7 +136,7 @@ class Instance:
             del self._unwritten[call]
             raise
 
-    def _send(self, call: Call) -> None:
+    def _send(self, call: PendingCall) -> None:
         self.last_activity_ns = time_ns()
         if self.status == "exited" or self.closed:
             raise self.exit_error()
@@ -229,7 +229,7 @@ class Instance:
                 call.settle(StreamError("the agent closed its input"))
 
     @property
-    def _everybody(self) -> list[Call]:
+    def _everybody(self) -> list[PendingCall]:
         return [*self._calls.values(), *self._unwritten]
 
     def _settle_everything(self, answer: Answer) -> None:
@@ -295,7 +295,7 @@ class Instance:
             # Never sooner than a moment: while the clock stands still there is nothing to see.
             self._set_timer(now + max(next_look, 0.01))
 
-    def _give_up(self, call: Call) -> None:
+    def _give_up(self, call: PendingCall) -> None:
         if self.process:
             self.process.input.withdraw(call)
         if call in self._unwritten:

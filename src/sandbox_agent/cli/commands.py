@@ -19,15 +19,18 @@ INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 
 _ROOT = {
     "run": ("sandbox_agent.cli.run.command:run", "Ask an agent something, here and now."),
-    "server": ("sandbox_agent.cli.server_words:server", "Run the server in the foreground."),
+    "server": ("sandbox_agent.cli.server.click_commands:server", "Run the server in the foreground."),
     "daemon": ("sandbox_agent.cli.daemon.commands:daemon", "Run the server in the background."),
     "api": ("sandbox_agent.cli.api.group:api", "Call a running server."),
     "install-agent": ("sandbox_agent.cli.install_agent:install_agent", "Install agents on this machine."),
     "credentials": ("sandbox_agent.cli.credentials:credentials", "Show the keys this machine has."),
-    "doctor": ("sandbox_agent.cli.doctor:doctor", "Say what is missing on this machine."),
+    "doctor": ("sandbox_agent.cli.doctor.command:doctor", "Say what is missing on this machine."),
     "completion": ("sandbox_agent.cli.completion:completion", "Print a shell completion script."),
-    "adapter": ("sandbox_agent.cli.server_words:adapter", "An ACP agent on stdio around a vendor's program."),
-    "mock-agent": ("sandbox_agent.cli.server_words:mock_agent", "The scripted ACP agent on stdio."),
+    "adapter": (
+        "sandbox_agent.cli.server.click_commands:adapter",
+        "An ACP agent on stdio around a vendor's program.",
+    ),
+    "mock-agent": ("sandbox_agent.cli.server.click_commands:mock_agent", "The scripted ACP agent on stdio."),
 }
 
 
@@ -55,7 +58,7 @@ def run(words: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except Exception as error:
-        from sandbox_agent.cli.failures import describe  # needs the client library, which is not small
+        from sandbox_agent.cli.error_output import describe  # needs the client library, which is not small
 
         text = describe(error)
         if text is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from sandbox_agent.agents.catalog import Catalog
+from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.credentials import Credential, available_for, discover, environment_of
 from sandbox_agent.cli.lazy_group import LazyGroup
 from sandbox_agent.cli.output import OutputForm, output_option, print_json, show

@@ -26,9 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     command, before, after = _split(words)
     if command == "server":
-        from sandbox_agent.cli import server_command
+        from sandbox_agent.cli.server.command import run as run_server
 
-        return server_command.run([*before, *after])
+        return run_server([*before, *after])
     if command in ("mock-agent", "mock-agent-process") and not {"-h", "--help"}.intersection(after):
         from sandbox_agent.agents.mock.entry import main as mock
 

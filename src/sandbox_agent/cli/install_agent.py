@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sandbox_agent.agents.catalog import Catalog, CatalogError
-from sandbox_agent.agents.install import Installer
+from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
+from sandbox_agent.agents.install.installer import Installer
+from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.agents.layout import Layout, default_data_directory
-from sandbox_agent.agents.progress import Progress
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import problems
 

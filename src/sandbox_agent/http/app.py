@@ -11,7 +11,8 @@ import asyncio
 from sandbox_agent import logs
 from sandbox_agent.errors import InternalError, SandboxAgentError
 from sandbox_agent.http import problems
-from sandbox_agent.http.exchange import (
+from sandbox_agent.http.access import VARY
+from sandbox_agent.http.messages import (
     ClientDisconnected,
     HeaderList,
     Message,
@@ -22,8 +23,7 @@ from sandbox_agent.http.exchange import (
     Send,
     first_headers,
 )
-from sandbox_agent.http.guard import VARY
-from sandbox_agent.http.routes import Router
+from sandbox_agent.http.router import Router
 from sandbox_agent.http.services import Services
 from sandbox_agent.settings import Settings
 

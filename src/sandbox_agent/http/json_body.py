@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from sandbox_agent.errors import InvalidRequest, UnsupportedMediaType
-from sandbox_agent.http.exchange import JSON, Request
+from sandbox_agent.http.messages import JSON, Request
 
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services

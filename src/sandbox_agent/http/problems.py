@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbox_agent.errors import SandboxAgentError
-from sandbox_agent.http.exchange import Response
+from sandbox_agent.http.messages import Response
 
 PROBLEM_JSON = b"application/problem+json"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sandbox_agent import logs
-from sandbox_agent.http.exchange import HeaderList
+from sandbox_agent.http.messages import HeaderList
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,29 +6,29 @@ import os
 import sys
 
 from sandbox_agent import logs
-from sandbox_agent.bridge.confinement import Confinement
-from sandbox_agent.bridge.event_log import Retention
+from sandbox_agent.bridge.eventlog.event_log import Retention
+from sandbox_agent.bridge.eventlog.spill_directory import SpillDirectory
 from sandbox_agent.bridge.instance import FIRST_LINE_S, SILENCE_S, InstanceLimits
-from sandbox_agent.bridge.instances import BridgeSettings, Instances
-from sandbox_agent.bridge.spill_directory import SpillDirectory
-from sandbox_agent.http.acp_stream import StreamSlots
-from sandbox_agent.http.early_headers import EarlyHeaders
-from sandbox_agent.http.guard import Guard
+from sandbox_agent.bridge.process.limits import ProcessLimits
+from sandbox_agent.bridge.registry import BridgeSettings, InstanceRegistry
+from sandbox_agent.http.access import AccessCheck
+from sandbox_agent.http.acp.early_headers import EarlyHeaders
+from sandbox_agent.http.acp.stream import StreamSlots
 from sandbox_agent.made_once import made_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox_agent.agents.catalog import Catalog
-    from sandbox_agent.agents.install import Installer
-    from sandbox_agent.agents.inventory import Inventory
-    from sandbox_agent.agents.launch import Launcher
+    from sandbox_agent.agents.catalog.catalog import Catalog
+    from sandbox_agent.agents.catalog.inventory import Inventory
+    from sandbox_agent.agents.install.installer import Installer
+    from sandbox_agent.agents.launch.launcher import Launcher
     from sandbox_agent.agents.layout import Layout
     from sandbox_agent.bridge.launch_spec import LaunchSpec
-    from sandbox_agent.http.file_work import FileWork
     from sandbox_agent.settings import Settings
-    from sandbox_agent.workspace.places import Workspace
+    from sandbox_agent.workspace.files.executor import FileWork
+    from sandbox_agent.workspace.files.workspace import Workspace
 
 logger = logs.Log("sandbox_agent.http")
 
@@ -36,7 +36,7 @@ logger = logs.Log("sandbox_agent.http")
 class Services:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.guard = Guard(settings)
+        self.guard = AccessCheck(settings)
         self.stopping = False
         self.streams = StreamSlots(settings.max_streams)
         self.heartbeat_s = settings.acp_heartbeat_ms / 1000
@@ -44,7 +44,7 @@ class Services:
             settings.acp_early_header_ms / 1000, settings.acp_early_header_interval_ms / 1000
         )
         self.spill_directory = SpillDirectory(os.path.join(settings.data_directory, "spill"))
-        self.instances = Instances(self._bridge_settings(), _LazyLauncher(self))
+        self.instances = InstanceRegistry(self._bridge_settings(), _LazyLauncher(self))
 
     def _bridge_settings(self) -> BridgeSettings:
         settings = self.settings
@@ -62,7 +62,7 @@ class Services:
             spill_max_bytes=settings.spill_max_bytes,
             max_instances=settings.max_instances,
             idle_timeout_s=float(settings.idle_timeout),
-            confinement=Confinement(
+            confinement=ProcessLimits(
                 user=settings.agent_user,
                 memory_bytes=settings.agent_memory_mb * 1024 * 1024,
                 processes=settings.agent_processes,
@@ -72,7 +72,7 @@ class Services:
 
     @made_once
     def catalog(self) -> Catalog:
-        from sandbox_agent.agents.catalog import Catalog  # needed with the first agent that is named
+        from sandbox_agent.agents.catalog.catalog import Catalog  # needed with the first agent that is named
 
         own = self.settings.own_agents_file
         return Catalog.load(own) if own else Catalog()
@@ -85,13 +85,15 @@ class Services:
 
     @made_once
     def installer(self) -> Installer:
-        from sandbox_agent.agents.install import Installer  # needed only when something is installed
+        from sandbox_agent.agents.install.installer import (
+            Installer,  # needed only when something is installed
+        )
 
         return Installer(self.catalog, self.layout)
 
     @made_once
     def launcher(self) -> Launcher:
-        from sandbox_agent.agents.launch import Launcher  # needed with the first agent, not at start
+        from sandbox_agent.agents.launch.launcher import Launcher  # needed with the first agent, not at start
 
         return Launcher(
             self.catalog,
@@ -113,19 +115,21 @@ class Services:
 
     @made_once
     def inventory(self) -> Inventory:
-        from sandbox_agent.agents.inventory import Inventory  # needed with the first look at the agents
+        from sandbox_agent.agents.catalog.inventory import (
+            Inventory,  # needed with the first look at the agents
+        )
 
         return Inventory(self.catalog, self.layout, self.launcher)
 
     @made_once
     def workspace(self) -> Workspace:
-        from sandbox_agent.workspace.places import Workspace  # needed with the first file request
+        from sandbox_agent.workspace.files.workspace import Workspace  # needed with the first file request
 
         return Workspace(fs_root=self.settings.fs_root)
 
     @made_once
     def file_work(self) -> FileWork:
-        from sandbox_agent.http.file_work import FileWork  # as the workspace
+        from sandbox_agent.workspace.files.executor import FileWork  # as the workspace
 
         return FileWork(silence_s=self.settings.fs_timeout_ms / 1000)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 if TYPE_CHECKING:
     from acp import Agent
 
-    from sandbox_agent.agents.adapters.native_agent import NativeAgent
+    from sandbox_agent.agents.adapters.common.native_agent import NativeAgent
 
 NAMES = ("claude", "codex", "opencode", "amp")
 _USAGE = f"usage: sandbox-agent adapter {{{'|'.join(NAMES)}}} [--program FILE]"
@@ -49,18 +49,18 @@ def main(words: Sequence[str]) -> int:
 def _maker(name: str) -> Callable[[str], NativeAgent]:
     # Imported here: each adapter costs its own imports only.
     if name == "claude":
-        from sandbox_agent.agents.adapters.claude import Claude
+        from sandbox_agent.agents.adapters.claude.agent import Claude
 
         return Claude
     if name == "codex":
-        from sandbox_agent.agents.adapters.codex import Codex
+        from sandbox_agent.agents.adapters.codex.agent import Codex
 
         return Codex
     if name == "opencode":
-        from sandbox_agent.agents.adapters.opencode import OpenCode
+        from sandbox_agent.agents.adapters.opencode.agent import OpenCode
 
         return OpenCode
-    from sandbox_agent.agents.adapters.amp import Amp
+    from sandbox_agent.agents.adapters.amp.agent import Amp
 
     return Amp
 

@@ -7,7 +7,7 @@ left to tell.
 from __future__ import annotations
 
 from sandbox_agent.agents.mock.agent import Agent
-from sandbox_agent.agents.mock.wire import LineInput, Output
+from sandbox_agent.agents.mock.jsonrpc import LineInput, Output
 
 INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
 

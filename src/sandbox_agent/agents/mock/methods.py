@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import os
 
-from sandbox_agent.agents.mock import options, updates
+from sandbox_agent.agents.mock import session_options, updates
+from sandbox_agent.agents.mock.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 from sandbox_agent.agents.mock.prompt import Prompt
-from sandbox_agent.agents.mock.steps import Update
+from sandbox_agent.agents.mock.scripts.keywords import script_for
+from sandbox_agent.agents.mock.scripts.steps import Update
 from sandbox_agent.agents.mock.turns import Turn, estimated_tokens
-from sandbox_agent.agents.mock.vocabulary import script_for
-from sandbox_agent.agents.mock.wire import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 TYPE_CHECKING = False  # as in typing, which is too slow to import here
 if TYPE_CHECKING:
     from typing import Any
 
+    from sandbox_agent.agents.mock.jsonrpc import Json, Output
+    from sandbox_agent.agents.mock.scripts.steps import Script
     from sandbox_agent.agents.mock.sessions import Session, Sessions
-    from sandbox_agent.agents.mock.steps import Script
     from sandbox_agent.agents.mock.turns import Turns
-    from sandbox_agent.agents.mock.wire import Json, Output
 
 PROTOCOL_VERSION = 1
 # The script and its protocol, not the package: reading the package's version would cost start-up time.
@@ -183,19 +183,19 @@ class Methods:
 
     def _set_mode(self, params: Json) -> Json:
         session = self._session(params)
-        self._choose(session, *options.check_value("mode", params.get("modeId")))
+        self._choose(session, *session_options.check_value("mode", params.get("modeId")))
         return {}
 
     def _set_config_option(self, params: Json) -> Json:
         session = self._session(params)
-        self._choose(session, *options.check_value(params.get("configId"), params.get("value")))
-        return {"configOptions": options.config_options(session.values)}
+        self._choose(session, *session_options.check_value(params.get("configId"), params.get("value")))
+        return {"configOptions": session_options.config_options(session.values)}
 
     def _choose(self, session: Session, option: str, value: str) -> None:
         session.choose(option, value)
         if option == "mode":
-            self._send_update(session, options.mode_update(session.values))
-        self._send_update(session, options.config_update(session.values))
+            self._send_update(session, session_options.mode_update(session.values))
+        self._send_update(session, session_options.config_update(session.values))
 
     def _prompt(self, request_id: Any, params: Json) -> None:
         prompt = Prompt(self._session(params), params, self._client)

@@ -6,14 +6,14 @@ sends again in front of a prompt is counted, not obeyed: its words are not comma
 
 from __future__ import annotations
 
-from sandbox_agent.agents.mock.wire import INVALID_PARAMS, RpcError
+from sandbox_agent.agents.mock.jsonrpc import INVALID_PARAMS, RpcError
 
 TYPE_CHECKING = False  # as in typing, which is too slow to import here
 if TYPE_CHECKING:
     from typing import Any
 
+    from sandbox_agent.agents.mock.jsonrpc import Json
     from sandbox_agent.agents.mock.sessions import Session
-    from sandbox_agent.agents.mock.wire import Json
 
 REPLAY_OPENING = "Previous session history is replayed below"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 
-from sandbox_agent.agents.mock import options
+from sandbox_agent.agents.mock import session_options
+from sandbox_agent.agents.mock.jsonrpc import NOT_FOUND, RpcError
 from sandbox_agent.agents.mock.updates import new_uuid
-from sandbox_agent.agents.mock.wire import NOT_FOUND, RpcError
 
 TYPE_CHECKING = False  # as in typing, which is too slow to import here
 if TYPE_CHECKING:
+    from sandbox_agent.agents.mock.jsonrpc import Json
     from sandbox_agent.agents.mock.transcripts import Transcripts
-    from sandbox_agent.agents.mock.wire import Json
 
 CONTEXT_TOKENS = 200_000
 TITLE_LENGTH = 60
@@ -41,7 +41,7 @@ class Session:
         self.id = session_id
         self.cwd = cwd
         self.title = ""
-        self.values = options.default_values()
+        self.values = session_options.default_values()
         self.mcp_servers: list[Json] = []
         self.updates: list[Json] = []
         self.changed_at = time.time()
@@ -74,7 +74,10 @@ class Session:
 
     def state(self) -> Json:
         """What `session/new`, `load`, `resume` and `fork` answer, apart from an id."""
-        return {"modes": options.modes(self.values), "configOptions": options.config_options(self.values)}
+        return {
+            "modes": session_options.modes(self.values),
+            "configOptions": session_options.config_options(self.values),
+        }
 
     def usage_update(self) -> Json:
         cost = {"amount": round(self.used_tokens / 1_000_000, 6), "currency": "USD"}

@@ -12,7 +12,7 @@ import os
 
 TYPE_CHECKING = False  # as in typing, which is too slow to import here
 if TYPE_CHECKING:
-    from sandbox_agent.agents.mock.wire import Json
+    from sandbox_agent.agents.mock.jsonrpc import Json
 
 # Old transcripts beyond this number are removed, so that years of tests do not fill a home directory.
 KEPT_TRANSCRIPTS = 500

@@ -10,7 +10,8 @@ import heapq
 import time
 from collections import deque
 
-from sandbox_agent.agents.mock.steps import (
+from sandbox_agent.agents.mock.jsonrpc import INTERNAL_ERROR, REQUEST_CANCELLED, RpcError
+from sandbox_agent.agents.mock.scripts.steps import (
     Act,
     Ask,
     Cancelled,
@@ -23,15 +24,14 @@ from sandbox_agent.agents.mock.steps import (
     StopReading,
     Update,
 )
-from sandbox_agent.agents.mock.wire import INTERNAL_ERROR, REQUEST_CANCELLED, RpcError
 
 TYPE_CHECKING = False  # as in typing, which is too slow to import here
 if TYPE_CHECKING:
     from typing import Any
 
+    from sandbox_agent.agents.mock.jsonrpc import Json, Output
+    from sandbox_agent.agents.mock.scripts.steps import Script, Step
     from sandbox_agent.agents.mock.sessions import Session, Sessions
-    from sandbox_agent.agents.mock.steps import Script, Step
-    from sandbox_agent.agents.mock.wire import Json, Output
 
 # After so many steps another turn, or a line of input, gets its chance.
 STEPS_PER_SLICE = 32

@@ -8,7 +8,7 @@ TYPE_CHECKING = False  # as in typing, which is too slow to import here
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sandbox_agent.agents.mock.wire import Json
+    from sandbox_agent.agents.mock.jsonrpc import Json
 
 
 def new_uuid() -> str:

@@ -94,7 +94,7 @@ def stream(
     Broken connections are taken up again where they broke. Ends with exit code 0 when the instance is
     closed, with 1 when it does not exist.
     """
-    from sandbox_agent.cli.api.follow import Follower
+    from sandbox_agent.cli.api.stream_follower import Follower
 
     def write(event_id: str | None, data: bytes) -> None:
         line = data.replace(b"\n", b" ") + b"\n"

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from sandbox_agent.cli.agent_names import offer_agents
+from sandbox_agent.cli.agent_completion import offer_agents
 from sandbox_agent.cli.api.connection import Connection, with_connection
-from sandbox_agent.cli.api.installing import install
+from sandbox_agent.cli.api.install_progress import install
 from sandbox_agent.cli.output import OutputForm, Row, output_option, print_json, show
 from sandbox_agent.sdk import wire
 from sandbox_agent.sdk.http_api import segment

@@ -10,8 +10,8 @@ _HERE = "sandbox_agent.cli.api"
 
 
 _API = {
-    "health": (f"{_HERE}.ground:health", "Is the server up."),
-    "openapi": (f"{_HERE}.ground:openapi", "The server's own description of its endpoints."),
+    "health": (f"{_HERE}.server:health", "Is the server up."),
+    "openapi": (f"{_HERE}.server:openapi", "The server's own description of its endpoints."),
     "agents": (f"{_HERE}.group:agents", "List, look at and install agents."),
     "acp": (f"{_HERE}.group:acp", "Talk to agent instances in ACP."),
     "fs": (f"{_HERE}.group:fs", "Files of the sandbox."),

@@ -52,7 +52,7 @@ def start(
     from sandbox_agent import settings
     from sandbox_agent.cli.daemon.start import Wish
     from sandbox_agent.cli.daemon.start import start as start_daemon
-    from sandbox_agent.http.server import check_exposure
+    from sandbox_agent.http.http1.server import check_exposure
 
     token = given_token(ctx, token_file)
     no_token = ["--no-token"] if choice_of(ctx).no_token else []
@@ -126,7 +126,7 @@ def status(host: str, port: int, output: OutputForm) -> int:
 @click.option("--lines", type=click.IntRange(0), default=100, show_default=True, help="Start so far back.")
 def logs(host: str, port: int, follow: bool, lines: int) -> None:
     """Show the daemon's log."""
-    from sandbox_agent.cli.daemon.log_reader import LogReader
+    from sandbox_agent.cli.daemon.log_tail import LogReader
     from sandbox_agent.cli.daemon.state import DaemonFiles
 
     files = DaemonFiles.of(host, port)

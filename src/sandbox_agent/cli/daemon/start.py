@@ -11,8 +11,8 @@ import time
 from dataclasses import dataclass
 
 from sandbox_agent.cli.daemon import health
-from sandbox_agent.cli.daemon.identity import ProcessIdentity
-from sandbox_agent.cli.daemon.own_program import own_command
+from sandbox_agent.cli.daemon.own_command import own_command
+from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
 from sandbox_agent.cli.daemon.state import DaemonFiles
 from sandbox_agent.cli.daemon.stop import stop_process
 from sandbox_agent.cli.token_options import TOKEN_VARIABLE

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox_agent.agents.layout import default_data_directory
-from sandbox_agent.cli.daemon.identity import ProcessIdentity
+from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
 
 _OWNER_ONLY = 0o600
 _LOG_LIMIT_BYTES = 10 * 1024 * 1024

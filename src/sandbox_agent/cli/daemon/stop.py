@@ -6,7 +6,7 @@ import signal
 import time
 from dataclasses import dataclass
 
-from sandbox_agent.cli.daemon.identity import ProcessIdentity
+from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
 from sandbox_agent.cli.daemon.state import DaemonFiles
 
 # The server ends itself and its agents within four seconds of SIGTERM.

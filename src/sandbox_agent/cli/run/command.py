@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from sandbox_agent.cli.agent_names import offer_agents
+from sandbox_agent.cli.agent_completion import offer_agents
 from sandbox_agent.cli.token_options import token_file_option
 
 EXIT_CODES = {"end_turn": 0, "refusal": 3, "max_tokens": 4, "max_turn_requests": 5, "cancelled": 130}
@@ -66,13 +66,15 @@ def run(
     tokens, 5 it ran out of turns, 130 cancelled.
     """
     from sandbox_agent.cli.api.connection import token_for
-    from sandbox_agent.cli.run.asking import Person
-    from sandbox_agent.cli.run.conversation import Errand, hold
-    from sandbox_agent.cli.run.screen import JsonLines, Screen
+    from sandbox_agent.cli.run.one_turn import OneTurn, hold
+    from sandbox_agent.cli.run.renderer import JsonLines, Screen
+    from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 
     words = _read_prompt(prompt)
-    person = Person(approve, can_ask=not as_json and sys.stdin.isatty() and prompt not in (None, "-"))
-    errand = Errand(
+    person = TerminalPrompter(
+        approve, can_ask=not as_json and sys.stdin.isatty() and prompt not in (None, "-")
+    )
+    errand = OneTurn(
         agent=agent,
         prompt=words,
         directory=str((directory or Path.cwd()).absolute()) if endpoint is None else _remote(directory),

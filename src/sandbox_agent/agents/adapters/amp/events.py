@@ -1,0 +1,83 @@
+"""Amp: lines of `--stream-json` and exported threads -> ACP updates. Pure: no input, no output.
+
+Amp sends whole messages only; there is nothing to put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from sandbox_agent.agents.adapters.amp import schema as native
+from sandbox_agent.agents.adapters.common import stream_json, updates
+from sandbox_agent.agents.adapters.common.updates import Unparsed, Update
+
+Output = list[Update | Unparsed]
+
+
+def convert(raw: Mapping[str, Any]) -> Output:
+    """What a line tells the client; an unknown or broken one comes back as `Unparsed`."""
+    kind = raw.get("type")
+    try:
+        if kind == "assistant":
+            message = msgspec.convert(raw, native.AssistantMessage)
+            return _assistant(message.message.get("content"), message.parent_tool_use_id)
+        if kind == "user":
+            return _results(msgspec.convert(raw, native.UserMessage).message.get("content"))
+    except msgspec.ValidationError as error:
+        return [Unparsed(f"stdout/{kind}", dict(raw), str(error))]
+    if kind == "result":
+        return stream_json.bill(raw)
+    return [] if kind == "system" else [Unparsed(f"stdout/{kind}", dict(raw))]
+
+
+def exported(message: Mapping[str, Any]) -> Output:
+    """A message of `amp threads export`, with what the user said."""
+    content = message.get("content")
+    if message.get("role") == "assistant":
+        return _assistant(content, None)
+    output: Output = []
+    for block in content if isinstance(content, list) else []:
+        if block.get("type") == "text":
+            output.append(updates.asked(msgspec.convert(block, native.TextContent).text))
+        elif block.get("type") == "tool_result":
+            run = block.get("run") or {}
+            failed = run.get("status") in ("error", "rejected-by-user", "cancelled")
+            output.append(
+                stream_json.tool_result(str(block.get("toolUseID")), run.get("result"), failed=failed)
+            )
+    return output
+
+
+def read_failure(raw: Mapping[str, Any]) -> native.ErrorResultMessage | None:
+    """How a turn failed, None if it did not; raises `msgspec.ValidationError`."""
+    return msgspec.convert(raw, native.ErrorResultMessage) if raw.get("is_error") else None
+
+
+def _assistant(content: Any, parent: str | None) -> Output:
+    output: Output = []
+    for block in content if isinstance(content, list) else []:
+        kind = block.get("type")
+        if kind == "text":
+            output.append(updates.said(msgspec.convert(block, native.TextContent).text))
+        elif kind == "thinking":
+            output.append(updates.thought(str(block.get("thinking") or "")))
+        elif kind == "tool_use":
+            call = msgspec.convert(block, native.ToolUseContent)
+            output.append(stream_json.tool_call(call.id, call.name, call.input or {}, parent=parent))
+        elif kind != "redacted_thinking":
+            output.append(Unparsed(f"assistant/{kind}", dict(block)))
+    return output
+
+
+def _results(content: Any) -> Output:
+    blocks = [
+        block for block in content or [] if isinstance(block, dict) and block.get("type") == "tool_result"
+    ]
+    results = msgspec.convert(blocks, list[native.ToolResultContent])
+    return [
+        stream_json.tool_result(result.tool_use_id, result.content, failed=result.is_error)
+        for result in results
+    ]

@@ -1,0 +1,141 @@
+"""One `codex app-server`: JSON-RPC over lines, without the `jsonrpc` key, shared by all threads.
+
+Requests have a time limit; when the program ends, everybody who waits gets the same typed error and the
+next use starts a new one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from importlib.metadata import version
+from typing import Any
+
+from sandbox_agent.agents.adapters.codex import login
+from sandbox_agent.agents.adapters.codex.program import real_program
+from sandbox_agent.agents.adapters.common import adapter_errors, timeouts
+from sandbox_agent.agents.adapters.common.native_process import Message, NativeProcess
+
+Notified = Callable[[str, Message], None]
+Requested = Callable[[str, Message], Awaitable[Message]]
+
+
+class CodexServer:
+    """Starts at its first request."""
+
+    def __init__(
+        self,
+        program: str,
+        notified: Notified,
+        requested: Requested,
+        garbage: Callable[[str], None],
+        ended: Callable[[Exception], None],
+    ) -> None:
+        self._program = program
+        self._notified, self._requested = notified, requested
+        self._garbage, self._ended = garbage, ended
+        self._process: NativeProcess | None = None
+        self._starting = asyncio.Lock()
+        self._numbers = itertools.count(1)
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._answering: set[asyncio.Task[None]] = set()
+
+    async def call(self, method: str, params: Mapping[str, Any]) -> Any:
+        """The result of a request; raises a `RequestError` for an error, an end or silence."""
+        return await self._request(await self._running(), method, params)
+
+    async def stop(self) -> None:
+        if self._process is not None:
+            await self._process.stop()
+
+    async def _running(self) -> NativeProcess:
+        async with self._starting:
+            if self._process is None or self._process.ended.done():
+                self._process = await self._start()
+            return self._process
+
+    async def _start(self) -> NativeProcess:
+        program, environment = real_program(self._program, os.environ)
+        key = login.key_of(os.environ)
+        config = [*_config_arguments(os.environ.get("CODEX_CONFIG", "")), *login.arguments(key)]
+        process = await NativeProcess.start(
+            "codex",
+            [program, "app-server", *config],
+            cwd=os.getcwd(),
+            env=environment,
+            on_message=lambda message: self._take(process, message),
+            on_garbage=self._garbage,
+        )
+        process.ended.add_done_callback(lambda _: self._gone(process))
+        info = {"name": "sandbox-agent", "title": "Sandbox Agent", "version": version("sandbox-agent")}
+        # Collaboration modes, and with them questions, are behind this capability.
+        params = {"clientInfo": info, "capabilities": {"experimentalApi": True}}
+        try:
+            await self._request(process, "initialize", params)
+            process.send({"method": "initialized"})
+            await login.log_in(lambda method, values: self._request(process, method, values), key)
+        except BaseException:
+            await process.stop(polite_s=0)
+            raise
+        return process
+
+    async def _request(self, process: NativeProcess, method: str, params: Mapping[str, Any]) -> Any:
+        number, limit_s = next(self._numbers), timeouts.answer_s()
+        future = self._waiting[number] = asyncio.get_running_loop().create_future()
+        process.send({"id": number, "method": method, "params": params})
+        if process.ended.done():
+            self._gone(process)
+        try:
+            async with asyncio.timeout(limit_s):
+                answer = await future
+        except TimeoutError:
+            raise adapter_errors.program_silent("codex", method, limit_s) from None
+        finally:
+            self._waiting.pop(number, None)
+        if "error" in answer:
+            raise adapter_errors.refused("codex", method, answer["error"])
+        return answer.get("result")
+
+    def _take(self, process: NativeProcess, message: Message) -> None:
+        method, params = message.get("method"), message.get("params") or {}
+        if method is None:
+            future = self._waiting.get(message.get("id", -1))
+            if future is not None and not future.done():
+                future.set_result(message)
+        elif "id" in message:
+            task = asyncio.create_task(self._answer(process, message["id"], method, params))
+            self._answering.add(task)
+            task.add_done_callback(self._answering.discard)
+        else:
+            self._notified(method, params)
+
+    async def _answer(self, process: NativeProcess, number: Any, method: str, params: Message) -> None:
+        try:
+            process.send({"id": number, "result": await self._requested(method, params)})
+        except Exception as error:
+            process.send({"id": number, "error": {"code": adapter_errors.INTERNAL, "message": str(error)}})
+
+    def _gone(self, process: NativeProcess) -> None:
+        error = process.fault()
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(error)
+        self._ended(error)
+
+
+def _config_arguments(document: str) -> list[str]:
+    """CODEX_CONFIG, a JSON object of config values, as `-c key=value`."""
+    if not document:
+        return []
+    return [word for key, value in _flat(json.loads(document)) for word in ("-c", f"{key}={value}")]
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, json.dumps(value)

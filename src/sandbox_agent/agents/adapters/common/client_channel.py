@@ -1,0 +1,110 @@
+"""The way to the client: updates, permissions, questions and what could not be understood.
+
+Requests to the human are bound to their session: `withdraw` ends those that are open, as `session/cancel`
+wants it, and whoever waits for the answer sees None.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
+
+from acp import RequestError
+from acp.interfaces import Client
+from acp.schema import AllowedOutcome, ClientCapabilities, PermissionOption, ToolCallUpdate
+
+from sandbox_agent.agents.adapters.common.questions import Question, ask_by_extension, ask_by_form
+from sandbox_agent.agents.adapters.common.updates import Unparsed, Update, meta
+
+_Answer = TypeVar("_Answer")
+
+
+class ClientChannel:
+    """One per connection."""
+
+    def __init__(self) -> None:
+        self._client: Client | None = None
+        self._capabilities = ClientCapabilities()
+        self._open: dict[str, set[asyncio.Task[Any]]] = {}
+
+    def connected(self, client: Client) -> None:
+        self._client = client
+
+    def introduced(self, capabilities: ClientCapabilities | None) -> None:
+        self._capabilities = capabilities or ClientCapabilities()
+
+    @property
+    def client(self) -> Client:
+        if self._client is None:
+            raise RuntimeError("not connected yet")
+        return self._client
+
+    async def send(self, session_id: str, output: Sequence[Update | Unparsed]) -> None:
+        for item in output:
+            if isinstance(item, Unparsed):
+                await self.unparsed(session_id, item)
+            else:
+                await self.client.session_update(session_id, item)
+
+    async def unparsed(self, session_id: str | None, item: Unparsed) -> None:
+        """Tell the client of an event nobody understood, with the event itself in `_meta`."""
+        text = item.raw if isinstance(item.raw, str) else json.dumps(item.raw, sort_keys=True)
+        payload: dict[str, Any] = {
+            "error": item.error,
+            "location": item.location,
+            "raw_hash": hashlib.sha256(text.encode()).hexdigest(),
+            "_meta": meta(raw=item.raw),
+        }
+        if session_id is not None:
+            payload["sessionId"] = session_id
+        await self.client.ext_notification("sandboxagent/agent/unparsed", payload)
+
+    async def ended(self, session_id: str) -> None:
+        """Tell the client that a session it has closed is over."""
+        how = {"reason": "terminated", "terminated_by": "daemon"}
+        await self.client.ext_notification("sandboxagent/session/ended", {"sessionId": session_id, **how})
+
+    async def permission(
+        self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption]
+    ) -> str | None:
+        """The id of the chosen option; None if the request was cancelled or nobody can answer it."""
+
+        async def request() -> str | None:
+            try:
+                response = await self.client.request_permission(session_id, tool_call, options)
+            except RequestError:
+                return None
+            outcome = response.outcome
+            return outcome.option_id if isinstance(outcome, AllowedOutcome) else None
+
+        return await self._bound(session_id, request())
+
+    async def questions(
+        self, session_id: str, questions: Sequence[Question], tool_call_id: str | None
+    ) -> list[list[str]] | None:
+        """The chosen labels, one list a question; None if rejected or cancelled."""
+        elicitation = self._capabilities.elicitation
+        by_form = elicitation is not None and elicitation.form is not None
+        ask = ask_by_form if by_form else ask_by_extension
+        return await self._bound(session_id, ask(self.client, session_id, questions, tool_call_id))
+
+    def withdraw(self, session_id: str) -> None:
+        for task in self._open.get(session_id, ()):
+            task.cancel()
+
+    def is_asking(self, session_id: str) -> bool:
+        return bool(self._open.get(session_id))
+
+    async def _bound(self, session_id: str, work: Coroutine[Any, Any, _Answer | None]) -> _Answer | None:
+        task = asyncio.create_task(work)
+        open_tasks = self._open.setdefault(session_id, set())
+        open_tasks.add(task)
+        try:
+            await asyncio.wait([task])
+        finally:
+            task.cancel()
+            open_tasks.discard(task)
+        return None if task.cancelled() else task.result()

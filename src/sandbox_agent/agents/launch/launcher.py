@@ -1,0 +1,155 @@
+"""From an agent's id to the process that is to be started: program, environment, working directory.
+
+`Launcher.prepare` installs what is missing first, unless that is switched off. The child gets the server's
+environment, then the catalogue's variables, then those of the instance; nothing of it is ever logged.
+`mock` is part of this program and never needs an install.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from sandbox_agent.agents.launch.program import Program, find_program
+from sandbox_agent.bridge.launch_spec import LaunchSpec
+from sandbox_agent.errors import AgentNotInstalled, InvalidRequest
+from sandbox_agent.runtime.package_path import PACKAGE_PARENT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from sandbox_agent.agents.catalog.catalog import AgentSpec, Catalog
+    from sandbox_agent.agents.install.installer import Installer
+    from sandbox_agent.agents.install.progress import ProgressListener
+    from sandbox_agent.agents.layout import Layout
+
+_TRUE = frozenset({"1", "true", "yes"})
+
+
+class Launcher:
+    """Prepares agents for the bridge. One per server; safe to use from many tasks at once.
+
+    `installer` is called when something has to be installed: until then its many parts need not be loaded.
+    """
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        layout: Layout,
+        installer: Callable[[], Installer],
+        *,
+        server_executable: str,
+        require_preinstall: bool | None = None,
+        pass_credentials: bool = False,
+        environ: Mapping[str, str] | None = None,
+        inherited: Mapping[str, str] | None = None,
+    ) -> None:
+        """`environ` is where settings and programs are looked for, `inherited` what agents get of it."""
+        self._catalog = catalog
+        self._layout = layout
+        self._installer = installer
+        self._server_executable = server_executable
+        self._require_preinstall = require_preinstall
+        self._pass_credentials = pass_credentials
+        self._environ = os.environ if environ is None else environ
+        self._inherited = self._environ if inherited is None else inherited
+
+    async def prepare(
+        self,
+        agent_id: str,
+        *,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        progress: ProgressListener | None = None,
+    ) -> LaunchSpec:
+        """How to start the agent now.
+
+        Raises `UnsupportedAgent`, `InvalidRequest` (a directory or variables that cannot be used),
+        `AgentNotInstalled` (with preinstall required) or `InstallFailed`.
+        """
+        spec = self._checked(agent_id, env)
+        directory = _directory(spec, cwd)
+        if cwd is not None:
+            import asyncio  # the directory may lie on a disk that takes its time
+
+            if not await asyncio.to_thread(os.path.isdir, directory):
+                raise InvalidRequest(f"the working directory '{cwd}' does not exist")
+        launch = self._launch(spec, directory, env)
+        if launch is None:
+            await self._installer().install(agent_id, progress=progress)
+            launch = self._launch(spec, directory, env)
+            if launch is None:
+                raise AgentNotInstalled(agent_id)
+        return launch
+
+    def prepare_now(
+        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> LaunchSpec | None:
+        """How to start the agent, if that can be said without waiting for a disk or an install.
+
+        Raises as `prepare` does.
+        """
+        spec = self._checked(agent_id, env)
+        return self._launch(spec, _directory(spec, None), env) if cwd is None else None
+
+    def _checked(self, agent_id: str, env: Mapping[str, str] | None) -> AgentSpec:
+        spec = self._catalog.get(agent_id)
+        _check_names(env or {})
+        return spec
+
+    def _launch(self, spec: AgentSpec, directory: str, env: Mapping[str, str] | None) -> LaunchSpec | None:
+        """None if the agent has to be installed first."""
+        program = self._find(spec)
+        if program is not None:
+            return LaunchSpec(program.argv, self._environment(spec, env), directory)
+        if self.requires_preinstall:
+            raise AgentNotInstalled(spec.id)
+        return None
+
+    @property
+    def requires_preinstall(self) -> bool:
+        if self._require_preinstall is not None:
+            return self._require_preinstall
+        return self._environ.get("SANDBOX_AGENT_REQUIRE_PREINSTALL", "").strip().lower() in _TRUE
+
+    def _find(self, spec: AgentSpec) -> Program | None:
+        found = find_program(spec, self._layout, self._environ)
+        if found is None and spec.builtin:
+            # -P: the agent's directory must not shadow the modules of the mock.
+            argv = (sys.executable, "-P", "-m", "sandbox_agent.agents.mock")
+            return Program(argv, "builtin")
+        return found
+
+    def _environment(self, spec: AgentSpec, extra: Mapping[str, str] | None) -> dict[str, str]:
+        environment = {k: v for k, v in spec.default_env.items() if "{root}" not in v}
+        if self._pass_credentials and spec.credentials:
+            # Imported here: reading key files is the exception.
+            from sandbox_agent.agents.credentials import exported_keys
+
+            environment |= exported_keys(spec, self._environ)
+        environment.update(self._inherited)
+        environment["SANDBOX_AGENT_BIN"] = self._server_executable
+        environment |= {k: v for k, v in spec.env.items() if "{root}" not in v}
+        if spec.builtin or spec.adapter:
+            _make_importable(environment)
+        environment.update(extra or {})
+        return environment
+
+
+def _directory(spec: AgentSpec, cwd: str | None) -> str:
+    return os.path.abspath(cwd or spec.cwd or ".")
+
+
+def _check_names(variables: Mapping[str, str]) -> None:
+    """Refuse what no process can have; the values may be secrets and are not repeated."""
+    for name, value in variables.items():
+        if not name or "=" in name or "\0" in name or "\0" in value:
+            raise InvalidRequest("a variable needs a name without `=`, and neither may hold a NUL")
+
+
+def _make_importable(environment: dict[str, str]) -> None:
+    """Let a child of this interpreter find this package also when it runs from a zip or a plain folder."""
+    if os.path.isfile(PACKAGE_PARENT) or (sys.path and os.path.abspath(sys.path[0]) == PACKAGE_PARENT):
+        paths = [PACKAGE_PARENT, environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

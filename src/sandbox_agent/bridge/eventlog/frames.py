@@ -1,0 +1,194 @@
+"""Events as they go over the wire: made once when published, kept, stored and sent as they are.
+
+A block is one or more frames in a row. Its bytes hold everything there is to know: a frame begins with its
+number and ends with the only empty line, because the text of an event has no line ends in it. One long event
+is a block of three pieces, which saves a copy of it.
+"""
+
+from __future__ import annotations
+
+from _bisect import bisect_right
+
+from sandbox_agent.bridge.stdio.split_lines import CR
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Block = bytes | tuple[bytes, ...]
+
+_HEAD = b"event: message\nid: %d\ndata: "
+_BEFORE_NUMBER = len(b"event: message\nid: ")
+_END = b"\n\n"
+_BETWEEN = _END + _HEAD
+_BETWEEN_ALIKE = _END + b"event: message\nid: %d%%b\ndata: "
+_ENDINGS = 10_000
+_PERCENT = ord("%")
+_made_endings: tuple[bytes, ...] = ()
+_FRAME = _HEAD + b"%b" + _END
+# Formatting copies a line once more than joining does, but costs less per line.
+_LONG_LINE_BYTES = 1024
+# One event this long is not copied into a frame, and goes around the kernel's memory to the disk.
+BLOCK_OF_ITS_OWN_BYTES = 16 * 1024
+_JOINED_BYTES = 64 * 1024
+# Pieces for one system call: the kernel takes 1024.
+_PIECES = 500
+
+
+class Frames:
+    """Some events in a row, ready to be sent."""
+
+    __slots__ = ("first", "last", "pieces")
+
+    def __init__(self, first: int, last: int, pieces: Sequence[bytes]) -> None:
+        self.first = first
+        self.last = last
+        self.pieces = pieces
+
+
+def encode_line(number: int, line: bytes) -> Block:
+    if CR in line:
+        line = line.replace(b"\r", b" ")
+    if len(line) > BLOCK_OF_ITS_OWN_BYTES:
+        return (_HEAD % number, line, _END)
+    return _FRAME % (number, line)
+
+
+def encode(first: int, lines: Sequence[bytes]) -> bytes:
+    if len(lines[0]) > _LONG_LINE_BYTES:
+        parts: list[bytes] = []
+        for number, line in enumerate(lines, first):
+            parts += (_HEAD % number, line, _END)
+        data = b"".join(parts)
+    else:
+        data = b"".join([_FRAME % event for event in enumerate(lines, first)])
+    # JSON allows a raw CR between tokens; SSE would take it for the end of a line.
+    return data.replace(b"\r", b" ") if CR in data else data
+
+
+def template(first: int, block: bytes) -> tuple[bytes, Sequence[int | bytes]]:
+    """What `fill_in` makes the frames of a block of lines from, and what it fills in: one for each line.
+
+    The block ends with a newline and has no CR in it.
+    """
+    if _PERCENT in block:
+        block = block.replace(b"%", b"%%")
+    # Between the lines go all heads but the first, and after them one too many.
+    beginning, ending = divmod(first + 1, _ENDINGS)
+    if beginning:
+        between = _BETWEEN_ALIKE % beginning
+        framed = block.replace(b"\n", between)
+        count = (len(framed) - len(block)) // (len(between) - 1)
+        if ending + count <= _ENDINGS:
+            return framed, _endings()[ending : ending + count]
+    framed = block.replace(b"\n", _BETWEEN)
+    count = (len(framed) - len(block)) // (len(_BETWEEN) - 1)
+    return framed, range(first + 1, first + count + 1)
+
+
+def _endings() -> tuple[bytes, ...]:
+    """The last digits of numbers that begin alike: made once they cost half of what they do anew."""
+    global _made_endings
+    if not _made_endings:
+        _made_endings = tuple(b"%04d" % ending for ending in range(_ENDINGS))
+    return _made_endings
+
+
+def fill_in(template: bytes, first: int, numbers: Sequence[int | bytes]) -> bytes:
+    """The frames of a template, numbered from `first` on."""
+    numbered = template % tuple(numbers)
+    surplus = len(_HEAD % (first + len(numbers)))
+    return b"".join((_HEAD % first, memoryview(numbered)[:-surplus]))
+
+
+def joined(blocks: list[Block]) -> list[Block]:
+    """The same events in fewer blocks, if they are short ones: who handles them next has less to do."""
+    together = _JOINED_BYTES // max(map(len, blocks))
+    if together < 2:
+        return blocks
+    try:
+        starts = range(0, len(blocks), together)
+        return [b"".join(blocks[start : start + together]) for start in starts]  # type: ignore[arg-type]
+    except TypeError:
+        return blocks  # A long event is among them, which is in pieces and better left so.
+
+
+def pieces_of(blocks: Sequence[Block]) -> list[bytes]:
+    pieces: list[bytes] = []
+    for block in blocks:
+        if isinstance(block, bytes):
+            pieces.append(block)
+        else:
+            pieces += block
+    return pieces
+
+
+def is_long(block: Block) -> bool:
+    """Whether it is one long event."""
+    return not isinstance(block, bytes)
+
+
+def size_of(block: Block) -> int:
+    return len(block) if isinstance(block, bytes) else sum(map(len, block))
+
+
+def first_number(block: Block) -> int:
+    data = block if isinstance(block, bytes) else block[0]
+    return int(data[_BEFORE_NUMBER : data.index(b"\n", _BEFORE_NUMBER)])
+
+
+def last_number(data: bytes) -> int:
+    """The number of the last frame of data that ends with a whole one."""
+    before_last = data.rfind(_END, 0, len(data) - len(_END))
+    start = 0 if before_last < 0 else before_last + len(_END)
+    return first_number(data[start : start + 64])
+
+
+def from_number(block: Block, number: int) -> Block:
+    """The block without the events before `number`, which is one of its own."""
+    if isinstance(block, bytes) and first_number(block) != number:
+        return block[offset_of(block, number) :]
+    return block
+
+
+def offset_of(data: bytes, number: int) -> int:
+    """Where the event begins. Raises ValueError if it is not here."""
+    return data.index(_HEAD % number)
+
+
+def from_byte(block: Block, position: int) -> Block:
+    """The block from the first frame on that begins at the position or later; empty if none does."""
+    if position <= 0:
+        return block
+    if not isinstance(block, bytes):
+        return b""
+    end = block.find(_END, max(0, position - len(_END)))
+    return b"" if end < 0 else block[end + len(_END) :]
+
+
+def before(block: Block, kept: Block) -> Block:
+    """What the block had before the part of it that is kept."""
+    return block[: len(block) - len(kept)]
+
+
+def newest(block: Block) -> Block:
+    """The last event of the block alone."""
+    return from_number(block, last_number(block)) if isinstance(block, bytes) else block
+
+
+def take(blocks: Sequence[Block], start: int, last: int, number: int, max_bytes: int) -> Frames:
+    """The events from `number` on, about `max_bytes` of them, out of blocks in order whose last is `last`."""
+    if number >= first_number(blocks[-1]):
+        at = len(blocks) - 1
+    else:
+        at = bisect_right(blocks, number, start, key=first_number) - 1
+    chosen = [from_number(blocks[at], number)]
+    size = size_of(chosen[0])
+    end = at + 1
+    while end < len(blocks) and len(chosen) < _PIECES:
+        size += size_of(blocks[end])
+        if size > max_bytes:
+            break
+        chosen.append(blocks[end])
+        end += 1
+    return Frames(number, last if end == len(blocks) else first_number(blocks[end]) - 1, pieces_of(chosen))

@@ -1,0 +1,182 @@
+"""From what an agent writes to what is published: every line is looked at, published as it is, and noticed.
+
+Blocks of lines go the quick way as a whole if every line is one JSON object. Else each line goes its own way:
+blank ones nowhere, those that are no JSON into a message of ours that says so. A long line that only the slow
+scanner understands is scanned in a thread; what follows waits for it, so that the order stays.
+"""
+
+from __future__ import annotations
+
+from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.jsonrpc import envelope as envelopes
+from sandbox_agent.bridge.jsonrpc import notification_batch
+from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
+from sandbox_agent.bridge.jsonrpc.scanner import NotJson
+from sandbox_agent.bridge.stdio.line_framer import OVERLONG
+from sandbox_agent.bridge.stdio.split_lines import CR, split_lines
+from sandbox_agent.runtime import running_loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from sandbox_agent.bridge.eventlog.event_log import EventLog
+    from sandbox_agent.bridge.jsonrpc.envelope import Envelope
+    from sandbox_agent.bridge.stdio.line_framer import Piece
+
+    class Owner(Protocol):
+        closed: bool
+
+        def notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
+            """A message with an id: an answer that somebody waits for, or a question to the client."""
+
+        def pause_output(self) -> None:
+            """Let the agent wait until `resume_output`."""
+
+        def resume_output(self) -> None: ...
+
+
+_RAW_SHOWN_BYTES = 4096
+
+
+class OutputPublisher:
+    __slots__ = ("_adapter_messages", "_held", "_log", "_max_line_bytes", "_owner", "is_held")
+
+    def __init__(self, owner: Owner, log: EventLog, max_line_bytes: int, adapter_messages: bool) -> None:
+        self._owner = owner
+        self._log = log
+        self._max_line_bytes = max_line_bytes
+        self._adapter_messages = adapter_messages
+        self._held: list[Piece] = []
+        self.is_held = False
+        """A line is being scanned, and everything after it waits."""
+
+    def take(self, pieces: list[Piece]) -> None:
+        """Publish several pieces, and only then wake the readers."""
+        if len(pieces) == 1:
+            self._take(pieces[0])
+            return
+        self._log.gathering = True
+        try:
+            for piece in pieces:
+                self._take(piece)
+        finally:
+            self._log.gathering = False
+            self._log.wake_readers()
+
+    def _take(self, piece: Piece) -> None:
+        if piece is not OVERLONG:
+            self.take_block(piece)
+        elif self.is_held:
+            self._held.append(OVERLONG)
+        else:
+            self._publish_invalid(f"a line of more than {self._max_line_bytes} bytes was dropped", b"")
+
+    def take_block(self, block: bytes) -> None:
+        """Publish whole lines."""
+        if self.is_held:
+            self._held.append(block)
+            return
+        newline = block.find(b"\n")
+        if 0 <= newline < len(block) - 1:
+            if not self._take_batch(block):
+                self._take_lines(block)
+            return
+        # One line is what most agents write at a time, and somebody waits for it: as few steps as possible.
+        line = block if newline < 0 else block[:-1]
+        try:
+            is_plain = len(line) <= envelopes.LONG_BYTES and line.isascii()
+            found = envelopes.decode_object(line) if is_plain else envelopes.look(line)
+        except (ValueError, RecursionError):
+            self._take_lines(block)
+            return
+        if line.endswith(b"\r"):
+            line = line[:-1]
+        try:
+            # First of all, because somebody waits for it; nobody can ask for the event before this is over.
+            if raw_id := found.id:
+                self._owner.notice(bytes(raw_id), bool(found.method), line)
+        finally:
+            log = self._log
+            log.append(frames.encode_line(log.last + 1, line), 1)
+
+    def _take_batch(self, block: bytes) -> bool:
+        """Several lines in one go, if each of them is one JSON object; False if any is not."""
+        flood = notification_batch.frame(self._log.last + 1, block)
+        if flood:
+            self._log.append(*flood)
+            return True
+        lines = split_lines(block)
+        try:
+            envelopes.check_utf8(block)
+            found = list(map(envelopes.decode_object, lines))
+        except (ValueError, RecursionError):
+            return False
+        if CR in block:
+            lines = [line.removesuffix(b"\r") for line in lines]
+        self._log.publish(lines)
+        notice = self._owner.notice
+        for message, line in zip(found, lines, strict=True):
+            if raw_id := message.id:
+                notice(bytes(raw_id), bool(message.method), line)
+        return True
+
+    def _take_lines(self, block: bytes) -> None:
+        """Each line its own way, up to one that has to be scanned in a thread."""
+        lines = split_lines(block)
+        for index, line in enumerate(lines):
+            line = line.removesuffix(b"\r")
+            if not line.strip(b" \t\r"):
+                continue
+            try:
+                message = envelopes.peek_quickly(line)
+                if message is None and len(line) > SCAN_IN_THREAD_ABOVE:
+                    self._hold(line, b"".join(later + b"\n" for later in lines[index + 1 :]))
+                    return
+                self._publish(message or envelopes.peek_thoroughly(line), line)
+            except NotJson as error:
+                self._publish_invalid(str(error), line)
+
+    def _publish(self, message: Envelope, line: bytes) -> None:
+        self._log.publish_line(line)
+        if message.id:
+            self._owner.notice(message.id, message.has_method, line)
+
+    def _hold(self, line: bytes, rest: bytes) -> None:
+        """Scan a long line in a thread, and then go on with the rest."""
+        if rest:
+            self._held.insert(0, rest)
+        self.is_held = True
+        self._owner.pause_output()
+
+        def scanned(message: Envelope | None, error: BaseException | None) -> None:
+            if self._owner.closed:
+                return
+            if message is not None:
+                self._publish(message, line)
+            else:
+                self._publish_invalid(str(error), line)
+            self.is_held = False
+            while self._held and not self.is_held:
+                self._take(self._held.pop(0))
+            if not self.is_held:
+                self._owner.resume_output()
+
+        running_loop.in_thread(lambda: envelopes.peek_thoroughly(line), scanned)
+
+    # ---- our own words -----------------------------------------------------------------------------------
+
+    def _publish_invalid(self, error: str, line: bytes) -> None:
+        import codecs  # here and below: for what agents hardly ever do
+
+        whole = len(line) <= _RAW_SHOWN_BYTES
+        raw = codecs.getincrementaldecoder("utf-8")("replace").decode(line[:_RAW_SHOWN_BYTES], whole)
+        self.publish_adapter("invalid_stdout", {"error": error, "raw": raw})
+
+    def publish_adapter(self, name: str, params: dict[str, object]) -> None:
+        """Say something about the agent, unless nobody wants to hear it."""
+        if self._adapter_messages:
+            import msgspec
+
+            message = {"jsonrpc": "2.0", "method": f"_adapter/{name}", "params": params}
+            self._log.publish_line(msgspec.json.encode(message))

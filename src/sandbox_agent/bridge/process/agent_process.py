@@ -1,0 +1,238 @@
+"""One agent process tree: start it, write to it, listen to it, stop it for good.
+
+Its stdin is an `StdinQueue`, its stdout an `StdoutReader`, and of its stderr the tail is kept. The process
+runs in a session of its own and carries a mark that finds every descendant (`process_marks`).
+`stop` always ends, and after it nothing of the tree lives: end of stdin, SIGTERM, SIGKILL until none is left.
+"""
+
+from __future__ import annotations
+
+import os
+
+from sandbox_agent.bare import signal
+from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process.spawn import spawn
+from sandbox_agent.bridge.stdio.stdin_queue import StdinQueue
+from sandbox_agent.bridge.stdio.stdout_reader import READ_BYTES, StdoutReader, read_available
+from sandbox_agent.runtime import running_loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from sandbox_agent.bridge.launch_spec import LaunchSpec
+    from sandbox_agent.bridge.process.limits import ProcessLimits
+    from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
+    from sandbox_agent.bridge.stdio.stdout_reader import StdoutOwner
+
+    class Owner(StdoutOwner, Protocol):
+        """Who is told what the process does. All calls come from the event loop."""
+
+        def on_input_closed(self) -> None:
+            """The process closed its stdin; what was not written will never be."""
+
+        def on_exit(self, exit: Exit) -> None:
+            """Called once, after all output of the process has been handed over."""
+
+
+STDERR_TAIL_BYTES = 64 * 1024
+_EOF_GRACE_S, _TERM_GRACE_S = 1.0, 1.0
+_KILL_POLL_S, _KILL_LIMIT_S = 0.02, 30.0
+# An agent that closed its stdout can say nothing any more; it gets this long to exit by itself.
+_MUTE_GRACE_S = 1.0
+
+
+class Exit:
+    """How a process ended."""
+
+    __slots__ = ("code", "signal")
+
+    def __init__(self, wait_status: int) -> None:
+        status = os.waitstatus_to_exitcode(wait_status)
+        self.code = status if status >= 0 else None
+        self.signal = _signal_name(-status) if status < 0 else None
+
+
+def _signal_name(number: int) -> str:
+    from signal import Signals  # an agent was killed; knowing the name may take its time
+
+    try:
+        return Signals(number).name
+    except ValueError:
+        return f"SIG{number}"
+
+
+class AgentProcess:
+    __slots__ = (
+        "_exit_told",
+        "_exit_waiters",
+        "_loop",
+        "_mark",
+        "_mute_timer",
+        "_owner",
+        "_pidfd",
+        "_stderr",
+        "_stderr_fd",
+        "_stdout",
+        "_sweeper",
+        "exit",
+        "input",
+        "on_reaped",
+        "pid",
+    )
+
+    def __init__(
+        self,
+        spec: LaunchSpec,
+        mark: int,
+        max_line_bytes: int,
+        owner: Owner,
+        sweeper: TreeSweeper,
+        confinement: ProcessLimits,
+    ) -> None:
+        """Start the process. Raises OSError, ValueError or KeyError when it cannot be started."""
+        self._loop = running_loop.running_loop()
+        self._owner = owner
+        self._mark = mark
+        self._sweeper = sweeper
+        self._stderr = bytearray()
+        self._mute_timer: running_loop.Timer | None = None
+        self._exit_told = False
+        self._exit_waiters: list[asyncio.Future[None]] = []
+        self.exit: Exit | None = None
+        self.on_reaped: Callable[[int], None] = lambda _: None
+        env = {**spec.env, **confinement.environment(), tags.ENV_MARK: str(mark)}
+        spawned = spawn(tuple(confinement.limited(spec.argv)), env, spec.cwd, confinement.popen_arguments())
+        self.pid = spawned.pid
+        tags.mark_process(self.pid, mark)
+        try:
+            self._pidfd = os.pidfd_open(self.pid)
+        except OSError:
+            # Out of descriptors: what has been started must not stay.
+            spawned.close()
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            raise
+        self._stdout = StdoutReader(self._loop, spawned.stdout, max_line_bytes, owner, self._on_stdout_ended)
+        self._stderr_fd = spawned.stderr
+        self.input = StdinQueue(self._loop, spawned.stdin, owner.on_input_closed)
+        self._loop.add_reader(self._stderr_fd, self._on_stderr)
+        self._loop.add_reader(self._pidfd, self._on_exited)
+
+    # ---- output ------------------------------------------------------------------------------------------
+
+    def _on_stdout_ended(self) -> None:
+        if self.exit is None:
+            self._mute_timer = self._loop.call_later(_MUTE_GRACE_S, self._kill_group)
+
+    def pause_reading(self) -> None:
+        """Let the agent wait; what it has written stays in the pipe."""
+        self._stdout.pause()
+
+    def resume_reading(self) -> None:
+        if self._stdout.is_paused:
+            self._stdout.resume()
+            if self.exit is not None:
+                self._finish()
+
+    def _on_stderr(self) -> None:
+        data = read_available(self._stderr_fd, READ_BYTES)
+        if data:
+            self._stderr += data
+            if len(self._stderr) > 2 * STDERR_TAIL_BYTES:
+                del self._stderr[:-STDERR_TAIL_BYTES]
+        elif data is not None:
+            self._close_stderr()
+
+    def _close_stderr(self) -> None:
+        if self._stderr_fd >= 0:
+            self._loop.remove_reader(self._stderr_fd)
+            os.close(self._stderr_fd)
+            self._stderr_fd = -1
+
+    @property
+    def stderr_tail(self) -> str:
+        return bytes(self._stderr[-STDERR_TAIL_BYTES:]).decode(errors="replace")
+
+    # ---- the end -----------------------------------------------------------------------------------------
+
+    def _on_exited(self) -> None:
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        try:
+            _, status = os.waitpid(self.pid, 0)
+        except ChildProcessError:
+            status = 0  # Somebody else's SIGCHLD handler was quicker; how it ended is not known.
+        self.exit = Exit(status)
+        self.on_reaped(self.pid)
+        if self._mute_timer:
+            self._mute_timer.cancel()
+        self.input.close()
+        if not self._stdout.is_paused:
+            self._finish()
+
+    def _finish(self) -> None:
+        """All that the process wrote, then its exit. Runs when nobody has paused the output."""
+        if not self._stdout.finish():
+            return  # resume_reading comes back here
+        while self._stderr_fd >= 0 and self._read_last_stderr():
+            pass
+        self._close_stderr()
+        if self.exit is not None and not self._exit_told:
+            self._exit_told = True
+            for waiter in self._exit_waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+            self._owner.on_exit(self.exit)
+
+    def _read_last_stderr(self) -> bool:
+        data = read_available(self._stderr_fd, READ_BYTES)
+        if data:
+            self._stderr += data
+            del self._stderr[: -2 * STDERR_TAIL_BYTES]
+        return bool(data)
+
+    def mute(self) -> None:
+        """The owner hears no more output; the pipe is still drained so that nobody blocks on it."""
+        self._stdout.mute()
+        self.resume_reading()
+
+    def _kill_group(self) -> None:
+        if self.exit is None:
+            self._signal_group(signal.SIGKILL)
+
+    def _signal_group(self, number: int) -> None:
+        try:
+            os.killpg(self.pid, number)
+        except OSError:
+            pass  # The group is gone.
+
+    async def stop(self) -> None:
+        """End the whole tree. Returns when nothing of it is left."""
+        self.input.close()
+        if not await self._exits_within(_EOF_GRACE_S):
+            self._signal_group(signal.SIGTERM)
+            await self._exits_within(_TERM_GRACE_S)
+        await self.kill_tree()
+
+    async def kill_tree(self) -> None:
+        """SIGKILL everything that carries the mark until nothing does."""
+        import asyncio  # here and below: whoever awaits has loaded it
+
+        self._kill_group()
+        deadline = self._loop.time() + _KILL_LIMIT_S
+        while self._loop.time() < deadline and (found := await self._sweeper.find(self._mark)):
+            tags.send_signal(found, signal.SIGKILL)
+            await asyncio.sleep(_KILL_POLL_S)
+        await self._exits_within(_KILL_LIMIT_S)
+
+    async def _exits_within(self, seconds: float) -> bool:
+        import asyncio
+
+        if not self._exit_told:
+            waiter = asyncio.get_running_loop().create_future()
+            self._exit_waiters.append(waiter)
+            await asyncio.wait([waiter], timeout=seconds)
+        return self._exit_told

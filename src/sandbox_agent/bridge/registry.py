@@ -1,0 +1,239 @@
+"""All instances of a server: lazy start, restart, close, the memory of closed ids, shutdown.
+
+Whatever answers a POST to a server_id is decided here in one step of the event loop, so fifty first POSTs at
+once start one process. Starting and stopping go on in tasks of their own; nobody's answer waits for a stop
+longer than DELETE_ANSWER_S.
+"""
+
+from __future__ import annotations
+
+from sandbox_agent import logs
+from sandbox_agent.bare import OrderedDict
+from sandbox_agent.bridge.agent_starter import AgentStarter
+from sandbox_agent.bridge.eventlog.event_log import EventLog
+from sandbox_agent.bridge.instance import Instance
+from sandbox_agent.bridge.process.limits import ProcessLimits
+from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
+from sandbox_agent.errors import (
+    Conflict,
+    InternalError,
+    InvalidRequest,
+    SandboxAgentError,
+    ServerStopping,
+    SessionNotFound,
+    TooManyInstances,
+)
+from sandbox_agent.runtime import running_loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable, Coroutine, Iterator
+    from typing import Any
+
+    from sandbox_agent.bridge.agent_starter import Bootstrap, Launcher
+    from sandbox_agent.bridge.eventlog.event_log import Retention
+    from sandbox_agent.bridge.eventlog.spill import Spill
+    from sandbox_agent.bridge.inactivity import InactivityCheck
+    from sandbox_agent.bridge.instance import InstanceLimits
+    from sandbox_agent.bridge.process.agent_process import AgentProcess
+
+# DELETE has to answer within 1.5 s; the rest is for the network and a busy machine.
+DELETE_ANSWER_S = 1.2
+_REMEMBERED_CLOSED_IDS = 100_000
+
+logger = logs.Log("sandbox_agent.bridge")
+
+
+class BridgeSettings:
+    def __init__(
+        self,
+        *,
+        limits: InstanceLimits,
+        retention: Retention,
+        spill_directory: str | None,
+        spill_max_bytes: int,
+        max_instances: int,
+        idle_timeout_s: float = 0.0,
+        confinement: ProcessLimits | None = None,
+    ) -> None:
+        """After `idle_timeout_s` without messages, calls and readers an instance is closed; 0 for never."""
+        self.limits = limits
+        self.retention = retention
+        self.spill_directory = spill_directory
+        self.spill_max_bytes = spill_max_bytes
+        self.max_instances = max_instances
+        self.idle_timeout_s = idle_timeout_s
+        self.confinement = confinement or ProcessLimits()
+
+
+class InstanceRegistry:
+    def __init__(self, settings: BridgeSettings, launcher: Launcher) -> None:
+        self._settings = settings
+        self._sweeper = TreeSweeper()
+        self.starter = AgentStarter(
+            launcher, self._sweeper, settings.confinement, settings.limits.max_line_bytes, self._start_failed
+        )
+        self._living: dict[str, Instance] = {}
+        self._closed: OrderedDict[str, int] = OrderedDict()
+        self._background: set[asyncio.Task[None]] = set()
+        self._spills = 0
+        self._stopping = False
+        self._idle_watch: InactivityCheck | None = None
+
+    def __iter__(self) -> Iterator[Instance]:
+        return iter([self._living[key] for key in sorted(self._living)])
+
+    def __len__(self) -> int:
+        return len(self._living)
+
+    def get(self, server_id: str) -> Instance:
+        instance = self._living.get(server_id)
+        if instance is None:
+            raise SessionNotFound(server_id)
+        return instance
+
+    def for_post(self, server_id: str, bootstrap: Bootstrap | None) -> Instance:
+        """The instance that takes a POST, started if the request asks for it."""
+        instance = self._living.get(server_id)
+        if instance is None:
+            return self._create(server_id, bootstrap)
+        if bootstrap is not None and bootstrap.agent != instance.agent:
+            raise Conflict(
+                f"server '{server_id}' already exists for agent '{instance.agent}'; "
+                f"requested '{bootstrap.agent}'"
+            )
+        if instance.status == "exited":
+            if bootstrap is None:
+                raise instance.exit_error()
+            self._start(instance, bootstrap)
+        return instance
+
+    def _create(self, server_id: str, bootstrap: Bootstrap | None) -> Instance:
+        if bootstrap is None:
+            if server_id in self._closed:
+                raise SessionNotFound(server_id)
+            raise InvalidRequest(
+                f"missing required 'agent' query parameter for first POST to /v1/acp/{server_id}"
+            )
+        if len(self._living) >= self._settings.max_instances:
+            raise TooManyInstances(self._settings.max_instances)
+        if self._stopping:
+            raise ServerStopping
+        log = EventLog(
+            self._settings.retention,
+            first=self._closed.get(server_id, 0) + 1,
+            spill=self._new_spill(),
+            background=_in_worker_thread,
+        )
+        instance = Instance(server_id, bootstrap.agent, log, self._settings.limits)
+        instance.on_exited = self._on_exited
+        self._living[server_id] = instance
+        self._start(instance, bootstrap)
+        if self._settings.idle_timeout_s and self._idle_watch is None:
+            from sandbox_agent.bridge.inactivity import InactivityCheck  # where somebody wants it
+
+            self._idle_watch = InactivityCheck(self._settings.idle_timeout_s, self, self._close_unused)
+        return instance
+
+    def _new_spill(self) -> Spill | None:
+        if self._settings.spill_directory is None or self._settings.spill_max_bytes <= 0:
+            return None
+        from sandbox_agent.bridge.eventlog.spill import Spill
+
+        self._spills += 1
+        return Spill(self._settings.spill_directory, str(self._spills), self._settings.spill_max_bytes)
+
+    def _start(self, instance: Instance, bootstrap: Bootstrap) -> None:
+        if self._stopping:
+            raise ServerStopping
+        self.starter.start(instance, bootstrap)
+
+    def _start_failed(self, instance: Instance, error: Exception) -> None:
+        if not isinstance(error, SandboxAgentError):
+            logger.exception("instance.not_started", error, server_id=instance.server_id)
+            error = InternalError()
+        instance.start_failed(error)
+        if instance.exit is None:
+            # It never lived: the id stays what it was before this POST.
+            instance.log.close()
+            if self._living.get(instance.server_id) is instance:
+                del self._living[instance.server_id]
+        _say("instance.start_failed", instance, error=error.kind)
+
+    # ---- end ---------------------------------------------------------------------------------------------
+
+    def _on_exited(self, instance: Instance, process: AgentProcess) -> None:
+        exit = instance.exit
+        _say(
+            "instance.exited", instance, pid=process.pid, code=exit and exit.code, signal=exit and exit.signal
+        )
+        running_loop.when_asyncio(lambda: self._in_task(process.kill_tree()))
+
+    async def close(self, server_id: str) -> None:
+        """DELETE: ends the instance for everybody at once and its processes as soon as possible."""
+        instance = self._living.pop(server_id, None)
+        if instance is None:
+            if server_id not in self._closed:
+                raise SessionNotFound(server_id)
+            return
+        self._remember(instance)
+        import asyncio  # here and below: whoever awaits has loaded it
+
+        stopped = self._close(instance)
+        if stopped is not None:
+            await asyncio.wait([stopped], timeout=DELETE_ANSWER_S)
+
+    def _close(self, instance: Instance) -> asyncio.Task[None] | None:
+        self.starter.cancel(instance)
+        process = instance.close()
+        _say("instance.closed", instance, last_event=instance.log.last)
+        return self._in_task(process.stop()) if process is not None else None
+
+    def _remember(self, instance: Instance) -> None:
+        self._closed[instance.server_id] = instance.log.last
+        self._closed.move_to_end(instance.server_id)
+        if len(self._closed) > _REMEMBERED_CLOSED_IDS:
+            self._closed.popitem(last=False)
+
+    def was_in_a_stopped_tree(self, pid: int) -> bool:
+        """Whether a child that has ended was left behind by an agent that is being stopped."""
+        return self._sweeper.has_found(pid)
+
+    def _close_unused(self, server_id: str) -> None:
+        running_loop.when_asyncio(lambda: self._in_task(self.close(server_id)))
+
+    async def shutdown(self) -> None:
+        """Close everything, in parallel; returns when no agent process is left."""
+        import asyncio
+
+        self._stopping = True
+        if self._idle_watch is not None:
+            self._idle_watch.end()
+        while self._living:
+            _, instance = self._living.popitem()
+            self._close(instance)
+        await self.starter.wait()
+        while self._background:
+            await asyncio.wait(list(self._background))
+
+    def _in_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        import asyncio
+
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+
+def _in_worker_thread(job: Callable[[], Any], done: Callable[[Any], None]) -> None:
+    def finished(result: Any, error: BaseException | None) -> None:
+        if error is not None:
+            logger.exception("log.spill_failed", error)
+        done(result)
+
+    running_loop.in_thread(job, finished)
+
+
+def _say(event: str, instance: Instance, **more: Any) -> None:
+    logger.info(event, server_id=instance.server_id, agent=instance.agent, **more)

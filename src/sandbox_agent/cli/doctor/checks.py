@@ -1,0 +1,159 @@
+"""The examinations of the doctor: each looks at one thing and says what it found and what would help."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from sandbox_agent.agents.catalog.agent_spec import AgentSpec
+from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
+from sandbox_agent.agents.credentials import available_for
+from sandbox_agent.agents.launch.program import find_program
+from sandbox_agent.agents.layout import Layout, default_data_directory
+
+Verdict = Literal["ok", "note", "missing"]
+_ROOM_BYTES = 2 * 1024**3
+_OLDEST_NODE = 20
+_VERSION_LIMIT_S = 10
+
+
+@dataclass(frozen=True)
+class Finding:
+    subject: str
+    verdict: Verdict
+    fact: str
+    remedy: str = ""
+
+    def as_document(self) -> dict[str, Any]:
+        return {name: value for name, value in asdict(self).items() if value}
+
+
+def examine() -> list[Finding]:
+    """Everything, in the order in which it is worth reading."""
+    return [_python(), _system(), _data_directory(), _room(), _page(), _node(), *_extras(), *_agents()]
+
+
+def _python() -> Finding:
+    return Finding("Python", "ok", f"{sys.version.split()[0]} at {sys.executable}")
+
+
+def _system() -> Finding:
+    if sys.platform == "linux":
+        return Finding("system", "ok", "Linux")
+    return Finding(
+        "system", "note", f"{sys.platform}: the server is made for Linux", "run it in a container or sandbox"
+    )
+
+
+def _data_directory() -> Finding:
+    directory = default_data_directory()
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    if existing.is_dir() and os.access(existing, os.W_OK):
+        return Finding("data directory", "ok", str(directory))
+    return Finding(
+        "data directory",
+        "missing",
+        f"{directory} cannot be written",
+        "set XDG_DATA_HOME to a directory that can be",
+    )
+
+
+def _room() -> Finding:
+    directory = default_data_directory()
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    fact = f"{free / 1024**3:.1f} GiB free for agents and spilled events"
+    if free >= _ROOM_BYTES:
+        return Finding("disk", "ok", fact)
+    return Finding("disk", "note", fact, "agents take 50 to 600 MB each: make room, or move XDG_DATA_HOME")
+
+
+def _page() -> Finding:
+    import sandbox_agent.http
+
+    page = Path(sandbox_agent.__file__ or "").parent / "page" / "index.html"
+    if page.exists():
+        return Finding("inspector page", "ok", "at /ui/ of the server")
+    return Finding(
+        "inspector page", "note", "not built", "install a wheel, or build it as inspector/README.md says"
+    )
+
+
+def _node() -> Finding:
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        return Finding(
+            "Node.js",
+            "note",
+            "not found: agents that come from npm cannot be installed",
+            f"install Node.js {_OLDEST_NODE} or newer with npm (apt-get install nodejs npm)",
+        )
+    version = _version(node)
+    if version is None or int(version.partition(".")[0]) < _OLDEST_NODE:
+        return Finding(
+            "Node.js",
+            "note",
+            f"{version or 'unknown version'} at {node}",
+            "nothing to do: a newer one is fetched from npm for agents that need it",
+        )
+    return Finding("Node.js", "ok", f"{version} at {node}")
+
+
+def _version(program: str) -> str | None:
+    try:
+        asked = subprocess.run(  # noqa: S603 - a program found on PATH, asked for its version
+            [program, "--version"], capture_output=True, text=True, timeout=_VERSION_LIMIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    version = asked.stdout.strip().removeprefix("v")
+    return version if version[:1].isdigit() else None
+
+
+def _extras() -> Iterator[Finding]:
+    for module, use, extra in (
+        ("zstandard", "zstd archives in uploads", "zstd"),
+        ("psycopg", "sessions in Postgres", "postgres"),
+        ("opentelemetry", "traces", "otel"),
+    ):
+        if importlib.util.find_spec(module) is None:
+            yield Finding(use, "note", "not available", f"if wanted: pip install 'sandbox-agent[{extra}]'")
+        else:
+            yield Finding(use, "ok", "available")
+
+
+def _agents() -> Iterator[Finding]:
+    named = os.environ.get("SANDBOX_AGENT_AGENTS_FILE")
+    try:
+        catalog = Catalog.load(Path(named) if named else None)
+    except CatalogError as error:
+        yield Finding("agents file", "missing", str(error), "correct the file")
+        catalog = Catalog()
+    layout = Layout(default_data_directory())
+    for agent_id in catalog.ids():
+        yield _agent(catalog.get(agent_id), layout)
+
+
+def _agent(spec: AgentSpec, layout: Layout) -> Finding:
+    subject = f"agent {spec.id}"
+    program = find_program(spec, layout, os.environ)
+    if program is None and not spec.builtin:
+        how = f"put {spec.command[0]} there" if spec.is_local else f"sandbox-agent install-agent {spec.id}"
+        return Finding(subject, "note", "not installed", how)
+    if not available_for(spec):
+        return Finding(subject, "note", "installed, but no key for it was found", _key_advice(spec))
+    return Finding(subject, "ok", "built in" if program is None else program.path)
+
+
+def _key_advice(spec: AgentSpec) -> str:
+    variables = [name for kind, _, name in (one.partition(":") for one in spec.credentials) if kind == "env"]
+    known = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
+    variables += [known[one] for one in spec.credentials if one in known]
+    return f"set {' or '.join(variables)}" if variables else f"log in with {spec.name} itself"

@@ -1,0 +1,99 @@
+"""`sandbox-agent server`: from the command line to a running server, without a detour through a framework."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from sandbox_agent import settings as settings_module
+from sandbox_agent.settings import HelpRequested, SettingsError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sandbox_agent.settings import Settings
+
+_USAGE = """Usage: sandbox-agent server [OPTIONS]
+
+  Run the server. With no options it listens on 127.0.0.1:2468, for this machine only.
+
+Options (each can also be set by the variable below it):
+"""
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the server; returns the exit code."""
+    try:
+        settings = settings_module.parse(arguments, os.environ)
+        return _serve(settings)
+    except HelpRequested:
+        print(_USAGE + settings_module.help_text() + "\n  -h, --help\n      show this")
+        return 0
+    except SettingsError as error:
+        print(f"sandbox-agent: {error}", file=sys.stderr)
+        return 2
+
+
+def _check_agents_file(settings: Settings) -> None:
+    """A fault in the user's own agents is said now, not with the first request."""
+    own = settings.own_agents_file
+    if own is None:
+        return
+    from pathlib import Path
+
+    from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
+
+    try:
+        Catalog.load(Path(own))
+    except CatalogError as error:
+        raise SettingsError(str(error)) from error
+
+
+def _check_fs_root(settings: Settings) -> None:
+    """A root that is not there is said now, not with the first request."""
+    if settings.fs_root is not None and not os.path.isdir(settings.fs_root):
+        raise SettingsError(f"--fs-root is not a directory: {settings.fs_root}")
+
+
+def _check_agent_user(settings: Settings) -> None:
+    """A user that agents cannot be is said now, not with the first agent."""
+    if settings.agent_user is None:
+        return
+    import pwd
+
+    try:
+        entry = pwd.getpwnam(settings.agent_user)
+    except KeyError:
+        raise SettingsError(f"--agent-user: there is no user '{settings.agent_user}'") from None
+    if os.geteuid() not in (0, entry.pw_uid):
+        raise SettingsError("--agent-user needs a server that runs as root")
+
+
+def _serve(settings: Settings) -> int:
+    # Loading makes no garbage, and the search for it takes time; `server.serve` allows it again.
+    gc.disable()
+    from sandbox_agent import logs
+    from sandbox_agent.http.http1 import server
+
+    server.check_exposure(settings)
+    _check_agents_file(settings)
+    _check_fs_root(settings)
+    _check_agent_user(settings)
+    try:
+        logs.set_up(settings.log_level, settings.log_format)
+    except OSError as error:
+        print(f"sandbox-agent: cannot write the log: {error}", file=sys.stderr)
+        return 1
+    try:
+        server.serve(settings)
+    except OSError as error:
+        print(
+            f"sandbox-agent: cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",
+            file=sys.stderr,
+        )
+        return 1
+    sys.stderr.flush()
+    # Not a plain return: a worker thread that hangs on a dead disk must not keep the process alive.
+    os._exit(0)

@@ -1,0 +1,44 @@
+"""Headers and blanks for the replies that wait long for their agent (decision 15)."""
+
+from __future__ import annotations
+
+from sandbox_agent.runtime import running_loop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sandbox_agent.http.acp.reply import Reply
+
+
+class EarlyHeaders:
+    """Watches over all replies that wait, with one timer for all of them."""
+
+    def __init__(self, after_s: float, interval_s: float) -> None:
+        self._after_s = after_s
+        self._interval_s = interval_s
+        self.due: dict[Reply, float] = {}
+        """When each of them is held open next; a reply that is settled takes itself out."""
+        self._timer: running_loop.Timer | None = None
+        self._now: Callable[[], float] = lambda: 0.0
+
+    def watch(self, reply: Reply) -> None:
+        if reply.settled:
+            return
+        if self._timer is None:
+            loop = running_loop.running_loop()
+            self._now = loop.time
+            self._timer = loop.call_later(self._after_s, self._send)
+        reply.watched_by = self
+        self.due[reply] = self._now() + self._after_s
+
+    def _send(self) -> None:
+        loop = running_loop.running_loop()
+        now = loop.time()
+        for reply, due in list(self.due.items()):
+            if due <= now:
+                self.due[reply] = now + self._interval_s
+                reply.hold_open()
+        self._timer = None
+        if self.due:
+            self._timer = loop.call_at(min(self.due.values()), self._send)

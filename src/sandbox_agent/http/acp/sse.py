@@ -1,0 +1,20 @@
+"""Server-sent events, byte for byte: what a stream says besides the events, which the log keeps as frames."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from sandbox_agent.bridge.eventlog.cursor import Gap
+    from sandbox_agent.http.messages import HeaderList
+
+HEADERS: HeaderList = [
+    (b"content-type", b"text/event-stream"),
+    (b"cache-control", b"no-cache"),
+    (b"x-accel-buffering", b"no"),
+]
+HEARTBEAT = b": heartbeat\n\n"
+STOPPING = b": server stopping\n\n"
+
+
+def gap(item: Gap) -> bytes:
+    return b'event: gap\ndata: {"oldest":%d,"newest":%d}\n\n' % (item.oldest, item.newest)

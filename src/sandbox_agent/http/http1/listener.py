@@ -1,0 +1,96 @@
+"""The sockets that the server listens on: one for each address that the host's name has, all on one port."""
+
+from __future__ import annotations
+
+import _socket as socket  # the sockets themselves; the module around them takes long to load
+import errno
+
+from sandbox_agent import logs
+from sandbox_agent.http.http1 import socket_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from sandbox_agent.runtime.loop import Loop
+
+logger = logs.Log("sandbox_agent.http")
+
+_BACKLOG = 2048
+# So many new connections at one go, then those that exist get their turn.
+_ACCEPTS_AT_ONCE = 64
+# Out of descriptors or memory: nobody can be let in, and asking again at once would only burn time.
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_REST_S = 1.0
+
+
+class Listener:
+    def __init__(
+        self,
+        loop: Loop,
+        host: str,
+        port: int,
+        accepted: Callable[[socket.socket], object],
+    ) -> None:
+        """Listen. Raises OSError."""
+        self._loop = loop
+        self._accepted = accepted
+        self._sockets: list[socket.socket] = []
+        self.port = port
+        try:
+            for family, address in _addresses(host, port):
+                self._listen(family, address)
+        except OSError:
+            self.close()
+            raise
+        for sock in self._sockets:
+            self._watch(sock)
+
+    def _listen(self, family: int, address: tuple[Any, ...]) -> None:
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        self._sockets.append(sock)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind((address[0], self.port, *address[2:]))
+        sock.listen(_BACKLOG)
+        sock.setblocking(False)
+        self.port = sock.getsockname()[1]
+
+    def _watch(self, sock: socket.socket) -> None:
+        if sock in self._sockets:
+            self._loop.add_reader(sock.fileno(), lambda: self._accept(sock))
+
+    def _accept(self, listening: socket.socket) -> None:
+        for _ in range(_ACCEPTS_AT_ONCE):
+            try:
+                fd, peer = listening._accept()  # type: ignore[attr-defined]  # not in the stubs
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _EXHAUSTED:
+                    raise
+                logger.error("server.exhausted", error=str(error))
+                self._loop.remove_reader(listening.fileno())
+                self._loop.call_later(_REST_S, self._watch, listening)
+                return
+            # All told, so that nothing has to be asked of the kernel.
+            sock = socket.socket(listening.family, listening.type, listening.proto, fileno=fd)
+            sock.setblocking(False)
+            socket_options.prepare(sock, peer[0])
+            self._accepted(sock)
+
+    def close(self) -> None:
+        for sock in self._sockets:
+            self._loop.remove_reader(sock.fileno())
+            sock.close()
+        self._sockets.clear()
+
+
+def _addresses(host: str, port: int) -> list[tuple[int, tuple[Any, ...]]]:
+    """Family and address of everything that the name stands for."""
+    # A name in bytes is not looked at for letters beyond ASCII, whose rules take long to load.
+    name = host.encode() if host.isascii() else host
+    found = socket.getaddrinfo(name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))

@@ -1,0 +1,283 @@
+"""The socket of one connection: reads when there is something, writes without copying what must wait.
+
+A transport in asyncio's sense with the few methods that `Connection` uses, and with ways to receive a body of
+known length without copying it: `read_now` if all of it may be there, else `fill`, straight into its place.
+All calls come from the event loop; `connection_lost` is called once, never from within another call.
+"""
+
+from __future__ import annotations
+
+import os
+from _socket import SHUT_WR
+
+from sandbox_agent import logs
+from sandbox_agent.bare import deque
+from sandbox_agent.bridge.eventlog.file_range import FileRange
+from sandbox_agent.http.http1 import socket_options
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket
+    from typing import Protocol
+
+    from sandbox_agent.runtime.loop import Loop
+
+    class Receiver(Protocol):
+        """Who is told what happens on the socket."""
+
+        def data_received(self, data: bytes) -> None: ...
+
+        def filled(self, count: int) -> None:
+            """So many bytes have gone where `fill` said."""
+
+        def eof_received(self) -> bool:
+            """The other side sends no more; true if it still gets something."""
+
+        def pause_writing(self) -> None: ...
+
+        def resume_writing(self) -> None: ...
+
+        def connection_lost(self) -> None: ...
+
+
+logger = logs.Log("sandbox_agent.http")
+
+# A common request at one go, and below what the C library would ask the kernel for each time.
+READ_BYTES = 120 * 1024
+_HIGH_WATER, _LOW_WATER = 256 * 1024, 64 * 1024
+# How many waiting pieces one system call takes, and how much of a file; then the others get their turn.
+_PIECES_PER_WRITE = 64
+_FILE_BYTES_PER_WRITE = 64 * 1024
+
+
+class SocketTransport:
+    __slots__ = (
+        "_closing",
+        "_eof_wanted",
+        "_fd",
+        "_filling",
+        "_full",
+        "_loop",
+        "_reading",
+        "_receiver",
+        "_replays",
+        "_sock",
+        "_waiting",
+        "_waiting_bytes",
+        "next_read",
+    )
+
+    def __init__(self, loop: Loop, sock: socket, receiver: Receiver) -> None:
+        self._loop = loop
+        self._sock = sock
+        self._fd = sock.fileno()
+        self._receiver = receiver
+        self._reading = False
+        self._closing = False
+        self._eof_wanted = False
+        self._filling: memoryview | None = None
+        self._waiting: deque[memoryview | FileRange] = deque()
+        self._waiting_bytes = 0
+        self._full = False
+        self._replays = False
+        self.next_read = READ_BYTES
+        """How much is received at most; after less than usual it is as usual again."""
+        self.resume_reading()
+
+    # ---- reading -----------------------------------------------------------------------------------------
+
+    def read_now(self, most: int) -> bytes:
+        """What has arrived by now; nothing also if that is the end, which will be told."""
+        try:
+            return self._sock.recv(most)
+        except OSError:
+            return b""
+
+    def fill(self, place: memoryview) -> None:
+        """What arrives next goes here, until it is full; the receiver is told how much by `filled`."""
+        self._filling = place
+
+    def resume_reading(self) -> None:
+        if not self._reading and not self._closing:
+            self._reading = True
+            self._loop.add_reader(self._fd, self._on_readable)
+
+    def pause_reading(self) -> None:
+        if self._reading:
+            self._reading = False
+            self._loop.remove_reader(self._fd)
+
+    def _on_readable(self) -> None:
+        try:
+            if self._filling is not None:
+                count = self._sock.recv_into(self._filling)
+                if count:
+                    rest = self._filling[count:]
+                    self._filling = rest if len(rest) else None
+                    self._receiver.filled(count)
+                    return
+            elif data := self._sock.recv(self.next_read):
+                self.next_read = READ_BYTES
+                self._receiver.data_received(data)
+                return
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.abort()
+            return
+        except Exception:
+            logger.exception("connection.failed")
+            self.abort()
+            return
+        if self._receiver.eof_received():
+            self.pause_reading()
+        else:
+            self.close()
+
+    # ---- writing -----------------------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        """Send, or keep what the socket does not take now; `data` must not change afterwards."""
+        if self._closing:
+            return
+        sent = 0
+        if not self._waiting:
+            try:
+                sent = self._sock.send(data)
+            except (BlockingIOError, InterruptedError):
+                pass
+            except OSError:
+                self.abort()
+                return
+            if sent == len(data):
+                return
+        self._keep(memoryview(data)[sent:])
+
+    def writelines(self, pieces: list[bytes]) -> None:
+        """Send the pieces one after the other, without putting them together first."""
+        if self._closing:
+            return
+        sent = 0
+        if not self._waiting:
+            try:
+                sent = self._sock.sendmsg(pieces)
+            except (BlockingIOError, InterruptedError):
+                pass
+            except OSError:
+                self.abort()
+                return
+        for piece in pieces:
+            if sent >= len(piece):
+                sent -= len(piece)
+            else:
+                self._keep(memoryview(piece)[sent:])
+                sent = 0
+
+    def write_stored(self, stored: FileRange) -> None:
+        """Send a range of a file; the kernel copies, and only when the socket has room."""
+        if self._closing:
+            return
+        if not self._replays:
+            self._replays = True
+            socket_options.prepare_for_replay(self._sock)
+        self._keep(stored)
+
+    def _keep(self, data: memoryview | FileRange) -> None:
+        if not self._waiting:
+            self._loop.add_writer(self._fd, self._on_writable)
+        self._waiting.append(data)
+        self._waiting_bytes += data.size if isinstance(data, FileRange) else len(data)
+        if self._waiting_bytes > _HIGH_WATER and not self._full:
+            self._full = True
+            self._receiver.pause_writing()
+
+    def _on_writable(self) -> None:
+        waiting = self._waiting
+        try:
+            sent = self._send_stored(waiting[0]) if isinstance(waiting[0], FileRange) else self._send_pieces()
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            self.abort()
+            return
+        self._waiting_bytes -= sent
+        if not waiting:
+            self._loop.remove_writer(self._fd)
+            if self._eof_wanted:
+                self._send_eof()
+            if self._closing:
+                self._end_soon()
+        if self._full and self._waiting_bytes <= _LOW_WATER and not self._closing:
+            self._full = False
+            self._receiver.resume_writing()
+
+    def _send_pieces(self) -> int:
+        """Send what waits before the next range of a file; returns how much the socket took."""
+        pieces: list[memoryview] = []
+        for piece in self._waiting:
+            if isinstance(piece, FileRange) or len(pieces) == _PIECES_PER_WRITE:
+                break
+            pieces.append(piece)
+        sent = left = self._sock.sendmsg(pieces)
+        for piece in pieces:
+            if left < len(piece):
+                self._waiting[0] = piece[left:]
+                break
+            left -= len(piece)
+            self._waiting.popleft()
+        return sent
+
+    def _send_stored(self, stored: FileRange) -> int:
+        sent = os.sendfile(self._fd, stored.file.fd, stored.offset, min(stored.size, _FILE_BYTES_PER_WRITE))
+        if not sent:
+            raise OSError("the spill file is shorter than it was written")
+        if sent == stored.size:
+            self._waiting.popleft()
+        else:
+            self._waiting[0] = stored.without(sent)
+        return sent
+
+    def write_eof(self) -> None:
+        """No more is sent after what waits; the other side may go on."""
+        self._eof_wanted = True
+        if not self._waiting:
+            self._send_eof()
+
+    def _send_eof(self) -> None:
+        try:
+            self._sock.shutdown(SHUT_WR)
+        except OSError:
+            pass  # The other side was quicker.
+
+    # ---- the end -----------------------------------------------------------------------------------------
+
+    @property
+    def is_closing(self) -> bool:
+        return self._closing
+
+    def close(self) -> None:
+        """End when everything that waits has been sent."""
+        if not self._closing:
+            self.pause_reading()
+            self._closing = True
+            if not self._waiting:
+                self._end_soon()
+
+    def abort(self) -> None:
+        """End now."""
+        self.pause_reading()
+        if self._waiting:
+            self._waiting.clear()
+            self._waiting_bytes = 0
+            self._loop.remove_writer(self._fd)
+        elif self._closing:
+            return  # Its end is on the way.
+        self._closing = True
+        self._end_soon()
+
+    def _end_soon(self) -> None:
+        self._loop.call_soon(self._end)
+
+    def _end(self) -> None:
+        self._sock.close()
+        self._receiver.connection_lost()

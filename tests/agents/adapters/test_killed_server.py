@@ -1,0 +1,49 @@
+"""Whatever ends the server, neither an adapter of ours nor its program nor a running tool stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.agents.adapters.recipes import NATIVE_RECIPES
+from tests.real_agents import survivors
+from tests.real_agents.conftest import client, start_server
+from tests.real_agents.fake_model import FakeModel
+from tests.real_agents.matrix import Matrix
+
+pytestmark = pytest.mark.timeout(300)
+_GONE_WITHIN_S = 10.0
+
+
+# SIGTERM ends agents as DELETE does, which the matrix shows for all four.
+@pytest.mark.clause("issue10-nothing-survives-a-stop")
+@pytest.mark.parametrize(
+    ("ending", "agents"),
+    [(signal.SIGTERM, ("claude-native", "codex-native")), (signal.SIGKILL, tuple(NATIVE_RECIPES))],
+)
+async def test_nothing_of_a_native_adapter_outlives_the_server(
+    ending: signal.Signals, agents: tuple[str, ...], model: FakeModel, data_home: Path, tmp_path: Path
+) -> None:
+    server = await asyncio.to_thread(start_server, tmp_path / "server", data_home)
+    try:
+        async with client(server) as http, AsyncExitStack() as tools:
+            recipes = [NATIVE_RECIPES[agent] for agent in agents]
+            matrices = [Matrix(recipe, http, model.base, tmp_path / recipe.agent) for recipe in recipes]
+            for agent in agents:
+                answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=250)
+                assert answer.status_code == 200, answer.text
+            await asyncio.gather(*(tools.enter_async_context(m.in_mid_tool()) for m in matrices))
+            homes = [matrix.home for matrix in matrices]
+            assert all(len(survivors.of_home(home)) >= 3 for home in homes), "adapter, program, tool"
+            server.signal(ending)
+            await asyncio.to_thread(server.wait_for_exit, 10)
+            async with asyncio.timeout(_GONE_WITHIN_S):
+                while any(survivors.of_home(home) for home in homes):  # noqa: ASYNC110 - not our children
+                    await asyncio.sleep(0.05)
+    finally:
+        await asyncio.to_thread(server.stop)
+        server.kill_leftovers()

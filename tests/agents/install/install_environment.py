@@ -1,0 +1,74 @@
+"""A data directory and a catalogue of a test's own, with a home that npm and pip may fill."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from sandbox_agent.agents.catalog.catalog import Catalog
+from sandbox_agent.agents.install.installer import Installer
+from sandbox_agent.agents.launch.acp_handshake import conversation
+from sandbox_agent.agents.launch.launcher import Launcher
+from sandbox_agent.agents.layout import Layout
+
+
+class InstallHouse:
+    def __init__(self, directory: Path, agents: str) -> None:
+        self.directory = directory
+        self.layout = Layout(directory / "data")
+        self.agents_file = directory / "agents.toml"
+        self.agents_file.write_text(agents)
+        self.catalog = Catalog.load(self.agents_file)
+        # No package is fetched: the address of the registry leads nowhere, the cache is empty.
+        self.environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(directory / "home"),
+            "npm_config_registry": "http://127.0.0.1:9",
+            "npm_config_cache": str(directory / "npm-cache"),
+            "npm_config_update_notifier": "false",
+            "PIP_NO_INDEX": "1",
+        }
+        (directory / "home").mkdir(exist_ok=True)
+
+    def installer(self) -> Installer:
+        return Installer(self.catalog, self.layout, environ=self.environ)
+
+    def launcher(self) -> Launcher:
+        return Launcher(
+            self.catalog, self.layout, self.installer, server_executable="x", environ=self.environ
+        )
+
+    async def starts(self, agent: str = "tiny") -> bool:
+        """Whether the installed agent really answers."""
+        spec = await self.launcher().prepare(agent)
+        async with conversation(spec) as talk:
+            return (await talk.initialize(30))["protocolVersion"] == 1
+
+    def builds(self, agent: str = "tiny") -> list[str]:
+        """What lies in the agent's folder, complete or not."""
+        folder = self.layout.builds(agent)
+        return sorted(os.listdir(folder)) if folder.exists() else []
+
+    def is_untouched(self, agent: str = "tiny") -> bool:
+        """Nothing of a failed install is left."""
+        return not self.builds(agent) and not self.layout.launcher(agent).exists()
+
+    async def install_in_another_process(self, agent: str = "tiny") -> asyncio.subprocess.Process:
+        """A second server, as far as installing goes."""
+        code = (
+            "import asyncio, json, sys\n"
+            "from pathlib import Path\n"
+            "from sandbox_agent.agents.catalog.catalog import Catalog\n"
+            "from sandbox_agent.agents.install.installer import Installer\n"
+            "from sandbox_agent.agents.layout import Layout\n"
+            "installer = Installer(Catalog.load(Path(sys.argv[1])), Layout(Path(sys.argv[2])))\n"
+            "tell = lambda progress: print(progress.step, flush=True)\n"
+            "result = asyncio.run(installer.install(sys.argv[3], progress=tell))\n"
+            "print(json.dumps(result.document()))\n"
+        )
+        arguments = (str(self.agents_file), str(self.layout.data), agent)
+        return await asyncio.create_subprocess_exec(
+            sys.executable, "-c", code, *arguments, env=self.environ, stdout=asyncio.subprocess.PIPE
+        )

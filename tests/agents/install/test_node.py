@@ -1,0 +1,86 @@
+"""A Node that is too old: a newer one comes from npm into the data directory, and the agent runs with it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.agents.install.launcher_script import write_executable
+from sandbox_agent.agents.install.node import NODE_VERSION
+from sandbox_agent.agents.install.progress import Progress
+from sandbox_agent.agents.layout import npm_platform
+from sandbox_agent.errors import InstallFailed
+from tests.agents.install.install_environment import InstallHouse
+from tests.agents.install.npm_registry import NpmRegistry
+from tests.agents.tiny_agent import npm_agent, npm_package
+
+# The agent refuses the old Node as a real one would: by not starting.
+NEEDS_THE_NEW_ONE = "if (process.env.NODE_STAND_IN !== 'new') { console.error('old Node'); process.exit(9); }"
+
+
+def node_package(directory: Path, node: str) -> Path:
+    """What npm has as `node-PLATFORM`: here a script that starts the Node of this machine."""
+    name = f"node-{npm_platform()}"
+    manifest = json.dumps({"name": name, "version": NODE_VERSION})
+    script = f'#!/bin/sh\nNODE_STAND_IN=new exec {node} "$@"\n'
+    path = directory / "node.tgz"
+    with tarfile.open(path, "w:gz") as tar:
+        for member, text in {"package/package.json": manifest, "package/bin/node": script}.items():
+            info = tarfile.TarInfo(member)
+            info.size, info.mode = len(text), 0o755
+            tar.addfile(info, io.BytesIO(text.encode()))
+    return path
+
+
+@pytest.fixture
+def registry() -> Iterator[NpmRegistry]:
+    with NpmRegistry() as running:
+        yield running
+
+
+@pytest.fixture
+def house(tmp_path: Path, registry: NpmRegistry) -> InstallHouse:
+    """A machine whose Node says that it is version 16."""
+    node = shutil.which("node") or ""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    old = f'#!/bin/sh\n[ "$1" = --version ] && echo v16.20.2 && exit\nexec {node} "$@"\n'
+    write_executable(programs / "node", old)
+    package = npm_package(tmp_path, at_start=NEEDS_THE_NEW_ONE)
+    house = InstallHouse(tmp_path, npm_agent(package))
+    house.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
+    house.environ["npm_config_registry"] = registry.address
+    return house
+
+
+@pytest.mark.clause("issue3-2-node-too-old")
+async def test_newer_node_is_fetched_once_and_runs_the_agent(
+    house: InstallHouse, registry: NpmRegistry, tmp_path: Path
+) -> None:
+    registry.publish(node_package(tmp_path, shutil.which("node") or ""))
+    seen: list[Progress] = []
+    await house.installer().install("tiny", progress=seen.append)
+    assert seen[0].step == "node"
+    ours = (
+        house.layout.node_builds / NODE_VERSION / "node_modules" / f"node-{npm_platform()}" / "bin" / "node"
+    )
+    assert ours.exists() and f"exec {ours} " in house.layout.launcher("tiny").read_text()
+    assert await house.starts()
+    fetched = len(registry.asked)
+    await house.installer().install("tiny", reinstall=True)
+    assert len(registry.asked) == fetched
+
+
+@pytest.mark.clause("issue3-2-node-too-old")
+async def test_newer_node_that_cannot_be_had_is_a_clear_failure(house: InstallHouse) -> None:
+    with pytest.raises(InstallFailed) as caught:
+        await house.installer().install("tiny")
+    assert f"node-{npm_platform()}" in caught.value.extensions["details"]["stderr"]
+    assert house.is_untouched() and not list(house.layout.node_builds.glob("*"))

@@ -1,0 +1,80 @@
+"""Installing from PyPI: a virtual environment of the agent's own, with a Python that fits."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.agents.install.command import CommandFailed
+from sandbox_agent.agents.install.launcher_script import write_executable
+from sandbox_agent.agents.install.pypi import find_python
+from sandbox_agent.errors import InstallFailed
+from tests.agents.install.install_environment import InstallHouse
+from tests.agents.tiny_agent import wheel
+
+
+def agents(package: Path, python: str = "3.9") -> str:
+    return f"""
+[[agent]]
+id = "tiny"
+command = "{{root}}/venv/bin/tiny-agent"
+[[agent.install]]
+pypi = ["{package}"]
+python = "{python}"
+"""
+
+
+@pytest.mark.clause("issue3-2-install-sources")
+async def test_agent_from_a_wheel_answers(tmp_path: Path) -> None:
+    house = InstallHouse(tmp_path, agents(wheel(tmp_path)))
+    assert await house.starts()
+    (build,) = house.builds()
+    assert (house.layout.builds("tiny") / build / "venv" / "bin" / "tiny-agent").exists()
+
+
+@pytest.mark.clause("issue3-2-install-sources")
+async def test_missing_python_is_named(tmp_path: Path) -> None:
+    house = InstallHouse(tmp_path, agents(wheel(tmp_path), python="3.99"))
+    with pytest.raises(InstallFailed) as caught:
+        await house.installer().install("tiny")
+    assert "Python 3.99 or newer" in caught.value.extensions["details"]["stderr"]
+    assert house.is_untouched()
+
+
+async def test_stand_in_that_does_not_run_is_passed_over(tmp_path: Path) -> None:
+    """pyenv puts commands on PATH for versions that are not switched on; they only complain."""
+    shims, real = tmp_path / "shims", tmp_path / "pyenv" / "versions" / "3.98.1" / "bin"
+    shims.mkdir()
+    real.mkdir(parents=True)
+    write_executable(shims / "python3.14", "#!/bin/sh\necho 'command not found' >&2\nexit 127\n")
+    write_executable(real / "python3", "#!/bin/sh\necho version 3 98 1\n")
+    env = {"PATH": f"{shims}:/bin:/usr/bin", "HOME": str(tmp_path), "PYENV_ROOT": str(tmp_path / "pyenv")}
+    assert await find_python("3.98", env) == str(real / "python3")
+
+
+async def test_the_python_that_runs_us_comes_first(tmp_path: Path) -> None:
+    assert await find_python("3.9", {"PATH": str(tmp_path), "HOME": str(tmp_path)}) == sys.executable
+
+
+async def test_python_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sandbox_agent.agents.install.pypi._VERSION_LIMIT_S", 0.2)
+    write_executable(tmp_path / "python3.14", "#!/bin/sh\nexec sleep 60\n")
+    with pytest.raises(CommandFailed, match=r"Python 3\.99"):
+        await find_python("3.99", {"PATH": f"{tmp_path}:/bin:/usr/bin", "HOME": str(tmp_path)})
+
+
+@pytest.mark.clause("issue3-2-install-sources")
+async def test_uv_is_used_where_it_is(tmp_path: Path) -> None:
+    """A uv that only writes down what it is asked to do."""
+    (tmp_path / "bin").mkdir()
+    log = tmp_path / "uv.log"
+    write_executable(tmp_path / "bin" / "uv", f'#!/bin/sh\necho "$@" >> {log}\n')
+    house = InstallHouse(tmp_path, agents(Path("tiny==1"), python="3.12"))
+    house.environ["PATH"] = f"{tmp_path / 'bin'}:{house.environ['PATH']}"
+    with pytest.raises(InstallFailed):
+        await house.installer().install("tiny")
+    make, fill = log.read_text().splitlines()
+    assert make.startswith("venv --quiet --python >=3.12 ")
+    assert fill.startswith("pip install ") and fill.endswith("-- tiny==1")

@@ -1,0 +1,107 @@
+"""What goes to an agent's stdin: in order and whole, however slowly the other end reads."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import pytest
+
+from sandbox_agent.bridge.stdio.stdin_queue import Outgoing, StdinQueue
+from sandbox_agent.runtime.loop import Loop
+
+
+class Stdin:
+    """A pipe whose read end the test holds."""
+
+    def __init__(self) -> None:
+        self.read_end, write_end = os.pipe()
+        os.set_blocking(write_end, False)
+        self.closed: list[bool] = []
+        self.queue = StdinQueue(asyncio.get_running_loop(), write_end, lambda: self.closed.append(True))
+
+    async def read(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            data += await asyncio.wait_for(asyncio.to_thread(os.read, self.read_end, size - len(data)), 10)
+        return data
+
+    def end(self) -> None:
+        self.queue.close()
+        os.close(self.read_end)
+
+
+async def test_messages_of_one_turn_go_out_together_and_in_order() -> None:
+    stdin = Stdin()
+    written: list[int] = []
+    for number in range(1500):
+        stdin.queue.put(Outgoing(b"m%d" % number, lambda number=number: written.append(number)))
+    assert written == [], "nothing goes out before the turn is over"
+    expected = b"".join(b"m%d\n" % number for number in range(1500))
+    assert await stdin.read(len(expected)) == expected
+    assert written == list(range(1500))
+    assert stdin.queue.queued_bytes == 0
+    stdin.end()
+
+
+async def test_an_end_that_does_not_read_keeps_the_order_and_the_count() -> None:
+    stdin = Stdin()
+    messages = [Outgoing(bytes([65 + number]) * 700_000) for number in range(4)]
+    for message in messages:
+        stdin.queue.put(message)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert 0 < messages[0].sent, "the pipe takes what it can"
+    assert not messages[3].sent
+    stdin.queue.withdraw(messages[0])
+    stdin.queue.withdraw(messages[2])
+    expected = b"".join(message.data + b"\n" for message in (messages[0], messages[1], messages[3]))
+    assert await stdin.read(len(expected)) == expected
+    assert messages[0].written
+    assert not messages[2].written
+    assert stdin.queue.queued_bytes == 0
+    stdin.end()
+
+
+async def test_a_closed_end_is_told_once_and_later_messages_are_dropped() -> None:
+    stdin = Stdin()
+    os.close(stdin.read_end)
+    message = Outgoing(b"nobody reads this")
+    stdin.queue.put(message)
+    await asyncio.sleep(0)
+    assert stdin.closed == [True]
+    assert stdin.queue.closed
+    stdin.queue.put(Outgoing(b"nor this"))
+    await asyncio.sleep(0)
+    assert stdin.closed == [True]
+    assert not message.written
+    assert stdin.queue.queued_bytes == 0
+
+
+@pytest.mark.parametrize("room", [0, 256, 4096, 65536])
+def test_a_long_message_arrives_whole_however_much_of_its_beginning_finds_room(room: int) -> None:
+    loop = Loop()
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    os.set_blocking(read_end, False)
+    before = b"-" * (65536 - room)
+    os.write(write_end, before)
+    queue = StdinQueue(loop, write_end, lambda: None)
+    loop.has_more = False
+    message, next_one = Outgoing(b"a" * 40_000), Outgoing(b"b" * 40_000)
+    queue.put(message)
+    queue.put(next_one)
+    assert bool(room) == bool(message.sent)
+    assert message.sent <= room
+    queue.withdraw(message)
+    expected = before + (b"a" * 40_000 + b"\n" if room else b"") + b"b" * 40_000 + b"\n"
+    received = b""
+    while len(received) < len(expected):
+        loop.turn(5)
+        received += os.read(read_end, 1 << 20)
+    assert received == expected
+    assert message.written == bool(room)
+    assert next_one.written
+    assert queue.queued_bytes == 0
+    queue.close()
+    os.close(read_end)

@@ -1,0 +1,66 @@
+"""How the server receives its guests: what is set on a connection before anything is read from it."""
+
+from __future__ import annotations
+
+import _socket
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from sandbox_agent.http.http1 import socket_options
+from sandbox_agent.http.http1.listener import Listener
+from sandbox_agent.runtime.loop import Loop
+
+
+@pytest.fixture
+def accepted() -> Iterator[list[_socket.socket]]:
+    sockets: list[_socket.socket] = []
+    yield sockets
+    for sock in sockets:
+        sock.close()
+
+
+def test_a_local_client_is_answered_at_once_and_without_care_for_a_network(
+    accepted: list[_socket.socket],
+) -> None:
+    loop = Loop()
+    listener = Listener(loop, "127.0.0.1", 0, accepted.append)
+    with socket.create_connection(("127.0.0.1", listener.port), timeout=10):
+        while not accepted:
+            loop.turn(10)
+    listener.close()
+    sock = accepted[0]
+    assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+    assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == b"reno"
+
+
+def test_a_replay_to_a_local_reader_has_little_under_way_and_leaves_it_time_to_rest(
+    accepted: list[_socket.socket],
+) -> None:
+    loop = Loop()
+    listener = Listener(loop, "127.0.0.1", 0, accepted.append)
+    with socket.create_connection(("127.0.0.1", listener.port), timeout=10) as client:
+        while not accepted:
+            loop.turn(10)
+        usually = _sent_until_full(accepted[0])
+        _read(client, usually)
+        socket_options.prepare_for_replay(accepted[0])
+        in_a_replay = _sent_until_full(accepted[0])
+    listener.close()
+    assert in_a_replay < 512 * 1024 < usually
+
+
+def _sent_until_full(sock: _socket.socket) -> int:
+    sent = 0
+    try:
+        while True:
+            sent += sock.send(bytes(64 * 1024))
+    except BlockingIOError:
+        return sent
+
+
+def _read(client: socket.socket, size: int) -> None:
+    while size > 0:
+        size -= len(client.recv(size))

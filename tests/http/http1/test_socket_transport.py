@@ -1,0 +1,190 @@
+"""The socket of a connection: everything arrives once and in order, from memory and from files."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from sandbox_agent.bridge.eventlog.file_range import FileRange, SegmentFile
+from sandbox_agent.http.http1.socket_transport import SocketTransport
+
+BOUND_S = 20
+
+
+class Receiver:
+    def __init__(self) -> None:
+        self.received = b""
+        self.pieces: list[int] = []
+        self.fills: list[int] = []
+        self.paused = False
+        self.writable = asyncio.Event()
+        self.heard = asyncio.Event()
+        self.lost = asyncio.Event()
+        self.half_open = False
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        self.pieces.append(len(data))
+        self.heard.set()
+
+    def filled(self, count: int) -> None:
+        self.fills.append(count)
+        self.heard.set()
+
+    def eof_received(self) -> bool:
+        return self.half_open
+
+    def pause_writing(self) -> None:
+        self.paused = True
+
+    def resume_writing(self) -> None:
+        self.paused = False
+        self.writable.set()
+
+    def connection_lost(self) -> None:
+        assert not self.lost.is_set(), "told twice"
+        self.lost.set()
+
+
+class Pair:
+    def __init__(self) -> None:
+        ours, self.peer = socket.socketpair()
+        ours.setblocking(False)
+        self.receiver = Receiver()
+        self.transport = SocketTransport(asyncio.get_running_loop(), ours, self.receiver)
+
+    async def read(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            piece = await asyncio.wait_for(asyncio.to_thread(self.peer.recv, 65536), BOUND_S)
+            if not piece:
+                break
+            data += piece
+        return data
+
+
+@pytest.fixture
+async def pair() -> AsyncIterator[Pair]:
+    pair = Pair()
+    yield pair
+    pair.transport.abort()
+    pair.peer.close()
+    await asyncio.wait_for(pair.receiver.lost.wait(), BOUND_S)
+
+
+def stored_file(directory: Path) -> SegmentFile:
+    file = SegmentFile(str(directory / "events"))
+    os.write(file.fd, bytes(range(256)) * 8192)
+    return file
+
+
+def is_open(path: str) -> bool:
+    """Whether this process still holds the file, which has been removed."""
+    links = []
+    for name in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            links.append(os.readlink(f"/proc/self/fd/{name}"))
+    return f"{path} (deleted)" in links
+
+
+async def test_less_than_usual_is_received_only_once(pair: Pair) -> None:
+    pair.transport.next_read = 10
+    pair.peer.sendall(b"x" * 1000)
+    while len(pair.receiver.received) < 1000:
+        pair.receiver.heard.clear()
+        await asyncio.wait_for(pair.receiver.heard.wait(), BOUND_S)
+    assert pair.receiver.pieces == [10, 990]
+
+
+async def test_memory_and_files_go_out_in_the_order_they_were_given(pair: Pair, tmp_path: Path) -> None:
+    file = stored_file(tmp_path)
+    content = bytes(range(256)) * 8192
+    pair.transport.write(b"head")
+    pair.transport.write_stored(FileRange(1, 9, file, 100, 1_000_000))
+    pair.transport.writelines([b"a" * 300_000, b"b", b"c" * 300_000])
+    pair.transport.write_stored(FileRange(10, 11, file, 5, 70_000))
+    pair.transport.write(b"tail")
+    expected = b"".join(
+        [b"head", content[100:1_000_100], b"a" * 300_000, b"b", b"c" * 300_000, content[5:70_005], b"tail"]
+    )
+    assert pair.receiver.paused, "that much does not fit: the writer is asked to wait"
+    assert await pair.read(len(expected)) == expected
+    await asyncio.wait_for(pair.receiver.writable.wait(), BOUND_S)
+    assert not pair.receiver.paused
+
+
+async def test_a_file_that_is_removed_meanwhile_is_still_sent_and_then_let_go(
+    pair: Pair, tmp_path: Path
+) -> None:
+    file = stored_file(tmp_path)
+    pair.transport.write_stored(FileRange(1, 1, file, 0, 2_000_000))
+    path = file.path
+    file.remove()
+    del file
+    assert is_open(path)
+    assert len(await pair.read(2_000_000)) == 2_000_000
+    async with asyncio.timeout(BOUND_S):
+        while is_open(path):  # noqa: ASYNC110 - the kernel tells nobody
+            await asyncio.sleep(0.01)
+
+
+async def test_a_body_is_received_in_its_place_and_what_follows_is_not(pair: Pair) -> None:
+    place = bytearray(10)
+    pair.transport.fill(memoryview(place))
+    pair.peer.sendall(b"0123456789more")
+    while pair.receiver.received != b"more":
+        pair.receiver.heard.clear()
+        await asyncio.wait_for(pair.receiver.heard.wait(), BOUND_S)
+    assert bytes(place) == b"0123456789"
+    assert sum(pair.receiver.fills) == 10
+
+
+async def test_closing_waits_for_what_is_to_be_sent(pair: Pair) -> None:
+    pair.transport.write(b"x" * 3_000_000)
+    pair.transport.close()
+    pair.transport.write(b"too late")
+    assert pair.transport.is_closing
+    assert not pair.receiver.lost.is_set()
+    assert await pair.read(4_000_000) == b"x" * 3_000_000
+    await asyncio.wait_for(pair.receiver.lost.wait(), BOUND_S)
+
+
+async def test_a_peer_that_left_ends_the_connection_once(pair: Pair) -> None:
+    pair.transport.write(b"x" * 3_000_000)
+    pair.peer.close()
+    await asyncio.wait_for(pair.receiver.lost.wait(), BOUND_S)
+    pair.transport.write(b"nobody")
+    pair.transport.abort()
+    await asyncio.sleep(0)
+
+
+async def test_a_half_closed_peer_still_gets_its_answer(pair: Pair) -> None:
+    pair.receiver.half_open = True
+    pair.peer.sendall(b"question")
+    pair.peer.shutdown(socket.SHUT_WR)
+    await asyncio.wait_for(pair.receiver.heard.wait(), BOUND_S)
+    await asyncio.sleep(0)
+    pair.transport.write(b"answer")
+    pair.transport.write_eof()
+    assert await pair.read(100) == b"answer"
+
+
+async def test_a_local_reader_of_files_has_little_under_way(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        peer = socket.create_connection(server.getsockname(), timeout=BOUND_S)
+        ours, _ = server.accept()
+    ours.setblocking(False)
+    receiver = Receiver()
+    transport = SocketTransport(asyncio.get_running_loop(), ours, receiver)
+    before = ours.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    transport.write_stored(FileRange(1, 9, stored_file(tmp_path), 0, 2_000_000))
+    assert ours.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) < before
+    transport.abort()
+    peer.close()
+    await asyncio.wait_for(receiver.lost.wait(), BOUND_S)
