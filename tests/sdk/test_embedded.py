@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from sandbox_agent import APITimeoutError, AsyncSandboxAgent, SpawnError, SpawnOptions
-from sandbox_agent.sdk.embedded import find_command
+from sandbox_agent.sdk.providers.embedded_server import find_command
 from tests.sdk.conftest import eventually
 from tests.sdk.live_server import LiveServer
 

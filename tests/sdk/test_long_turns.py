@@ -12,8 +12,8 @@ import pytest
 
 from sandbox_agent import AgentExitedError, AsyncSandboxAgent
 from sandbox_agent.http.app import create_app
-from sandbox_agent.sdk import stream_reader
-from sandbox_agent.sdk.asgi_transport import StreamingAsgiTransport
+from sandbox_agent.sdk.providers.asgi_transport import StreamingAsgiTransport
+from sandbox_agent.sdk.transport import stream_reader
 from sandbox_agent.settings import Settings
 from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer

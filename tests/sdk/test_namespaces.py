@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent import AsyncSandboxAgent, NotFoundError, ServerConflictError
-from sandbox_agent.sdk.control import AsyncConfigEntries
-from sandbox_agent.sdk.files import AsyncFiles
-from sandbox_agent.sdk.http_api import HttpApi
+from sandbox_agent.sdk.resources.config import AsyncConfigEntries
+from sandbox_agent.sdk.resources.files import AsyncFiles
+from sandbox_agent.sdk.transport.http_api import HttpApi
 
 MIB = 1024 * 1024
 

@@ -17,7 +17,7 @@ from sandbox_agent import (
     SqliteStore,
     auto_approve,
 )
-from sandbox_agent.sdk.transcript import render_transcript
+from sandbox_agent.sdk.session.history.transcript import render_transcript
 from sandbox_agent.sdk.universal import PermissionRequested, SessionStarted, UniversalMapper
 from tests.sdk.conftest import Connect, eventually
 from tests.sdk.live_server import LiveServer
@@ -177,7 +177,7 @@ async def test_client_and_server_restarted_the_conversation_goes_on(
 async def test_load_is_the_next_best_and_its_history_is_not_stored_twice(
     own_server: LiveServer, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sandbox_agent.sdk.instance import AgentInstance
+    from sandbox_agent.sdk.session.agent_instance import AgentInstance
 
     real = AgentInstance.capability
     monkeypatch.setattr(

@@ -18,8 +18,8 @@ from sandbox_agent import (
     UnsupportedSessionConfigOptionError,
     UnsupportedSessionValueError,
 )
-from sandbox_agent.sdk.mcp import mcp_servers
-from sandbox_agent.sdk.options import option_by_category, parse_options
+from sandbox_agent.sdk.session.config.config_options import option_by_category, parse_options
+from sandbox_agent.sdk.session.config.mcp_servers import mcp_servers
 from tests.sdk.conftest import eventually
 
 

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from sandbox_agent import AgentExitedError, PermissionRequest, SandboxAgent, asgi, auto_approve
-from sandbox_agent.sdk import client as async_client
-from sandbox_agent.sdk import control, files, session, sessions, turn
+from sandbox_agent.sdk.client import client as async_client
+from sandbox_agent.sdk.resources import acp, agents, config, files
+from sandbox_agent.sdk.session import session, sessions, turn
 from sandbox_agent.sdk.sync import client as sync_client
 from sandbox_agent.sdk.sync import control as sync_control
 from sandbox_agent.sdk.sync import files as sync_files
@@ -28,9 +29,9 @@ TWINS = [
     (sessions.AsyncSessions, sync_sessions.Sessions),
     (turn.AsyncTurn, sync_turn.Turn),
     (files.AsyncFiles, sync_files.Files),
-    (control.AsyncAgents, sync_control.Agents),
-    (control.AsyncAcp, sync_control.Acp),
-    (control.AsyncConfigEntries, sync_control.ConfigEntries),
+    (agents.AsyncAgents, sync_control.Agents),
+    (acp.AsyncAcp, sync_control.Acp),
+    (config.AsyncConfigEntries, sync_control.ConfigEntries),
 ]
 # What only makes sense on one side: machinery between session and turn, and names of closing.
 ONE_SIDED = {

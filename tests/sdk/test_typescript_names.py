@@ -20,7 +20,7 @@ from sandbox_agent import (
     SessionEvent,
     SessionNotFoundError,
 )
-from sandbox_agent.sdk.gate import Gate
+from sandbox_agent.sdk.transport.run_once import RunOnce
 from tests.sdk.conftest import Connect, eventually
 from tests.sdk.live_server import LiveServer
 
@@ -170,7 +170,7 @@ async def test_those_who_wait_for_one_thing_fail_together_and_the_next_tries_aga
         if len(tries) == 1:
             raise LookupError("not yet")
 
-    gate = Gate(work)
+    gate = RunOnce(work)
     waiting = [asyncio.create_task(gate.passed()) for _ in range(3)]
     await eventually(lambda: len(tries) == 1)
     tries[0].set()

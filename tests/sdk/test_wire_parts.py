@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_agent.sdk import wire
-from sandbox_agent.sdk.asgi_transport import StreamingAsgiTransport
-from sandbox_agent.sdk.calls import Call
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import RpcError, status_error
-from sandbox_agent.sdk.retries import Retries, backoff, refused
-from sandbox_agent.sdk.sse import Frame, FrameDecoder
+from sandbox_agent.sdk.providers.asgi_transport import StreamingAsgiTransport
+from sandbox_agent.sdk.transport.pending_call import PendingCall
+from sandbox_agent.sdk.transport.retries import Retries, backoff, refused
+from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
 
 STREAM = (
     b'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\n'
@@ -44,16 +44,16 @@ def test_frames_are_the_same_however_the_bytes_are_cut(cuts: list[int]) -> None:
     "text", [b'"\\ud800"', b"1e400", b"123456789012345678901234567890", b' {"a": [1.10]} ']
 )
 def test_any_json_an_agent_may_write_is_read(text: bytes) -> None:
-    assert wire.decode(text) == json.loads(text)
+    assert json_codec.decode(text) == json.loads(text)
 
 
 def test_lone_surrogates_can_be_written() -> None:
-    assert wire.decode(wire.encode({"x": "\ud800"})) == {"x": "\ud800"}
+    assert json_codec.decode(json_codec.encode({"x": "\ud800"})) == {"x": "\ud800"}
 
 
 async def test_a_call_is_accepted_once_and_settled_once() -> None:
     told: list[str] = []
-    call = Call("1", "m", lambda: told.append("accepted"))
+    call = PendingCall("1", "m", lambda: told.append("accepted"))
     call.accept()
     call.answer({"error": {"code": 5, "message": "no"}})
     call.answer({"result": 1})

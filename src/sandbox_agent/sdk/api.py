@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from .acp_client import AsyncAcpClient
-from .blocks import Attachment, image, resource, resource_link, text
-from .client import AsyncSandboxAgent, build_inspector_url
-from .embedded import SpawnOptions
-from .errors import (
+from sandbox_agent.sdk.client.client import AsyncSandboxAgent, build_inspector_url
+from sandbox_agent.sdk.errors import (
     AgentExitedError,
     AgentNotInstalledError,
     AgentProcessError,
@@ -45,7 +42,13 @@ from .errors import (
     UnsupportedSessionConfigOptionError,
     UnsupportedSessionValueError,
 )
-from .human import (
+from sandbox_agent.sdk.providers.asgi_provider import AsgiProvider, asgi
+from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
+from sandbox_agent.sdk.providers.local_provider import LocalProvider
+from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.resources.acp_client import AsyncAcpClient
+from sandbox_agent.sdk.resources.models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
+from sandbox_agent.sdk.session.callbacks import (
     REJECT,
     PermissionRequest,
     Question,
@@ -56,13 +59,13 @@ from .human import (
     auto_approve,
     auto_reject,
 )
-from .models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
-from .options import ConfigOption
-from .providers import AsgiProvider, LocalProvider, SandboxProvider, asgi
-from .restore import Restored, RestoreMethod, RestorePolicy
-from .session import AsyncSession
-from .session_info import SessionInfo
-from .stores import (
+from sandbox_agent.sdk.session.config.config_options import ConfigOption
+from sandbox_agent.sdk.session.content_blocks import Attachment, image, resource, resource_link, text
+from sandbox_agent.sdk.session.history.restorer import Restored, RestoreMethod, RestorePolicy
+from sandbox_agent.sdk.session.session import AsyncSession
+from sandbox_agent.sdk.session.session_info import SessionInfo
+from sandbox_agent.sdk.session.turn import AsyncTurn, PromptResult, Usage
+from sandbox_agent.sdk.stores import (
     MemoryPersist,
     MemoryStore,
     PersistDriver,
@@ -75,9 +78,8 @@ from .stores import (
     SqliteStore,
     StoreError,
 )
-from .sync import AcpClient, SandboxAgent, Session, Turn
-from .turn import AsyncTurn, PromptResult, Usage
-from .universal import UniversalEvent, UniversalItem, UniversalMapper
+from sandbox_agent.sdk.sync import AcpClient, SandboxAgent, Session, Turn
+from sandbox_agent.sdk.universal import UniversalEvent, UniversalItem, UniversalMapper
 
 __all__ = [
     "REJECT",

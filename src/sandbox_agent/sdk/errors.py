@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from sandbox_agent.sdk import json_rpc
+
 PROBLEM_PREFIX = "urn:sandbox-agent:error:"
 
 
@@ -345,10 +347,10 @@ _BY_STATUS: dict[int, type[APIStatusError]] = {
     504: AgentTimeoutError,
 }
 _BY_CODE: dict[int, type[RpcError]] = {
-    -32601: MethodNotFoundError,
-    -32602: InvalidParamsError,
-    -32000: AuthRequiredError,
-    -32002: ResourceNotFoundError,
+    json_rpc.METHOD_NOT_FOUND: MethodNotFoundError,
+    json_rpc.INVALID_PARAMS: InvalidParamsError,
+    json_rpc.AUTH_REQUIRED: AuthRequiredError,
+    json_rpc.RESOURCE_NOT_FOUND: ResourceNotFoundError,
 }
 
 

@@ -9,7 +9,12 @@ from typing import Any
 import pytest
 
 from sandbox_agent import AsyncSandboxAgent
-from sandbox_agent.sdk.history import MAX_PLACES, HistoryPager, read_history, replay_history
+from sandbox_agent.sdk.session.history.history_pager import (
+    MAX_PLACES,
+    HistoryPager,
+    read_history,
+    replay_history,
+)
 from sandbox_agent.sdk.stores import EventRecord, SessionStore
 from sandbox_agent.sdk.universal import UniversalEvent, UniversalMapper
 

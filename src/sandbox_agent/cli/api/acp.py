@@ -11,8 +11,8 @@ import click
 
 from sandbox_agent.cli.api.connection import Connection, with_connection
 from sandbox_agent.cli.output import OutputForm, Row, output_option, print_json, show
-from sandbox_agent.sdk import wire
-from sandbox_agent.sdk.http_api import HttpApi, segment
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 
 COLUMNS = ("server id", "agent", "status", "pid", "pending", "last event", "readers", "quiet for")
 server_id_option = click.option("--server-id", required=True, help="Id of the instance; any text.")
@@ -34,7 +34,7 @@ def _rows(instances: Iterable[dict[str, Any]]) -> Iterable[Row]:
 @with_connection
 def list_instances(connection: Connection, output: OutputForm) -> None:
     """All agent instances, running or exited."""
-    document = wire.decode(connection.run(lambda api: api.request("GET", "/v1/acp")).content)
+    document = json_codec.decode(connection.run(lambda api: api.request("GET", "/v1/acp")).content)
     show(document, output, COLUMNS, lambda: _rows(document["servers"]))
 
 
@@ -77,7 +77,7 @@ def post(
 
     answer = connection.run(send)
     if answer.strip():
-        print_json(wire.decode(answer))
+        print_json(json_codec.decode(answer))
 
 
 @click.command()

@@ -11,8 +11,8 @@ from sandbox_agent.cli.agent_completion import offer_agents
 from sandbox_agent.cli.api.connection import Connection, with_connection
 from sandbox_agent.cli.api.install_progress import install
 from sandbox_agent.cli.output import OutputForm, Row, output_option, print_json, show
-from sandbox_agent.sdk import wire
-from sandbox_agent.sdk.http_api import segment
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.transport.http_api import segment
 
 COLUMNS = ("agent", "installed", "credentials", "running", "version")
 
@@ -38,7 +38,7 @@ def list_agents(connection: Connection, config: bool, no_cache: bool, output: Ou
     """All agents the server knows."""
     query = {"config": config or None, "no_cache": no_cache or None}
     answer = connection.run(lambda api: api.request("GET", "/v1/agents", query=query))
-    document = wire.decode(answer.content)
+    document = json_codec.decode(answer.content)
     show(document, output, COLUMNS, lambda: _rows(document["agents"]))
 
 
@@ -50,7 +50,7 @@ def show_agent(connection: Connection, agent: str, no_cache: bool) -> None:
     """One agent, with version, models and modes."""
     query = {"config": True, "no_cache": no_cache or None}
     answer = connection.run(lambda api: api.request("GET", f"/v1/agents/{segment(agent)}", query=query))
-    print_json(wire.decode(answer.content))
+    print_json(json_codec.decode(answer.content))
 
 
 @click.command("install")

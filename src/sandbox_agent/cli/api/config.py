@@ -10,7 +10,7 @@ import click
 from sandbox_agent.cli.api.connection import Connection, with_connection
 from sandbox_agent.cli.lazy_group import LazyGroup
 from sandbox_agent.cli.output import OutputForm, output_option, print_json, show
-from sandbox_agent.sdk import wire
+from sandbox_agent.sdk import json_codec
 
 _directory = click.option(
     "-d",
@@ -40,7 +40,7 @@ def _list(path: str) -> click.Command:
         """All entries of the directory."""
         query = {"directory": directory}
         answer = connection.run(lambda api: api.request("GET", f"{path}/entries", query=query))
-        document = wire.decode(answer.content)
+        document = json_codec.decode(answer.content)
         show(
             document,
             output,
@@ -59,7 +59,9 @@ def _get(path: str, name_parameter: str) -> click.Command:
     def get(connection: Connection, name: str, directory: str) -> None:
         """One entry."""
         query = {"directory": directory, name_parameter: name}
-        print_json(wire.decode(connection.run(lambda api: api.request("GET", path, query=query)).content))
+        print_json(
+            json_codec.decode(connection.run(lambda api: api.request("GET", path, query=query)).content)
+        )
 
     return get
 

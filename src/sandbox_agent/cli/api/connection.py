@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import click
 
 from sandbox_agent.cli.token_options import choice_of, given_token, token_file_option
-from sandbox_agent.sdk.http_api import HttpApi
+from sandbox_agent.sdk.transport.http_api import HttpApi
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # A daemon that listens on all addresses listens on loopback too.

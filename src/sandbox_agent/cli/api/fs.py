@@ -10,9 +10,9 @@ import click
 
 from sandbox_agent.cli.api.connection import Connection, with_connection
 from sandbox_agent.cli.output import OutputForm, output_option, print_json, show
-from sandbox_agent.sdk import wire
-from sandbox_agent.sdk.files import AsyncFiles
-from sandbox_agent.sdk.http_api import HttpApi
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.resources.files import AsyncFiles
+from sandbox_agent.sdk.transport.http_api import HttpApi
 
 COLUMNS = ("name", "kind", "size", "modified")
 
@@ -24,7 +24,7 @@ COLUMNS = ("name", "kind", "size", "modified")
 def ls(connection: Connection, path: str | None, output: OutputForm) -> None:
     """List a directory; the home directory when PATH is left out."""
     answer = connection.run(lambda api: api.request("GET", "/v1/fs/entries", query={"path": path}))
-    entries = sorted(wire.decode(answer.content), key=lambda entry: str(entry["name"]))
+    entries = sorted(json_codec.decode(answer.content), key=lambda entry: str(entry["name"]))
     show(
         entries,
         output,
@@ -77,7 +77,7 @@ def put(connection: Connection, local: IO[bytes], path: str) -> None:
 def stat(connection: Connection, path: str) -> None:
     """Look at one file or directory."""
     answer = connection.run(lambda api: api.request("GET", "/v1/fs/stat", query={"path": path}))
-    print_json(wire.decode(answer.content))
+    print_json(json_codec.decode(answer.content))
 
 
 @click.command()
@@ -86,7 +86,7 @@ def stat(connection: Connection, path: str) -> None:
 def mkdir(connection: Connection, path: str) -> None:
     """Make a directory and its parents; fine if it is there."""
     answer = connection.run(lambda api: api.request("POST", "/v1/fs/mkdir", query={"path": path}))
-    print_json(wire.decode(answer.content))
+    print_json(json_codec.decode(answer.content))
 
 
 @click.command()
@@ -98,7 +98,7 @@ def mv(connection: Connection, source: str, target: str, overwrite: bool) -> Non
     """Move or rename SOURCE to TARGET."""
     body: dict[str, Any] = {"from": source, "to": target, "overwrite": overwrite}
     answer = connection.run(lambda api: api.request("POST", "/v1/fs/move", json=body))
-    print_json(wire.decode(answer.content))
+    print_json(json_codec.decode(answer.content))
 
 
 @click.command()
@@ -109,4 +109,4 @@ def rm(connection: Connection, path: str, recursive: bool) -> None:
     """Delete a file, link or directory."""
     query = {"path": path, "recursive": recursive or None}
     answer = connection.run(lambda api: api.request("DELETE", "/v1/fs/entry", query=query))
-    print_json(wire.decode(answer.content))
+    print_json(json_codec.decode(answer.content))

@@ -8,7 +8,7 @@ import click
 
 from sandbox_agent.cli.api.connection import Connection, with_connection
 from sandbox_agent.cli.output import print_json
-from sandbox_agent.sdk.files import AsyncFiles
+from sandbox_agent.sdk.resources.files import AsyncFiles
 
 
 @click.command()

@@ -8,11 +8,11 @@ from typing import Any
 
 import click
 
-from sandbox_agent.sdk import wire
-from sandbox_agent.sdk.control import INSTALL_TIMEOUT_S
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import APIConnectionError, status_error
-from sandbox_agent.sdk.http_api import HttpApi, network_errors, segment
-from sandbox_agent.sdk.sse import FrameDecoder
+from sandbox_agent.sdk.resources.agents import INSTALL_TIMEOUT_S
+from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
+from sandbox_agent.sdk.transport.sse import FrameDecoder
 
 
 async def install(api: HttpApi, agent: str, wishes: Mapping[str, Any]) -> Any:
@@ -21,19 +21,19 @@ async def install(api: HttpApi, agent: str, wishes: Mapping[str, Any]) -> Any:
     path = f"/v1/agents/{segment(agent)}/install"
     headers = {"accept": "text/event-stream, application/json", "content-type": "application/json"}
     async with api.open(
-        "POST", path, body=wire.encode(dict(wishes)), headers=headers, read_timeout=INSTALL_TIMEOUT_S
+        "POST", path, body=json_codec.encode(dict(wishes)), headers=headers, read_timeout=INSTALL_TIMEOUT_S
     ) as response:
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
-            return wire.decode(await response.aread())
+            return json_codec.decode(await response.aread())
         with network_errors(f"installing {agent}"):
             async for chunk in response.aiter_bytes():
                 for frame in decoder.feed(chunk):
                     if frame.event == "progress":
-                        _tell(wire.decode(frame.data))
+                        _tell(json_codec.decode(frame.data))
                     elif frame.event == "result":
-                        return wire.decode(frame.data)
+                        return json_codec.decode(frame.data)
                     elif frame.event == "error":
-                        problem = wire.decode(frame.data)
+                        problem = json_codec.decode(frame.data)
                         raise status_error(int(problem.get("status", 500)), problem, request=f"POST {path}")
     raise APIConnectionError(f"the server ended the install of {agent} without a result")
 

@@ -10,7 +10,7 @@ import click
 
 from sandbox_agent.cli.api.connection import Connection, with_connection
 from sandbox_agent.cli.output import print_json
-from sandbox_agent.sdk import wire
+from sandbox_agent.sdk import json_codec
 
 _CATEGORIES = {"models": "model", "modes": "mode", "thoughtLevels": "thought_level"}
 
@@ -20,7 +20,7 @@ _CATEGORIES = {"models": "model", "modes": "mode", "thoughtLevels": "thought_lev
 def report(connection: Connection) -> None:
     """Models, modes and thought levels of all agents, as JSON."""
     answer = connection.run(lambda api: api.request("GET", "/v1/agents", query={"config": True}))
-    agents = wire.decode(answer.content)["agents"]
+    agents = json_codec.decode(answer.content)["agents"]
     print_json(
         {
             "generatedAtMs": int(time.time() * 1000),

@@ -6,7 +6,7 @@ import click
 
 from sandbox_agent.cli.api.connection import Connection, with_connection
 from sandbox_agent.cli.output import print_json
-from sandbox_agent.sdk import wire
+from sandbox_agent.sdk import json_codec
 
 
 @click.command()
@@ -14,7 +14,7 @@ from sandbox_agent.sdk import wire
 def health(connection: Connection) -> None:
     """Is the server up: exit code 0 if it is, 1 if not."""
     answer = connection.run(lambda api: api.request("GET", "/v1/health"))
-    print_json(wire.decode(answer.content))
+    print_json(json_codec.decode(answer.content))
 
 
 @click.command()
@@ -22,4 +22,4 @@ def health(connection: Connection) -> None:
 def openapi(connection: Connection) -> None:
     """Print the server's OpenAPI document."""
     answer = connection.run(lambda api: api.request("GET", "/openapi.json"))
-    print_json(wire.decode(answer.content))
+    print_json(json_codec.decode(answer.content))

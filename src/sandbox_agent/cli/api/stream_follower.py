@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import click
 
-from sandbox_agent.sdk import wire
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError, NotFoundError
-from sandbox_agent.sdk.http_api import HttpApi, network_errors, segment
-from sandbox_agent.sdk.retries import backoff
-from sandbox_agent.sdk.sse import Frame, FrameDecoder
-from sandbox_agent.sdk.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S, SILENCE_S
+from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
+from sandbox_agent.sdk.transport.retries import backoff
+from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
+from sandbox_agent.sdk.transport.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S, SILENCE_S
 
 Writer = Callable[[str | None, bytes], None]
 
@@ -58,7 +58,7 @@ class Follower:
 
     async def _newest(self) -> int:
         answer = await self._api.request("GET", "/v1/acp")
-        for one in wire.decode(answer.content)["servers"]:
+        for one in json_codec.decode(answer.content)["servers"]:
             if one["serverId"] == self._server_id:
                 return int(one["lastEventId"])
         return 1  # Not there: the stream itself says so in the server's words.
@@ -80,7 +80,7 @@ class Follower:
 
     def _take(self, frame: Frame) -> bool:
         if frame.event == "gap":
-            facts = wire.decode(frame.data)
+            facts = json_codec.decode(frame.data)
             click.echo(f"gap: the server no longer has the events before {facts['oldest']}", err=True)
         elif frame.event == "message":
             self._write(frame.id, frame.data)

@@ -9,8 +9,8 @@ import click
 from sandbox_agent.cli.api.install_progress import install
 from sandbox_agent.cli.run.renderer import View
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
-from sandbox_agent.sdk.client import AsyncSandboxAgent
-from sandbox_agent.sdk.http_api import HttpApi
+from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+from sandbox_agent.sdk.transport.http_api import HttpApi
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,14 @@ import sys
 
 import click
 
-from sandbox_agent.sdk.human import REJECT, Answer, PermissionRequest, Question, Reject, auto_approve
+from sandbox_agent.sdk.session.callbacks import (
+    REJECT,
+    Answer,
+    PermissionRequest,
+    Question,
+    Reject,
+    auto_approve,
+)
 
 READING_KINDS = frozenset({"read", "search", "think", "fetch"})
 _KEYS = {"y": "once", "yes": "once", "o": "once", "a": "always", "n": "reject", "no": "reject", "r": "reject"}

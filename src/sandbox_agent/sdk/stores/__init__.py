@@ -5,7 +5,12 @@ Importing this package loads none of the database drivers; each store loads its 
 
 from __future__ import annotations
 
-from .errors import (
+from sandbox_agent.sdk.stores.memory_store import MemoryStore
+from sandbox_agent.sdk.stores.postgres_store import PostgresStore
+from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, Sender, SessionRecord
+from sandbox_agent.sdk.stores.session_store import SessionStore
+from sandbox_agent.sdk.stores.sqlite_store import SqliteStore
+from sandbox_agent.sdk.stores.store_errors import (
     EventConflictError,
     StoreClosedError,
     StoreCorruptError,
@@ -14,11 +19,6 @@ from .errors import (
     StoreUnavailableError,
     StoreVersionError,
 )
-from .memory import MemoryStore
-from .postgres import PostgresStore
-from .protocol import SessionStore
-from .records import EventRecord, Order, Page, Sender, SessionRecord
-from .sqlite import SqliteStore
 
 # The names of the TypeScript SDK's records and drivers.
 SessionEvent = EventRecord

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .payload import optional_text, optional_value
-from .records import SessionRecord
+from sandbox_agent.sdk.stores.payload import optional_text, optional_value
+from sandbox_agent.sdk.stores.records import SessionRecord
 
 SCHEMA_VERSION = 1
 

@@ -10,11 +10,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from .columns import JSON_FIELDS, check_fields, field_value, session_row
-from .paging import check_limit, read_event_cursor, read_session_cursor
-from .payload import to_text
-from .protocol import DEFAULT_LIMIT
-from .records import EventRecord, Order, Page, SessionRecord
+from sandbox_agent.sdk.stores.columns import JSON_FIELDS, check_fields, field_value, session_row
+from sandbox_agent.sdk.stores.cursors import check_limit, read_event_cursor, read_session_cursor
+from sandbox_agent.sdk.stores.payload import to_text
+from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord
+from sandbox_agent.sdk.stores.session_store import DEFAULT_LIMIT
 
 Self = TypeVar("Self", bound="DatabaseStore")
 

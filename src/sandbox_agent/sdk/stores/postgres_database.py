@@ -13,7 +13,7 @@ from typing import Any
 
 from psycopg import AsyncConnection, errors
 
-from .columns import (
+from sandbox_agent.sdk.stores.columns import (
     ADDED_SESSION_COLUMNS,
     EVENT_COLUMNS,
     SCHEMA_VERSION,
@@ -22,10 +22,10 @@ from .columns import (
     create_statements,
     session_record,
 )
-from .errors import EventConflictError, StoreVersionError
-from .paging import session_cursor
-from .payload import from_text, to_text
-from .records import EventRecord, Order, Page, SessionRecord, same_event
+from sandbox_agent.sdk.stores.cursors import session_cursor
+from sandbox_agent.sdk.stores.payload import from_text, to_text
+from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord, same_event
+from sandbox_agent.sdk.stores.store_errors import EventConflictError, StoreVersionError
 
 _RETRIES = 3
 """Other programs may write events without our lock; then the place is chosen again."""

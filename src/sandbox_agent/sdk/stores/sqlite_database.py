@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from .columns import (
+from sandbox_agent.sdk.stores.columns import (
     ADDED_SESSION_COLUMNS,
     EVENT_COLUMNS,
     SCHEMA_VERSION,
@@ -24,10 +24,15 @@ from .columns import (
     create_statements,
     session_record,
 )
-from .errors import EventConflictError, StoreCorruptError, StoreUnavailableError, StoreVersionError
-from .paging import session_cursor
-from .payload import from_text
-from .records import EventRecord, Order, Page, SessionRecord, same_event
+from sandbox_agent.sdk.stores.cursors import session_cursor
+from sandbox_agent.sdk.stores.payload import from_text
+from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord, same_event
+from sandbox_agent.sdk.stores.store_errors import (
+    EventConflictError,
+    StoreCorruptError,
+    StoreUnavailableError,
+    StoreVersionError,
+)
 
 _SESSIONS = ", ".join(SESSION_COLUMNS)
 _EVENTS = ", ".join(EVENT_COLUMNS)

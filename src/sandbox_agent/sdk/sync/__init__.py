@@ -7,9 +7,9 @@ All methods are thread-safe.
 
 from __future__ import annotations
 
-from .acp_client import AcpClient
-from .client import SandboxAgent
-from .session import Session
-from .turn import Turn
+from sandbox_agent.sdk.sync.acp_client import AcpClient
+from sandbox_agent.sdk.sync.client import SandboxAgent
+from sandbox_agent.sdk.sync.session import Session
+from sandbox_agent.sdk.sync.turn import Turn
 
 __all__ = ["AcpClient", "SandboxAgent", "Session", "Turn"]

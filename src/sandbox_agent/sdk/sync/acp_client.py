@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
-from ..acp_client import AsyncAcpClient
-from ..wire import Envelope
-from .portal import Portal
+from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.resources.acp_client import AsyncAcpClient
+from sandbox_agent.sdk.sync.portal import Portal
 
 
 class AcpClient:

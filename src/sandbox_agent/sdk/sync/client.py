@@ -6,16 +6,16 @@ from collections.abc import Coroutine
 from types import TracebackType
 from typing import Any, Unpack
 
-from ..client import AsyncSandboxAgent
-from ..client_options import CommonOptions, ConnectOptions
-from ..embedded import SpawnOptions
-from ..providers import SandboxProvider
-from ..stores import Page, SessionRecord, SessionStore
-from .control import Acp, Agents, Config
-from .files import Files
-from .flat_names import FlatNames
-from .portal import Portal
-from .sessions import Sessions
+from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions
+from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
+from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.stores import Page, SessionRecord, SessionStore
+from sandbox_agent.sdk.sync.control import Acp, Agents, Config
+from sandbox_agent.sdk.sync.files import Files
+from sandbox_agent.sdk.sync.flat_names import FlatNames
+from sandbox_agent.sdk.sync.portal import Portal
+from sandbox_agent.sdk.sync.sessions import Sessions
 
 
 class SandboxAgent(FlatNames):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..control import AsyncAcp, AsyncAgents, AsyncConfig, AsyncConfigEntries
-from ..models import AcpInstance, AgentInfo, InstallResult
-from .acp_client import AcpClient
-from .portal import Portal
+from sandbox_agent.sdk.resources.acp import AsyncAcp
+from sandbox_agent.sdk.resources.agents import AsyncAgents
+from sandbox_agent.sdk.resources.config import AsyncConfig, AsyncConfigEntries
+from sandbox_agent.sdk.resources.models import AcpInstance, AgentInfo, InstallResult
+from sandbox_agent.sdk.sync.acp_client import AcpClient
+from sandbox_agent.sdk.sync.portal import Portal
 
 
 class Agents:

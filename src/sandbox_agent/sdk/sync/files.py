@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ..archive import Filter
-from ..files import AsyncFiles, BinaryBody, Body, LocalPath
-from ..models import FileInfo, UploadResult
-from .portal import Portal
+from sandbox_agent.sdk.resources.files import AsyncFiles, BinaryBody, Body, LocalPath
+from sandbox_agent.sdk.resources.models import FileInfo, UploadResult
+from sandbox_agent.sdk.resources.tar_stream import Filter
+from sandbox_agent.sdk.sync.portal import Portal
 
 
 class Files:

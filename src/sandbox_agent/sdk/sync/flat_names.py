@@ -8,17 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
-from ..files import BinaryBody, Body
-from ..human import PermissionRequest
-from ..models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
-from ..options import ConfigOption, OptionValue
-from ..session_options import SessionOptions
-from ..stores import Page, SessionRecord
-from ..universal import UniversalEvent
-from .control import Acp, Agents, Config
-from .files import Files
-from .session import Session
-from .sessions import Sessions
+from sandbox_agent.sdk.resources.files import BinaryBody, Body
+from sandbox_agent.sdk.resources.models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
+from sandbox_agent.sdk.session.callbacks import PermissionRequest
+from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
+from sandbox_agent.sdk.session.session_options import SessionOptions
+from sandbox_agent.sdk.stores import Page, SessionRecord
+from sandbox_agent.sdk.sync.control import Acp, Agents, Config
+from sandbox_agent.sdk.sync.files import Files
+from sandbox_agent.sdk.sync.session import Session
+from sandbox_agent.sdk.sync.sessions import Sessions
+from sandbox_agent.sdk.universal import UniversalEvent
 
 
 class FlatNames:

@@ -6,18 +6,18 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
-from ..blocks import AttachmentLike, Prompt
-from ..human import Answer, PermissionRequest, Question
-from ..options import ConfigOption, OptionValue
-from ..restore import Restored
-from ..session import AsyncSession
-from ..session_info import SessionInfo
-from ..turn import PromptResult
-from ..universal import UniversalEvent
-from ..wire import Envelope
-from .portal import Portal
-from .session_names import SessionNames
-from .turn import Turn
+from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.session.callbacks import Answer, PermissionRequest, Question
+from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
+from sandbox_agent.sdk.session.content_blocks import AttachmentLike, Prompt
+from sandbox_agent.sdk.session.history.restorer import Restored
+from sandbox_agent.sdk.session.session import AsyncSession
+from sandbox_agent.sdk.session.session_info import SessionInfo
+from sandbox_agent.sdk.session.turn import PromptResult
+from sandbox_agent.sdk.sync.portal import Portal
+from sandbox_agent.sdk.sync.session_names import SessionNames
+from sandbox_agent.sdk.sync.turn import Turn
+from sandbox_agent.sdk.universal import UniversalEvent
 
 Callback = TypeVar("Callback", bound=Callable[[UniversalEvent], None])
 

@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-from ..human import PermissionRequest
-from ..options import ConfigOption
-from ..session import AsyncSession
-from ..stores import SessionRecord
-from .portal import Portal
+from sandbox_agent.sdk.session.callbacks import PermissionRequest
+from sandbox_agent.sdk.session.config.config_options import ConfigOption
+from sandbox_agent.sdk.session.session import AsyncSession
+from sandbox_agent.sdk.stores import SessionRecord
+from sandbox_agent.sdk.sync.portal import Portal
 
 
 class SessionNames:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Unpack
 
-from ..restore import RestorePolicy
-from ..session_options import CallbackOptions, SessionOptions
-from ..sessions import AsyncSessions, EnvelopeList, EventList
-from ..stores import Order, SessionRecord
-from .portal import Portal
-from .session import Session
+from sandbox_agent.sdk.session.history.restorer import RestorePolicy
+from sandbox_agent.sdk.session.session_options import CallbackOptions, SessionOptions
+from sandbox_agent.sdk.session.sessions import AsyncSessions, EnvelopeList, EventList
+from sandbox_agent.sdk.stores import Order, SessionRecord
+from sandbox_agent.sdk.sync.portal import Portal
+from sandbox_agent.sdk.sync.session import Session
 
 
 class Sessions:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import TracebackType
 
-from ..turn import AsyncTurn, PromptResult
-from ..universal import UniversalEvent
-from ..wire import Envelope
-from .portal import Portal
+from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.session.turn import AsyncTurn, PromptResult
+from sandbox_agent.sdk.sync.portal import Portal
+from sandbox_agent.sdk.universal import UniversalEvent
 
 
 class Turn:

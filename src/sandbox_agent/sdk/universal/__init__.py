@@ -7,9 +7,15 @@ rides in `_meta`.
 
 from __future__ import annotations
 
-from . import meta, notes, replies
-from .carry_over import carry_over, legacy_event
-from .events import (
+from sandbox_agent.sdk.universal import meta, notes, replies
+from sandbox_agent.sdk.universal.agent_requests import (
+    PendingPermission,
+    PendingQuestion,
+    PermissionOption,
+    QuestionOption,
+)
+from sandbox_agent.sdk.universal.carry_over import carry_over, legacy_event
+from sandbox_agent.sdk.universal.events import (
     EVENT_CLASSES,
     AgentUnparsed,
     ErrorData,
@@ -41,7 +47,7 @@ from .events import (
     event_to_dict,
     event_to_json,
 )
-from .items import (
+from sandbox_agent.sdk.universal.items import (
     ContentPart,
     FileRefPart,
     ImagePart,
@@ -53,8 +59,7 @@ from .items import (
     ToolResultPart,
     UniversalItem,
 )
-from .mapper import Direction, UniversalMapper
-from .pending import PendingPermission, PendingQuestion, PermissionOption, QuestionOption
+from sandbox_agent.sdk.universal.mapping.mapper import Direction, UniversalMapper
 
 __all__ = [
     "EVENT_CLASSES",

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from .events import (
+from sandbox_agent.sdk.universal.events import (
     ErrorData,
     ItemData,
     ItemDeltaData,
@@ -22,8 +22,8 @@ from .events import (
     UniversalEvent,
     UnparsedData,
 )
-from .items import UniversalItem
-from .reading import as_dict, as_text
+from sandbox_agent.sdk.universal.items import UniversalItem
+from sandbox_agent.sdk.universal.json_reading import as_dict, as_text
 
 
 def legacy_event(event: UniversalEvent) -> dict[str, Any]:

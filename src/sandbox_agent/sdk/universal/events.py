@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from .items import UniversalItem
+from sandbox_agent.sdk.universal.items import UniversalItem
 
 EventSource = Literal["agent", "daemon"]
 EventType = Literal[

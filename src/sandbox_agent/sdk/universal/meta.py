@@ -11,9 +11,9 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from .events import EventSource
-from .items import ItemKind, ItemRole, Visibility
-from .reading import as_dict, as_int, as_text
+from sandbox_agent.sdk.universal.events import EventSource
+from sandbox_agent.sdk.universal.items import ItemKind, ItemRole, Visibility
+from sandbox_agent.sdk.universal.json_reading import as_dict, as_int, as_text
 
 NAMESPACE = "sandboxagent.dev"
 REASONING_VISIBILITY = "sandbox-agent/reasoningVisibility"

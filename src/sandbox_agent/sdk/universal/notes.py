@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .events import EndReason, EventSource
-from .reading import sha256
+from sandbox_agent.sdk.universal.events import EndReason, EventSource
+from sandbox_agent.sdk.universal.json_reading import sha256
 
 
 def session_ended(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import InvalidAnswerError, UnsupportedPermissionReplyError
-from .events import PermissionStatus, QuestionStatus
-from .meta import with_meta
-from .pending import PendingPermission, PendingQuestion, PermissionOption
+from sandbox_agent.sdk.errors import InvalidAnswerError, UnsupportedPermissionReplyError
+from sandbox_agent.sdk.universal.agent_requests import PendingPermission, PendingQuestion, PermissionOption
+from sandbox_agent.sdk.universal.events import PermissionStatus, QuestionStatus
+from sandbox_agent.sdk.universal.meta import with_meta
 
 Answers = str | Sequence[str] | Sequence[Sequence[str]]
 

@@ -1,0 +1,1 @@
+"""The client object: `AsyncSandboxAgent` and what it is configured with."""

@@ -1,0 +1,63 @@
+"""The provider that runs the server inside this process, without a socket."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import httpx
+
+from sandbox_agent.sdk.errors import SandboxDestroyedError
+from sandbox_agent.sdk.providers.asgi_transport import AsgiApp, StreamingAsgiTransport
+
+ASGI_URL = "http://localhost"
+
+
+class AsgiProvider:
+    """The server inside this process, without a socket: for tests and notebooks."""
+
+    name = "asgi"
+
+    def __init__(self, app: AsgiApp | None = None, **settings: Any) -> None:
+        self.default_cwd: str | None = os.getcwd()
+        self._app = app
+        self._settings = settings
+        self._transport: StreamingAsgiTransport | None = None
+
+    async def create(self) -> str:
+        self._transport = StreamingAsgiTransport(self._app or _own_app(self._settings))
+        return "in-process"
+
+    async def reconnect(self, sandbox_id: str) -> None:
+        if self._transport is None:
+            raise SandboxDestroyedError(sandbox_id, self.name)
+
+    async def destroy(self, sandbox_id: str) -> None:
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            await transport.aclose()
+
+    def get_url(self, sandbox_id: str) -> str:
+        return ASGI_URL
+
+    def get_token(self, sandbox_id: str) -> str | None:
+        return None
+
+    def get_transport(self, sandbox_id: str) -> httpx.AsyncBaseTransport | None:
+        return self._transport
+
+    def alive(self, sandbox_id: str) -> bool:
+        return self._transport is not None
+
+
+def asgi(app: AsgiApp | None = None, **settings: Any) -> AsgiProvider:
+    """A provider that runs an ASGI app in this process; by default our own, with these settings."""
+    return AsgiProvider(app, **settings)
+
+
+def _own_app(settings: dict[str, Any]) -> AsgiApp:
+    # The one place of the client that knows the server, and only when it is asked to run it.
+    from sandbox_agent.http.app import create_app
+    from sandbox_agent.settings import Settings
+
+    return create_app(Settings(**settings))

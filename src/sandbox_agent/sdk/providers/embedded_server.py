@@ -1,0 +1,217 @@
+"""A server of one's own: started beside the program, and gone with it.
+
+Finds the command, a free port and a random token, waits until the server answers, and on the way out
+asks it to stop before it insists. The child dies with its parent, also when the parent is killed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import importlib.util
+import logging
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.errors import SandboxAgentError, SpawnError
+from sandbox_agent.sdk.transport.http_api import HttpApi
+
+log = logging.getLogger("sandbox_agent.server")
+
+STOP_S = 5.0
+POLL_S = 0.05
+TAIL_LINES = 50
+PORT_TRIES = 3
+
+# The kernel sends SIGTERM when the parent goes. The request survives exec, so a first small program
+# makes it and then becomes the server; if the parent is gone already there is nothing to start.
+_GUARD = (
+    "import ctypes,os,sys;"
+    "ctypes.CDLL(None).prctl(1,15,0,0,0);"
+    "os.getppid()==int(sys.argv[1]) or sys.exit(1);"
+    "os.execvp(sys.argv[2],sys.argv[2:])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SpawnOptions:
+    """How the embedded server is started; everything has a good default."""
+
+    host: str = "127.0.0.1"
+    port: int | None = None
+    token: str | None = None
+    binary_path: str | None = None
+    timeout: float = 15.0
+    log: Literal["silent", "inherit", "pipe"] = "silent"
+    """`inherit` writes to this program's stderr, `pipe` to the logger `sandbox_agent.server`."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+    args: Sequence[str] = ()
+    """Further arguments of the `server` command."""
+
+
+class EmbeddedServer:
+    """A running server process that belongs to us."""
+
+    def __init__(self, process: subprocess.Popen[bytes], base_url: str, token: str, keep: bool) -> None:
+        self.base_url = base_url
+        self.token = token
+        self._process = process
+        self._tail: deque[str] = deque(maxlen=TAIL_LINES)
+        self._reader = threading.Thread(target=self._drain, args=(keep,), daemon=True, name="server log")
+        if process.stderr is not None:
+            self._reader.start()
+        _running.add(self)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def alive(self) -> bool:
+        """Whether the process still runs."""
+        return self._process.poll() is None
+
+    def tail(self) -> str:
+        """The last lines the server wrote."""
+        return "\n".join(self._tail)
+
+    async def wait_healthy(self, timeout_s: float) -> None:
+        """Return as soon as the server answers; raise `SpawnError` if it ends or takes too long."""
+        api = HttpApi(self.base_url, token=self.token, timeout=2.0, max_retries=0)
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not await _healthy(api):
+                    if not self.alive():
+                        raise await self._failed("the server ended before it answered")
+                    await asyncio.sleep(POLL_S)
+        except TimeoutError:
+            raise await self._failed(f"the server did not answer within {timeout_s:g} s") from None
+        finally:
+            await api.aclose()
+
+    async def _failed(self, message: str) -> SpawnError:
+        code = self._process.poll()
+        await self.stop()
+        ending = "" if code is None else f" (exit code {code})"
+        return SpawnError(f"{message}{ending}", stderr_tail=self.tail(), exit_code=code)
+
+    async def stop(self) -> None:
+        """SIGTERM, a few seconds of patience, SIGKILL."""
+        await asyncio.shield(asyncio.to_thread(self.stop_now))
+
+    def stop_now(self) -> None:
+        """Like `stop`, for code that cannot wait asynchronously."""
+        _running.discard(self)
+        if self.alive():
+            self._process.terminate()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._reader.is_alive():
+            self._reader.join(1.0)
+        if self._process.stderr is not None and not self._reader.is_alive():
+            self._process.stderr.close()
+
+    def _drain(self, forward: bool) -> None:
+        assert self._process.stderr is not None  # noqa: S101 - the thread is only started with a pipe
+        for raw in self._process.stderr:
+            line = raw.decode("utf-8", "replace").rstrip()
+            self._tail.append(line)
+            if forward:
+                log.info("%s", line)
+
+
+_running: weakref.WeakSet[EmbeddedServer] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    for server in list(_running):
+        server.stop_now()
+
+
+async def start_server(options: SpawnOptions) -> EmbeddedServer:
+    """Start a server and wait until it is healthy; raises `SpawnError` with the tail of its log."""
+    tries = 1 if options.port is not None else PORT_TRIES
+    for attempt in range(tries):
+        server = _launch(options, options.port or _free_port(options.host))
+        try:
+            await server.wait_healthy(options.timeout)
+        except SpawnError as error:
+            # Somebody may have taken the free port in between.
+            if attempt == tries - 1 or "in use" not in error.stderr_tail.lower():
+                raise
+        except BaseException:
+            await server.stop()
+            raise
+        else:
+            return server
+    raise AssertionError("unreachable")
+
+
+def find_command(binary_path: str | None) -> list[str]:
+    """The program to start: the given one, `SANDBOX_AGENT_BIN`, this installation, then `PATH`."""
+    given = binary_path or os.environ.get("SANDBOX_AGENT_BIN")
+    if given:
+        if not os.path.exists(given):
+            raise SpawnError(f"there is no server program at {given}")
+        return [given]
+    if importlib.util.find_spec("sandbox_agent.__main__") is not None:
+        return [sys.executable, "-m", "sandbox_agent"]
+    found = shutil.which("sandbox-agent")
+    if found is None:
+        raise SpawnError("no sandbox-agent command was found; set SANDBOX_AGENT_BIN or pass binary_path")
+    return [found]
+
+
+def _launch(options: SpawnOptions, port: int) -> EmbeddedServer:
+    token = options.token or secrets.token_hex(24)
+    command = [*find_command(options.binary_path), "server", "--host", options.host, "--port", str(port)]
+    command += ["--token", token, *options.args]
+    if sys.platform == "linux":
+        command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), *command]
+    output = None if options.log == "inherit" else subprocess.PIPE
+    try:
+        # Started from this thread on purpose: the kernel watches the thread that started the child.
+        process = subprocess.Popen(  # noqa: S603 - the command is ours
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output if output is None else subprocess.DEVNULL,
+            stderr=output,
+            env={**os.environ, **options.env},
+            cwd=options.cwd,
+            # Ctrl-C in the terminal is for this program, which may only want to stop a turn.
+            process_group=0,
+        )
+    except OSError as error:
+        raise SpawnError(f"the server could not be started: {error}") from error
+    host = f"[{options.host}]" if ":" in options.host else options.host
+    return EmbeddedServer(process, f"http://{host}:{port}", token, options.log == "pipe")
+
+
+def _free_port(host: str) -> int:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+async def _healthy(api: HttpApi) -> bool:
+    try:
+        answer = await api.request("GET", "/v1/health", retry=False)
+    except SandboxAgentError:
+        return False
+    return bool(json_codec.decode(answer.content).get("status") == "ok")

@@ -1,0 +1,49 @@
+"""The provider that starts a server process on this machine."""
+
+from __future__ import annotations
+
+import os
+
+import httpx
+
+from sandbox_agent.sdk.errors import SandboxDestroyedError
+from sandbox_agent.sdk.providers.embedded_server import EmbeddedServer, SpawnOptions, start_server
+
+
+class LocalProvider:
+    """A server process on this machine."""
+
+    name = "local"
+
+    def __init__(self, options: SpawnOptions | None = None) -> None:
+        self.options = options or SpawnOptions()
+        self.default_cwd: str | None = self.options.cwd or os.getcwd()
+        self._servers: dict[str, EmbeddedServer] = {}
+
+    async def create(self) -> str:
+        server = await start_server(self.options)
+        sandbox_id = server.base_url.removeprefix("http://")
+        self._servers[sandbox_id] = server
+        return sandbox_id
+
+    async def reconnect(self, sandbox_id: str) -> None:
+        if not self.alive(sandbox_id):
+            raise SandboxDestroyedError(sandbox_id, self.name)
+
+    async def destroy(self, sandbox_id: str) -> None:
+        server = self._servers.pop(sandbox_id, None)
+        if server is not None:
+            await server.stop()
+
+    def get_url(self, sandbox_id: str) -> str:
+        return self._servers[sandbox_id].base_url
+
+    def get_token(self, sandbox_id: str) -> str | None:
+        return self._servers[sandbox_id].token
+
+    def get_transport(self, sandbox_id: str) -> httpx.AsyncBaseTransport | None:
+        return None
+
+    def alive(self, sandbox_id: str) -> bool:
+        server = self._servers.get(sandbox_id)
+        return server is not None and server.alive()

@@ -1,0 +1,1 @@
+"""The namespaces of the client: `agents`, `acp`, `config` and `fs`."""

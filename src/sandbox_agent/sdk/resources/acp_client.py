@@ -1,0 +1,120 @@
+"""ACP itself, for those who want nothing above it: requests out, messages in, no session and no store.
+
+What the transport promises holds here too: answers come in the order of the stream, a dropped stream
+reconnects, a broken `POST` loses nothing. Requests of the agent are read like every other message and
+answered with `respond`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from types import TracebackType
+from typing import Any
+
+from sandbox_agent.sdk.errors import SandboxAgentError
+from sandbox_agent.sdk.json_codec import plain
+from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.transport.acp_connection import AcpConnection
+from sandbox_agent.sdk.transport.http_api import HttpApi
+from sandbox_agent.sdk.transport.initialize import initialize_params
+from sandbox_agent.sdk.transport.stream_reader import Gap
+
+
+class AsyncAcpClient:
+    """One agent process, spoken to in ACP; get it from `client.acp.connect()`."""
+
+    def __init__(
+        self, api: HttpApi, server_id: str | None = None, *, server_alive: Callable[[], bool] | None = None
+    ) -> None:
+        self.server_id = server_id or f"py-acp-{uuid.uuid4()}"
+        self.init_result: dict[str, Any] = {}
+        """The agent's answer to `initialize`."""
+        self._connection = AcpConnection(api, self.server_id, self, server_alive=server_alive)
+        self._messages: list[Envelope] = []
+        self._changed = asyncio.Event()
+        self._closed = False
+
+    async def initialize(
+        self, agent: str, *, directory: str | None = None, params: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """Start the agent and shake hands; `params` replaces what we say about ourselves."""
+        said = initialize_params(forms=False) if params is None else dict(params)
+        result = await self._connection.bootstrap(said, {"agent": agent, "cwd": directory})
+        self.init_result = dict(result) if isinstance(result, Mapping) else {}
+        return self.init_result
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - also sent to the server, as `Prefer: wait`
+    ) -> Any:
+        """Send a request and return its result; raises what went wrong, typed."""
+        return await self._connection.request(method, plain(params or {}), timeout_s=timeout)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send a notification; it has reached the agent when this returns."""
+        await self._connection.notify(method, plain(params or {}))
+
+    async def respond(
+        self, request_id: Any, result: Any = None, *, error: Mapping[str, Any] | None = None
+    ) -> None:
+        """Answer a request of the agent, with a result or a JSON-RPC error."""
+        answer = {"result": plain(result)} if error is None else {"error": dict(error)}
+        await self._connection.respond({"jsonrpc": "2.0", "id": request_id, **answer})
+
+    async def messages(self) -> AsyncIterator[Envelope]:
+        """Everything the agent says, from the first message on; raises when the agent has ended.
+
+        Events that the server could no longer replay appear as one message `_sandboxagent/gap`.
+        """
+        position = 0
+        while True:
+            changed = self._changed
+            while position < len(self._messages):
+                yield self._messages[position]
+                position += 1
+            if self._closed:
+                return
+            if self._connection.lost is not None:
+                raise self._connection.lost
+            if changed is self._changed:
+                await changed.wait()
+
+    async def aclose(self, *, keep_running: bool = False) -> None:
+        """Stop reading; the agent process ends unless it is to be kept running."""
+        self._closed = True
+        self._tell()
+        await self._connection.close(delete=not keep_running)
+
+    async def __aenter__(self) -> AsyncAcpClient:
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    # -- what the connection says -------------------------------------------------------------------
+
+    def agent_said(self, envelope: Envelope, event_id: int | None) -> None:
+        self._messages.append(envelope)
+        self._tell()
+
+    def events_lost(self, gap: Gap) -> None:
+        lost = {"first": gap.first, "last": gap.last, "newest": gap.newest}
+        self._messages.append({"jsonrpc": "2.0", "method": "_sandboxagent/gap", "params": lost})
+        self._tell()
+
+    def instance_lost(self, error: SandboxAgentError) -> None:
+        self._tell()
+
+    def _tell(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()

@@ -1,0 +1,1 @@
+"""Sessions: conversations with an agent that outlive agent processes, servers and clients."""

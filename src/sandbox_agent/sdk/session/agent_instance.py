@@ -1,0 +1,185 @@
+"""One agent process as the client sees it, and the sessions that share it.
+
+Messages of the stream are handed to the session they belong to: by the request they answer, else by
+the agent's session id. What comes before a session is known by its id waits until it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from sandbox_agent.sdk.errors import SandboxAgentError
+from sandbox_agent.sdk.json_rpc import METHOD_NOT_FOUND, Envelope, error_response
+from sandbox_agent.sdk.transport.acp_connection import AcpConnection
+from sandbox_agent.sdk.transport.http_api import HttpApi
+from sandbox_agent.sdk.transport.initialize import initialize_params
+from sandbox_agent.sdk.transport.stream_reader import Gap
+
+log = logging.getLogger("sandbox_agent")
+
+# What an agent says about sessions nobody here knows (yet) is kept up to this many messages.
+EARLY_MESSAGES = 2000
+
+
+class SessionPort(Protocol):
+    """The side of a session that an instance talks to."""
+
+    def agent_message(self, envelope: Envelope, event_id: int | None) -> None: ...
+    def events_lost(self, gap: Gap) -> None: ...
+    def instance_lost(self, error: SandboxAgentError) -> None: ...
+
+
+class AgentInstance:
+    """A `server_id`, its connection, and who listens to it."""
+
+    def __init__(
+        self,
+        api: HttpApi,
+        server_id: str,
+        agent: str,
+        *,
+        after: int | None = None,
+        server_alive: Callable[[], bool] | None = None,
+    ) -> None:
+        self.server_id = server_id
+        self.agent = agent
+        self.created_at_ms: int | None = None
+        self.init_result: dict[str, Any] = {}
+        self.connection = AcpConnection(api, server_id, self, after=after, server_alive=server_alive)
+        self._sessions: dict[str, SessionPort] = {}
+        self._owners: dict[str, SessionPort] = {}
+        self._asked: dict[str, SessionPort] = {}
+        self._early: deque[tuple[str, Envelope, int | None]] = deque(maxlen=EARLY_MESSAGES)
+        self._replies: set[asyncio.Task[None]] = set()
+
+    @property
+    def lost(self) -> SandboxAgentError | None:
+        return self.connection.lost
+
+    @property
+    def idle(self) -> bool:
+        """No session is bound to it."""
+        return not self._sessions and not self._owners
+
+    def capability(self, *path: str) -> Any:
+        """A value inside the agent's `agentCapabilities`, or None."""
+        value: Any = self.init_result.get("agentCapabilities")
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return value
+
+    async def open(self, directory: str, *, forms: bool) -> None:
+        """Start the process and shake hands."""
+        result = await self.connection.bootstrap(
+            initialize_params(forms=forms), {"agent": self.agent, "cwd": directory}
+        )
+        self.init_result = dict(result) if isinstance(result, Mapping) else {}
+        facts = await self.connection.status.facts()
+        self.created_at_ms = facts.get("createdAtMs") if facts else None
+
+    def bind(self, native_id: str, session: SessionPort) -> None:
+        """From now on messages with this agent session id belong to `session`; early ones at once."""
+        self._sessions[native_id] = session
+        waiting = [entry for entry in self._early if entry[0] == native_id]
+        for entry in waiting:
+            self._early.remove(entry)
+        for _, envelope, event_id in waiting:
+            self._to_session(session, envelope, event_id)
+
+    def own(self, call_id: str, session: SessionPort) -> None:
+        """The answer to this request belongs to `session`, whenever it comes."""
+        self._owners[call_id] = session
+
+    def disown(self, call_id: str) -> None:
+        """There will be no answer to this request."""
+        self._owners.pop(call_id, None)
+
+    def answered(self, request_id: Any) -> None:
+        """A request of the agent has had its answer."""
+        self._asked.pop(_key(request_id), None)
+
+    def release(self, session: SessionPort) -> None:
+        """Forget a session."""
+        for table in (self._sessions, self._owners, self._asked):
+            for key in [key for key, owner in table.items() if owner is session]:
+                del table[key]
+
+    def replayed(self, session: SessionPort, envelope: Envelope, event_id: int) -> None:
+        """A message read a second time, for one session only; others have it already."""
+        params = envelope.get("params")
+        native_id = params.get("sessionId") if isinstance(params, Mapping) else None
+        if "method" not in envelope:
+            if self._owners.get(str(envelope.get("id"))) is session:
+                del self._owners[str(envelope.get("id"))]
+                session.agent_message(envelope, event_id)
+        elif native_id is not None and self._sessions.get(native_id) is session:
+            self._to_session(session, envelope, event_id)
+
+    # -- what the connection says ---------------------------------------------------------------------
+
+    def agent_said(self, envelope: Envelope, event_id: int | None) -> None:
+        """Hand a message to its session."""
+        method = envelope.get("method")
+        params = envelope.get("params")
+        fields: Mapping[str, Any] = params if isinstance(params, Mapping) else {}
+        if method is None:
+            owner = self._owners.pop(str(envelope.get("id")), None)
+            if owner is not None:
+                owner.agent_message(envelope, event_id)
+        elif isinstance(native_id := fields.get("sessionId"), str):
+            session = self._sessions.get(native_id)
+            if session is None:
+                self._early.append((native_id, envelope, event_id))
+            else:
+                self._to_session(session, envelope, event_id)
+        elif method == "$/cancel_request":
+            asked = self._asked.get(_key(fields.get("requestId")))
+            if asked is not None:
+                asked.agent_message(envelope, event_id)
+        elif (owner := self._owners.get(str(fields.get("requestId")))) is not None:
+            self._to_session(owner, envelope, event_id)
+        elif method == "_adapter/agent_exited":
+            # Every session hears of it by `instance_lost`, with all that is known about the end.
+            return
+        elif "id" in envelope:
+            self._refuse(envelope)
+        else:
+            for listener in self._everybody():
+                listener.agent_message(envelope, event_id)
+
+    def events_lost(self, gap: Gap) -> None:
+        for session in self._everybody():
+            session.events_lost(gap)
+
+    def instance_lost(self, error: SandboxAgentError) -> None:
+        for session in self._everybody():
+            session.instance_lost(error)
+
+    def _everybody(self) -> list[SessionPort]:
+        return list(dict.fromkeys([*self._sessions.values(), *self._owners.values()]))
+
+    def _to_session(self, session: SessionPort, envelope: Envelope, event_id: int | None) -> None:
+        if "id" in envelope:
+            self._asked[_key(envelope["id"])] = session
+        session.agent_message(envelope, event_id)
+
+    def _refuse(self, envelope: Envelope) -> None:
+        answer = error_response(envelope["id"], METHOD_NOT_FOUND, f"Method not found: {envelope['method']}")
+        task = asyncio.create_task(self._reply(answer), name="refuse request")
+        self._replies.add(task)
+        task.add_done_callback(self._replies.discard)
+
+    async def _reply(self, answer: Envelope) -> None:
+        try:
+            await self.connection.respond(answer)
+        except SandboxAgentError as error:
+            log.debug("an answer could not be delivered: %s", error)
+
+
+def _key(request_id: Any) -> str:
+    return json.dumps(request_id, sort_keys=True)

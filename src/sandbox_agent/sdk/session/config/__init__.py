@@ -1,0 +1,1 @@
+"""Modes, models, options and MCP servers of a session."""

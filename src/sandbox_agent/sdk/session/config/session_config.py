@@ -1,0 +1,156 @@
+"""Choosing mode, model, thought level and other options of a live session.
+
+Values are checked against what the agent offers before anything is sent, so a mistake is answered
+with the list of what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox_agent.sdk.errors import (
+    MethodNotFoundError,
+    SandboxAgentError,
+    UnsupportedSessionCategoryError,
+    UnsupportedSessionValueError,
+)
+from sandbox_agent.sdk.session.config.config_options import (
+    ConfigOption,
+    OptionValue,
+    check_value,
+    mode_ids,
+    need_category,
+    option_by_category,
+    option_by_id,
+    parse_options,
+    with_current_mode,
+    with_current_value,
+)
+from sandbox_agent.sdk.session.session_channel import SessionChannel
+
+
+@dataclass(frozen=True, slots=True)
+class InitialConfig:
+    """What a new session should be set to."""
+
+    mode: str | None = None
+    model: str | None = None
+    thought_level: str | None = None
+    permission_mode: str | None = None
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+
+
+class SessionConfig:
+    """Reads and changes what can be chosen in one session."""
+
+    def __init__(self, channel: SessionChannel) -> None:
+        self._channel = channel
+
+    @property
+    def options(self) -> list[ConfigOption]:
+        return parse_options(self._channel.record.config_options)
+
+    @property
+    def modes(self) -> list[str]:
+        """The modes the agent offers, however it reports them."""
+        option = option_by_category(self.options, "mode")
+        return list(option.values) if option is not None else mode_ids(self._channel.record.modes)
+
+    @property
+    def current_mode(self) -> str | None:
+        option = option_by_category(self.options, "mode")
+        if option is not None and isinstance(option.current_value, str):
+            return option.current_value
+        current = (self._channel.record.modes or {}).get("currentModeId")
+        return current if isinstance(current, str) else None
+
+    def current(self, category: str) -> str | None:
+        """The current value of the option of a category, or None."""
+        option = option_by_category(self.options, category)
+        return option.current_value if option and isinstance(option.current_value, str) else None
+
+    async def set_mode(self, mode: str) -> None:
+        option = option_by_category(self.options, "mode")
+        if option is not None:
+            check_value(option, mode)
+            try:
+                await self._send_option(option.id, mode)
+                return
+            except MethodNotFoundError:
+                if mode not in mode_ids(self._channel.record.modes):
+                    raise
+        known = mode_ids(self._channel.record.modes)
+        if not known:
+            raise UnsupportedSessionCategoryError("mode", [one.category or one.id for one in self.options])
+        if mode not in known:
+            raise UnsupportedSessionValueError("mode", mode, known)
+        await self._channel.request(
+            "session/set_mode", {"sessionId": self._channel.native_id, "modeId": mode}
+        )
+        self._channel.change(modes=with_current_mode(self._channel.record.modes, mode))
+
+    async def set_category(self, category: str, value: str) -> None:
+        """Set the option of a category such as `model` or `thought_level`."""
+        option = need_category(self.options, category)
+        check_value(option, value)
+        await self._send_option(option.id, value)
+
+    async def set_option(self, config_id: str, value: OptionValue) -> None:
+        option = option_by_id(self.options, config_id)
+        check_value(option, value)
+        await self._send_option(config_id, value)
+
+    async def apply(self, initial: InitialConfig) -> None:
+        """Set up a new session; what the agent has no option for stays a hint in `_meta`."""
+        if initial.mode is not None and self.modes:
+            await self.set_mode(initial.mode)
+        if initial.model is not None and option_by_category(self.options, "model"):
+            await self.set_category("model", initial.model)
+        if initial.thought_level is not None and option_by_category(self.options, "thought_level"):
+            await self.set_category("thought_level", initial.thought_level)
+        if initial.permission_mode is not None:
+            await self._set_permission_mode(initial.permission_mode)
+        for config_id, value in initial.options.items():
+            await self.set_option(config_id, value)
+
+    async def apply_again(self, options: list[ConfigOption], mode: str | None) -> dict[str, str]:
+        """Bring back what was chosen before a restore; returns what the agent would not take, and why."""
+        refused: dict[str, str] = {}
+        for wanted in options:
+            present = next((one for one in self.options if one.id == wanted.id), None)
+            value = wanted.current_value
+            if present is None or value is None or present.current_value == value:
+                continue
+            try:
+                await self.set_option(wanted.id, value)
+            except SandboxAgentError as error:
+                refused[wanted.id] = str(error)
+        if mode is not None and self.current_mode not in (None, mode):
+            try:
+                await self.set_mode(mode)
+            except SandboxAgentError as error:
+                refused["mode"] = str(error)
+        return refused
+
+    async def _set_permission_mode(self, value: str) -> None:
+        if value in self.modes:
+            await self.set_mode(value)
+            return
+        for option in self.options:
+            if value in option.values:
+                await self._send_option(option.id, value)
+                return
+
+    async def _send_option(self, config_id: str, value: OptionValue) -> None:
+        params: dict[str, Any] = {"sessionId": self._channel.native_id, "configId": config_id, "value": value}
+        if isinstance(value, bool):
+            params["type"] = "boolean"
+        result = await self._channel.request("session/set_config_option", params)
+        if isinstance(result, Mapping) and isinstance(result.get("configOptions"), list):
+            self._channel.note_options(result)
+        else:
+            self._channel.change(
+                config_options=with_current_value(self._channel.record.config_options, config_id, value)
+            )

@@ -1,0 +1,1 @@
+"""What a session recorded, how it is read back, and how a session is restored from it."""

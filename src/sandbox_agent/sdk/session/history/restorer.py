@@ -1,0 +1,184 @@
+"""Bringing a conversation back, by the best way there is.
+
+In order: reattach to the agent that still runs, `session/resume`, `session/load`, and as the last
+resort a new session that gets the old one told as text. Which way it was can always be seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from sandbox_agent.sdk.errors import AuthRequiredError, RpcError, SandboxAgentError, SessionNotRestoredError
+from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.config.session_config import SessionConfig
+from sandbox_agent.sdk.session.history.history_pager import read_history, replay_history
+from sandbox_agent.sdk.session.history.transcript import render_transcript
+from sandbox_agent.sdk.session.instance_pool import InstanceKey
+from sandbox_agent.sdk.session.session_channel import SessionChannel
+from sandbox_agent.sdk.universal import UniversalMapper, notes
+
+RestorePolicy = Literal["auto", "reattach", "native", "replay", "never"]
+RestoreMethod = Literal["created", "reattached", "resumed", "loaded", "replayed"]
+
+# Agents that name one of these log in with a key that is in their environment already.
+KEY_LOGINS = (
+    "codex-api-key",
+    "openai-api-key",
+    "anthropic-api-key",
+    "api-key",
+    "gemini-api-key",
+    "xai.api_key",
+    "openai",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """How a session came to its present agent process."""
+
+    method: RestoreMethod
+    tried: Mapping[str, str] = field(default_factory=dict)
+    """The better ways that did not work, and why."""
+    not_applied: Mapping[str, str] = field(default_factory=dict)
+    """Options chosen before that the agent would not take again, and why."""
+    transcript: str | None = None
+    """For `replayed`: what the next prompt tells the agent about the past."""
+
+    @property
+    def history_carried(self) -> bool:
+        """Whether the agent itself still has the whole conversation."""
+        return self.method in ("created", "reattached", "resumed", "loaded")
+
+
+class Restorer:
+    """Restores one session."""
+
+    def __init__(
+        self, channel: SessionChannel, key: InstanceKey, *, replay_max_events: int, replay_max_chars: int
+    ) -> None:
+        self._channel = channel
+        self._key = key
+        self._max_events = replay_max_events
+        self._max_chars = replay_max_chars
+        self._config = SessionConfig(channel)
+        self._tried: dict[str, str] = {}
+
+    async def restore(self, policy: RestorePolicy) -> Restored:
+        """Connect the session to an agent again; raises `SessionNotRestoredError` if no way worked."""
+        if policy in ("auto", "reattach") and self._channel.instance is None and await self._reattach():
+            return Restored("reattached", self._tried)
+        if policy in ("auto", "native", "replay"):
+            await self._channel.leave()
+            self._close_old_life()
+            wanted, mode = self._config.options, self._config.current_mode
+            self._channel.enter(await self._channel.pool.acquire(self._key))
+            method, transcript = await self._bring_back(policy)
+            if method is not None:
+                refused = await self._config.apply_again(wanted, mode)
+                return Restored(method, dict(self._tried), refused, transcript)
+            await self._channel.leave()
+        raise SessionNotRestoredError(self._channel.record.id, self._tried)
+
+    async def _bring_back(self, policy: RestorePolicy) -> tuple[RestoreMethod | None, str | None]:
+        try:
+            if policy in ("auto", "native"):
+                if await self._native("session/resume", "sessionCapabilities", "resume"):
+                    return "resumed", None
+                if await self._native("session/load", "loadSession"):
+                    return "loaded", None
+            if policy in ("auto", "replay"):
+                return "replayed", await self._tell_again()
+        except BaseException:
+            await self._channel.leave()
+            raise
+        return None, None
+
+    async def _reattach(self) -> bool:
+        channel = self._channel
+        try:
+            instance = await channel.pool.adopt(channel.record)
+        except SandboxAgentError as error:
+            self._tried["reattach"] = str(error)
+            return False
+        if instance is None:
+            self._tried["reattach"] = "the agent process of the session no longer runs"
+            return False
+        channel.enter(instance)
+        await self._catch_up(instance)
+        channel.requests.ask_again()
+        return True
+
+    async def _catch_up(self, instance: AgentInstance) -> None:
+        """Read what was said while nobody listened, and then go on with the live stream."""
+        channel, reader = self._channel, instance.connection.reader
+        for call_id in channel.open_calls:
+            instance.own(call_id, channel)
+        seen = channel.record.last_event_id or 0
+        channel.hold_back = upto = reader.last_event_id
+        instance.bind(channel.native_id, channel)
+        missed = await reader.history(seen, upto) if upto > seen else []
+        channel.hold_back = None
+        for event_id, envelope in missed:
+            instance.replayed(channel, envelope, event_id)
+        channel.let_through()
+        reader.start()
+        facts = await instance.connection.status.facts()
+        if facts is not None and isinstance(newest := facts.get("lastEventId"), int):
+            await instance.connection.status.caught_up(newest)
+
+    def _close_old_life(self) -> None:
+        if not self._channel.mapper.ended:
+            self._channel.note(
+                notes.session_ended("error", "daemon", message="the agent process of the session is gone")
+            )
+
+    async def _native(self, method: str, *capability: str) -> bool:
+        channel = self._channel
+        instance = channel.instance
+        offered = instance.capability(*capability) if instance is not None else None
+        if offered is None or offered is False:
+            self._tried[method] = "the agent does not offer it"
+            return False
+        init = dict(channel.record.session_init or {})
+        params = {
+            "sessionId": channel.native_id,
+            "cwd": init.get("cwd", self._key.directory),
+            "mcpServers": init.get("mcpServers", []),
+        }
+        channel.loading = method == "session/load"
+        if instance is not None and channel.loading:
+            instance.bind(channel.native_id, channel)
+        try:
+            await request_with_login(channel, method, params)
+        except RpcError as error:
+            self._tried[method] = str(error)
+            return False
+        finally:
+            channel.loading = False
+        return True
+
+    async def _tell_again(self) -> str | None:
+        channel = self._channel
+        await channel.flush()
+        history = await read_history(channel.pool.store, channel.record.id)
+        events = replay_history(history, UniversalMapper(channel.record.id, agent=channel.record.agent))
+        await request_with_login(channel, "session/new", dict(channel.record.session_init or {}))
+        return render_transcript(events, max_events=self._max_events, max_chars=self._max_chars)
+
+
+async def request_with_login(channel: SessionChannel, method: str, params: Mapping[str, Any]) -> Any:
+    """A request that opens a session; an agent that wants its API key confirmed first gets that."""
+    try:
+        return await channel.request(method, params)
+    except AuthRequiredError:
+        instance = channel.instance
+        offered = (
+            [one.get("id") for one in (instance.init_result.get("authMethods") or [])] if instance else []
+        )
+        login = next((one for one in KEY_LOGINS if one in offered), None)
+        if instance is None or login is None:
+            raise
+        await instance.connection.request("authenticate", {"methodId": login})
+        return await channel.request(method, params)

@@ -1,0 +1,168 @@
+"""The agent instances of one client: shared where that is safe, ended when their last session ends.
+
+Sessions of one agent in one directory share a process. Each user of an instance holds it; when the
+last one lets go, the instance is deleted on the server, so no process outlives its sessions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from posixpath import join, normpath
+from typing import Any
+
+from sandbox_agent.sdk.errors import AgentExitedError, APIStatusError, SandboxAgentError
+from sandbox_agent.sdk.resources.files import AsyncFiles
+from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.stores import SessionRecord, SessionStore
+from sandbox_agent.sdk.transport.http_api import HttpApi
+
+log = logging.getLogger("sandbox_agent")
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceKey:
+    """What sessions must have in common to share a process."""
+
+    agent: str
+    directory: str
+    forms: bool
+    alone: str | None = None
+    """Set for a session that wants a process of its own."""
+
+
+class InstancePool:
+    """Finds, starts and ends instances."""
+
+    def __init__(
+        self,
+        api: HttpApi,
+        store: SessionStore,
+        *,
+        local: bool,
+        server_alive: Callable[[], bool] | None = None,
+        default_directory: str | None = None,
+    ) -> None:
+        self.api = api
+        self.store = store
+        self._local = local
+        self._server_alive = server_alive
+        self._directory = default_directory
+        self._shared: dict[InstanceKey, AgentInstance] = {}
+        self._users: dict[AgentInstance, int] = {}
+        self._locks: dict[InstanceKey, asyncio.Lock] = {}
+
+    async def default_directory(self) -> str:
+        """Where sessions work if nobody says: here for a local server, else its home directory."""
+        if self._directory is None:
+            self._directory = os.getcwd() if self._local else (await AsyncFiles(self.api).stat(".")).path
+            self._directory = normpath(self._directory)
+        return self._directory
+
+    async def absolute(self, directory: str | None) -> str:
+        """A directory of the sandbox as an absolute path."""
+        if directory is not None and directory.startswith("/"):
+            return directory
+        base = await self.default_directory()
+        return base if not directory else normpath(join(base, directory))
+
+    async def acquire(self, key: InstanceKey) -> AgentInstance:
+        """A live instance for `key`, started if there is none; `release` it when done."""
+        async with self._locks.setdefault(key, asyncio.Lock()):
+            known = self._shared.get(key)
+            if known is None or known.lost is not None:
+                self._shared[key] = known = await self._start(key, known)
+            self._users[known] = self._users.get(known, 0) + 1
+            return known
+
+    async def adopt(self, record: SessionRecord) -> AgentInstance | None:
+        """The instance a stored session ran in, if it still runs in the same life; else None."""
+        for instance in self._users:
+            if instance.server_id == record.server_id and instance.lost is None:
+                self._users[instance] += 1
+                return instance
+        if record.server_id is None or record.server_created_at is None:
+            return None
+        instance = AgentInstance(
+            self.api,
+            record.server_id,
+            record.agent,
+            after=record.last_event_id,
+            server_alive=self._server_alive,
+        )
+        facts = await instance.connection.status.facts()
+        if facts is None or facts.get("createdAtMs") != record.server_created_at:
+            return None
+        if facts.get("status", "running") != "running":
+            return None
+        instance.created_at_ms = record.server_created_at
+        instance.init_result = dict(record.init_result or {})
+        self._users[instance] = 1
+        return instance
+
+    async def release(self, instance: AgentInstance) -> None:
+        """Let go of an instance; the last one out ends it."""
+        left = self._users.get(instance, 0) - 1
+        if left > 0:
+            self._users[instance] = left
+            return
+        self._users.pop(instance, None)
+        for key in [key for key, one in self._shared.items() if one is instance]:
+            # A process that died keeps its id, so that the next one goes on with its numbering.
+            if instance.lost is None:
+                del self._shared[key]
+        await _end(instance, delete=instance.lost is None)
+
+    async def close(self, *, keep_running: bool) -> None:
+        """Let go of everything; unless told otherwise, end what still runs."""
+        known = set(self._users) | set(self._shared.values())
+        self._users.clear()
+        self._shared.clear()
+        await asyncio.gather(*(_end(one, delete=not keep_running) for one in known))
+
+    async def _start(self, key: InstanceKey, previous: AgentInstance | None) -> AgentInstance:
+        if previous is not None and await _remembered(previous):
+            try:
+                return await self._open(key, previous.server_id, previous.connection.reader.last_event_id)
+            except (APIStatusError, AgentExitedError) as error:
+                log.debug("instance %s could not be started again: %s", previous.server_id, error)
+                await _end(previous, delete=True)
+        return await self._open(key, f"py-{key.agent}-{uuid.uuid4()}", None)
+
+    async def _open(self, key: InstanceKey, server_id: str, after: int | None) -> AgentInstance:
+        instance = AgentInstance(self.api, server_id, key.agent, after=after, server_alive=self._server_alive)
+        try:
+            await instance.open(key.directory, forms=key.forms)
+        except BaseException:
+            await asyncio.shield(_end(instance, delete=True))
+            raise
+        return instance
+
+
+async def _remembered(instance: AgentInstance) -> bool:
+    """Whether the server still knows this very instance, so that its successor goes on with its numbering."""
+    if not isinstance(instance.lost, AgentExitedError) or instance.lost.vanished:
+        return False
+    facts = await instance.connection.status.facts()
+    return facts is not None and facts.get("createdAtMs") == instance.created_at_ms
+
+
+async def _end(instance: AgentInstance, *, delete: bool) -> None:
+    try:
+        await instance.connection.close(delete=delete)
+    except SandboxAgentError as error:
+        log.debug("instance %s could not be deleted: %s", instance.server_id, error)
+
+
+def instance_facts(instance: AgentInstance) -> dict[str, Any]:
+    """The fields of a session record that say where the session runs."""
+    return {
+        "server_id": instance.server_id,
+        "server_created_at": instance.created_at_ms,
+        "last_connection_id": instance.server_id,
+        "init_result": instance.init_result,
+    }

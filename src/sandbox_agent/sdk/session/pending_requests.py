@@ -1,0 +1,323 @@
+"""The requests of a session: open permission requests and questions, until each has its one answer.
+
+Callbacks run beside the stream, never in its way. When nobody could answer (no callback, and nobody
+reads the events) a request is refused at once rather than left to hang.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sandbox_agent.sdk.errors import (
+    CallbackError,
+    InvalidAnswerError,
+    PermissionNotFoundError,
+    QuestionNotFoundError,
+    SandboxAgentError,
+)
+from sandbox_agent.sdk.json_rpc import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    Envelope,
+    error_response,
+)
+from sandbox_agent.sdk.session.callbacks import (
+    REJECT,
+    Answer,
+    OnPermission,
+    OnQuestion,
+    PermissionRequest,
+    Question,
+    Reject,
+)
+from sandbox_agent.sdk.universal import UniversalMapper, replies
+from sandbox_agent.sdk.universal.agent_requests import PendingQuestion
+from sandbox_agent.sdk.universal.json_reading import json_text
+
+# How agents name the form field in which an answer outside the options goes.
+_COMPANION_SUFFIXES = ("_custom", "_note", "_other")
+
+
+@dataclass(slots=True)
+class Handlers:
+    """Who answers, and for how long a permission may stay open."""
+
+    on_permission: OnPermission | None = None
+    on_question: OnQuestion | None = None
+    permission_timeout: float | None = None
+    sync_in_threads: bool = False
+    """Run callbacks that are not async in a thread, because they may wait for a person."""
+
+
+class PendingRequests:
+    """Brings the agent's requests to whoever answers, and the answers back."""
+
+    def __init__(
+        self,
+        session_id: str,
+        mapper: UniversalMapper,
+        handlers: Handlers,
+        *,
+        send: Callable[[Envelope], Awaitable[None]],
+        watched: Callable[[], bool],
+        failed: Callable[[SandboxAgentError], None],
+    ) -> None:
+        self.handlers = handlers
+        self._session_id = session_id
+        self._mapper = mapper
+        self._send = send
+        self._watched = watched
+        self._failed = failed
+        self._drafts: dict[str, list[str]] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    # -- what is open -------------------------------------------------------------------------------
+
+    @property
+    def permissions(self) -> list[PermissionRequest]:
+        return [
+            PermissionRequest.of(one, self._session_id) for one in self._mapper.pending_permissions.values()
+        ]
+
+    @property
+    def questions(self) -> list[Question]:
+        return [
+            self._question(one)
+            for one in self._mapper.pending_questions.values()
+            if _main_of(one, self._group(one.request_id)) is None
+        ]
+
+    def asked(self, envelope: Envelope) -> None:
+        """A request of the agent has been mapped: see that somebody answers it."""
+        request_id = envelope["id"]
+        if not self._is_open(request_id):
+            form = envelope.get("method") == "elicitation/create"
+            code = INVALID_PARAMS if form else METHOD_NOT_FOUND
+            words = "only forms are supported" if form else f"Method not found: {envelope.get('method')}"
+            self._start(request_id, lambda: self._send(error_response(request_id, code, words)))
+            return
+        self._start(request_id, lambda: self._decide(request_id))
+
+    def ask_again(self) -> None:
+        """Bring up everything that is still open, as after a restart of the client."""
+        open_ids = [one.request_id for one in self._mapper.pending_permissions.values()]
+        open_ids += [one.request_id for one in self._mapper.pending_questions.values()]
+        for key, request_id in {json_text(one): one for one in open_ids}.items():
+            if key not in self._tasks:
+                self._start(request_id, partial(self._decide, request_id))
+
+    def withdrawn(self, request_id: Any) -> None:
+        """The agent has taken a request back; it still gets an answer."""
+        answer = error_response(request_id, REQUEST_CANCELLED, "the request was withdrawn")
+        self._start(request_id, lambda: self._send(answer))
+
+    # -- answers ------------------------------------------------------------------------------------
+
+    async def reply_permission(self, permission_id: str, reply: str) -> None:
+        pending = self._mapper.pending_permissions.get(permission_id)
+        if pending is None:
+            raise PermissionNotFoundError(permission_id)
+        await self._answer(pending.request_id, replies.permission_result(pending, reply))
+
+    async def answer_permission(self, permission_id: str, result: Mapping[str, Any]) -> None:
+        """Answer with an ACP response that the caller made."""
+        pending = self._mapper.pending_permissions.get(permission_id)
+        if pending is None:
+            raise PermissionNotFoundError(permission_id)
+        await self._answer(pending.request_id, dict(result))
+
+    async def cancel_permission(self, permission_id: str) -> None:
+        pending = self._mapper.pending_permissions.get(permission_id)
+        if pending is None:
+            raise PermissionNotFoundError(permission_id)
+        await self._answer(pending.request_id, replies.cancelled_permission(pending))
+
+    async def reply_question(self, question_id: str, answers: Answer) -> None:
+        pending = self._mapper.pending_questions.get(question_id)
+        if pending is None:
+            raise QuestionNotFoundError(question_id)
+        group = self._group(pending.request_id)
+        self._draft(pending, group, _selections(answers))
+        if all(one.question_id in self._drafts for one in group if _main_of(one, group) is None):
+            chosen = [self._drafts.pop(one.question_id, []) for one in group]
+            await self._answer(pending.request_id, replies.question_result(group, chosen, allow_other=False))
+
+    async def reject_question(self, question_id: str) -> None:
+        pending = self._mapper.pending_questions.get(question_id)
+        if pending is None:
+            raise QuestionNotFoundError(question_id)
+        await self._answer(pending.request_id, replies.rejected_question(self._group(pending.request_id)))
+
+    async def cancel_all(self) -> None:
+        """Answer everything that is open as cancelled."""
+        for pending in list(self._mapper.pending_permissions.values()):
+            await self._answer(pending.request_id, replies.cancelled_permission(pending))
+        for question in list(self._mapper.pending_questions.values()):
+            if question.question_id in self._mapper.pending_questions:
+                group = self._group(question.request_id)
+                await self._answer(question.request_id, replies.cancelled_question(group))
+
+    async def close(self) -> None:
+        """Stop every callback."""
+        tasks = [task for task in self._tasks.values() if task is not asyncio.current_task()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    # -- how a request finds its answer ---------------------------------------------------------------
+
+    async def _decide(self, request_id: Any) -> None:
+        try:
+            async with asyncio.timeout(
+                self.handlers.permission_timeout if self._permission(request_id) else None
+            ):
+                await self._ask(request_id)
+                if self.handlers.permission_timeout is not None and self._permission(request_id):
+                    # Left open by the callback: the time limit still holds.
+                    await asyncio.Event().wait()
+        except TimeoutError:
+            await self._give_up(request_id)
+        except SandboxAgentError as error:
+            await self._give_up(request_id)
+            self._failed(error)
+        except Exception as error:
+            await self._give_up(request_id)
+            failure = CallbackError(f"a callback failed: {error!r}")
+            failure.__cause__ = error
+            self._failed(failure)
+
+    async def _ask(self, request_id: Any) -> None:
+        permission = self._permission(request_id)
+        if permission is not None:
+            await self._ask_permission(permission)
+            return
+        group = self._group(request_id)
+        for question in group:
+            if _main_of(question, group) is None and not await self._ask_question(question):
+                return
+
+    async def _ask_permission(self, request: PermissionRequest) -> None:
+        if self.handlers.on_permission is None:
+            if not self._watched():
+                await self.cancel_permission(request.id)
+            return
+        reply = await self._call(self.handlers.on_permission, request)
+        if reply is not None and request.id in self._mapper.pending_permissions:
+            await self.reply_permission(request.id, reply)
+
+    async def _ask_question(self, pending: PendingQuestion) -> bool:
+        """Ask one question; whether the others of its form should be asked too."""
+        if self.handlers.on_question is None:
+            if not self._watched():
+                await self.reject_question(pending.question_id)
+            return False
+        answer = await self._call(self.handlers.on_question, self._question(pending))
+        if answer is None or pending.question_id not in self._mapper.pending_questions:
+            return False
+        if answer is REJECT or isinstance(answer, Reject):
+            await self.reject_question(pending.question_id)
+            return False
+        await self.reply_question(pending.question_id, answer)
+        return True
+
+    async def _call(self, callback: Callable[[Any], Any], argument: Any) -> Any:
+        if self.handlers.sync_in_threads and not inspect.iscoroutinefunction(callback):
+            result = await asyncio.to_thread(callback, argument)
+        else:
+            result = callback(argument)
+        return await result if inspect.isawaitable(result) else result
+
+    async def _give_up(self, request_id: Any) -> None:
+        permission = self._permission(request_id)
+        group = self._group(request_id)
+        try:
+            if permission is not None:
+                await self.cancel_permission(permission.id)
+            elif group:
+                await self._answer(request_id, replies.cancelled_question(group))
+        except SandboxAgentError as error:
+            self._failed(error)
+
+    async def _answer(self, request_id: Any, result: dict[str, Any]) -> None:
+        for question in self._group(request_id):
+            self._drafts.pop(question.question_id, None)
+        waiting = self._tasks.get(json_text(request_id))
+        await self._send({"jsonrpc": "2.0", "id": request_id, "result": result})
+        if waiting is not None and waiting is not asyncio.current_task():
+            waiting.cancel()
+
+    # -- small things ---------------------------------------------------------------------------------
+
+    def _start(self, request_id: Any, work: Callable[[], Awaitable[None]]) -> None:
+        key = json_text(request_id)
+        previous = self._tasks.get(key)
+        if previous is not None:
+            previous.cancel()
+        task = asyncio.create_task(self._guarded(work), name=f"request {key}")
+        self._tasks[key] = task
+        task.add_done_callback(
+            lambda done: self._tasks.pop(key, None) if self._tasks.get(key) is done else None
+        )
+
+    async def _guarded(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except SandboxAgentError as error:
+            self._failed(error)
+
+    def _draft(self, pending: PendingQuestion, group: list[PendingQuestion], chosen: list[str]) -> None:
+        try:
+            replies.question_result([pending], [chosen])
+        except InvalidAnswerError:
+            companion = next((one for one in group if _main_of(one, group) is pending), None)
+            if companion is None or len(chosen) != 1:
+                raise
+            self._drafts[companion.question_id] = chosen
+            chosen = []
+        self._drafts[pending.question_id] = chosen
+
+    def _is_open(self, request_id: Any) -> bool:
+        return self._permission(request_id) is not None or bool(self._group(request_id))
+
+    def _permission(self, request_id: Any) -> PermissionRequest | None:
+        key = json_text(request_id)
+        for pending in self._mapper.pending_permissions.values():
+            if json_text(pending.request_id) == key:
+                return PermissionRequest.of(pending, self._session_id)
+        return None
+
+    def _group(self, request_id: Any) -> list[PendingQuestion]:
+        key = json_text(request_id)
+        return [q for q in self._mapper.pending_questions.values() if json_text(q.request_id) == key]
+
+    def _question(self, pending: PendingQuestion) -> Question:
+        group = self._group(pending.request_id)
+        other = any(_main_of(one, group) is pending for one in group)
+        return Question.of(pending, self._session_id, allow_other=other or not pending.options)
+
+
+def _main_of(question: PendingQuestion, group: list[PendingQuestion]) -> PendingQuestion | None:
+    """The question that a free-text companion field belongs to; None for a question in its own right."""
+    if question.options or question.required or question.property is None:
+        return None
+    for suffix in _COMPANION_SUFFIXES:
+        name = question.property.removesuffix(suffix)
+        if name != question.property:
+            return next((one for one in group if one.property == name), None)
+    return None
+
+
+def _selections(answers: Answer) -> list[str]:
+    if isinstance(answers, str):
+        return [answers]
+    chosen: list[str] = []
+    for answer in answers:
+        chosen += [answer] if isinstance(answer, str) else list(answer)
+    return chosen

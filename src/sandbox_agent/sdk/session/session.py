@@ -1,0 +1,290 @@
+"""A conversation with an agent, as its user sees it.
+
+The session id is the client's own; the agent's id is a detail that may change. A session outlives
+agent processes, servers and clients: whatever it needs to go on is in the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from sandbox_agent.sdk.errors import SessionEndedError
+from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.session.callbacks import Answer, PermissionRequest, Question
+from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
+from sandbox_agent.sdk.session.config.session_config import SessionConfig
+from sandbox_agent.sdk.session.content_blocks import AttachmentLike, Prompt
+from sandbox_agent.sdk.session.history.restorer import Restored
+from sandbox_agent.sdk.session.pending_requests import Handlers
+from sandbox_agent.sdk.session.session_channel import SessionChannel
+from sandbox_agent.sdk.session.session_events import EventCallback, SessionEvents
+from sandbox_agent.sdk.session.session_info import SessionInfo, SessionSettings, describe
+from sandbox_agent.sdk.session.session_lifecycle import SessionLifecycle
+from sandbox_agent.sdk.session.session_names import AsyncSessionNames
+from sandbox_agent.sdk.session.turn import AsyncTurn, PromptResult
+from sandbox_agent.sdk.session.turn_queue import PromptRequest, TurnQueue
+from sandbox_agent.sdk.universal import UniversalEvent
+
+Callback = TypeVar("Callback", bound=EventCallback)
+
+
+class AsyncSession(AsyncSessionNames):
+    """One session; get it from `client.sessions.create()` or `.resume()`."""
+
+    def __init__(self, channel: SessionChannel, settings: SessionSettings, restored: Restored) -> None:
+        self._channel = channel
+        self._lifecycle = SessionLifecycle(channel, settings, restored)
+        self._config = SessionConfig(channel)
+        self._turns = TurnQueue(self._lifecycle, self._config)
+        self._events = SessionEvents(self._lifecycle)
+
+    # -- facts ------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        return self._channel.record.id
+
+    @property
+    def agent(self) -> str:
+        return self._channel.record.agent
+
+    @property
+    def title(self) -> str | None:
+        return self._channel.record.title
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return dict(self._channel.record.metadata or {})
+
+    @property
+    def directory(self) -> str:
+        return self._lifecycle.settings.key.directory
+
+    @property
+    def native_session_id(self) -> str | None:
+        """The agent's own id of the session."""
+        return self._channel.native_id or None
+
+    @property
+    def restored(self) -> Restored:
+        """How the session came to its present agent process."""
+        return self._lifecycle.restored
+
+    @property
+    def active_turn(self) -> AsyncTurn | None:
+        """The turn that runs at the moment, if this client started it."""
+        return self._turns.active
+
+    @property
+    def busy(self) -> bool:
+        """Whether the agent works on a prompt, of this client or of an earlier life of it."""
+        return bool(self._channel.mapper.open_turn_ids)
+
+    @property
+    def pending_permissions(self) -> list[PermissionRequest]:
+        return self._channel.requests.permissions
+
+    @property
+    def pending_questions(self) -> list[Question]:
+        return self._channel.requests.questions
+
+    @property
+    def config_options(self) -> list[ConfigOption]:
+        return self._config.options
+
+    @property
+    def modes(self) -> list[str]:
+        """The modes that can be set."""
+        return self._config.modes
+
+    @property
+    def info(self) -> SessionInfo:
+        """A snapshot of the session."""
+        return describe(self._channel, self._config, self._lifecycle.settings, self._lifecycle.restored)
+
+    async def update(self, *, title: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
+        """Change the title or the labels; they belong to the client and stay in its store."""
+        if title is not None:
+            self._channel.change(title=title)
+        if metadata is not None:
+            self._channel.change(metadata=dict(metadata))
+        await self._channel.flush()
+
+    # -- turns ------------------------------------------------------------------------------------------
+
+    async def prompt(
+        self,
+        prompt: Prompt,
+        *,
+        attachments: Sequence[AttachmentLike] = (),
+        timeout: float | None = None,  # noqa: ASYNC109 - also sent to the server, as `Prefer: wait`
+        queue: bool = True,
+        respond_async: bool = False,
+    ) -> PromptResult:
+        """Send a prompt and wait for the end of the turn. Cancelling this wait cancels the turn."""
+        turn = self._turns.new(PromptRequest(prompt, attachments, timeout, respond_async), queue=queue)
+        turn.start()
+        try:
+            return await turn.result()
+        except asyncio.CancelledError:
+            self._lifecycle.spawn(turn.stop(), "cancel turn")
+            raise
+
+    def stream(
+        self,
+        prompt: Prompt,
+        *,
+        attachments: Sequence[AttachmentLike] = (),
+        timeout: float | None = None,
+        queue: bool = True,
+        respond_async: bool = False,
+    ) -> AsyncTurn:
+        """A turn to read while it runs: `async with session.stream("...") as turn`."""
+        return self._turns.new(PromptRequest(prompt, attachments, timeout, respond_async), queue=queue)
+
+    async def cancel(self) -> None:
+        """Stop the running turn; whatever it has asked is answered as cancelled."""
+        await self._turns.cancel()
+
+    # -- choices ----------------------------------------------------------------------------------------
+
+    async def set_mode(self, mode: str) -> None:
+        """Switch the mode, such as `plan`; the error lists the modes there are."""
+        await self._lifecycle.ensure_live()
+        await self._config.set_mode(mode)
+        await self._channel.flush()
+
+    async def set_model(self, model: str) -> None:
+        """Switch the model; the error lists the models there are."""
+        await self._set_category("model", model)
+
+    async def set_thought_level(self, level: str) -> None:
+        """Set how hard the agent thinks; the error lists the levels there are."""
+        await self._set_category("thought_level", level)
+
+    async def set_config_option(self, config_id: str, value: OptionValue) -> None:
+        """Set any option the agent has; the error lists what is allowed."""
+        await self._lifecycle.ensure_live()
+        await self._config.set_option(config_id, value)
+        await self._channel.flush()
+
+    async def _set_category(self, category: str, value: str) -> None:
+        await self._lifecycle.ensure_live()
+        await self._config.set_category(category, value)
+        await self._channel.flush()
+
+    # -- a person in the loop ---------------------------------------------------------------------------
+
+    async def reply_permission(self, permission_id: str, reply: str) -> None:
+        """Answer with `once`, `always`, `reject` or the id of an option."""
+        await self._channel.requests.reply_permission(permission_id, reply)
+
+    async def cancel_permission(self, permission_id: str) -> None:
+        """Answer as cancelled: neither allowed nor refused."""
+        await self._channel.requests.cancel_permission(permission_id)
+
+    async def reply_question(self, question_id: str, answers: Answer) -> None:
+        """Answer a question, by value or label; the parts of a form are sent when all are answered."""
+        await self._channel.requests.reply_question(question_id, answers)
+
+    async def reject_question(self, question_id: str) -> None:
+        """Refuse to answer."""
+        await self._channel.requests.reject_question(question_id)
+
+    @property
+    def handlers(self) -> Handlers:
+        """The callbacks of this session; they may be changed at any time."""
+        return self._channel.requests.handlers
+
+    # -- events -----------------------------------------------------------------------------------------
+
+    @overload
+    async def events(
+        self, offset: int = 0, limit: int = 100, *, raw: Literal[False] = False
+    ) -> list[UniversalEvent]: ...
+
+    @overload
+    async def events(self, offset: int = 0, limit: int = 100, *, raw: Literal[True]) -> list[Envelope]: ...
+
+    async def events(
+        self, offset: int = 0, limit: int = 100, *, raw: bool = False
+    ) -> list[UniversalEvent] | list[Envelope]:
+        """Stored universal events, without the first `offset`; with `raw` the ACP messages."""
+        return await (self._events.raw_page if raw else self._events.page)(offset, limit)
+
+    async def raw_events(self, offset: int = 0, limit: int = 100) -> list[Envelope]:
+        """Stored ACP messages, in both directions, without the first `offset`."""
+        return await self._events.raw_page(offset, limit)
+
+    @overload
+    def follow(self, since: int = 0, *, raw: Literal[False] = False) -> AsyncIterator[UniversalEvent]: ...
+
+    @overload
+    def follow(self, since: int = 0, *, raw: Literal[True]) -> AsyncIterator[Envelope]: ...
+
+    def follow(
+        self, since: int = 0, *, raw: bool = False
+    ) -> AsyncIterator[UniversalEvent] | AsyncIterator[Envelope]:
+        """Events with a sequence after `since`, or messages after the first `since`: the stored ones, then
+        live ones, without end."""
+        return self._events.follow_raw(since) if raw else self._events.follow(since)
+
+    def on_event(self, callback: EventCallback, *, type: str | None = None) -> Callable[[], None]:
+        """Call back, sync or async, for every event (of one type) from now on; returns the way to stop."""
+        return self._events.on_event(callback, type)
+
+    def on(self, type: str) -> Callable[[Callback], Callback]:
+        """`@session.on("item.delta")`: call the function for every event of this type from now on."""
+
+        def register(callback: Callback) -> Callback:
+            self._events.on_event(callback, type)
+            return callback
+
+        return register
+
+    # -- the rest of ACP --------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109 - also sent to the server, as `Prefer: wait`
+    ) -> Any:
+        """Send any ACP request; `sessionId` is filled in."""
+        await self._lifecycle.ensure_live()
+        full = {"sessionId": self._channel.native_id, **dict(params or {})}
+        return await self._channel.request(method, full, timeout_s=timeout)
+
+    async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
+        """Send any ACP notification; `sessionId` is filled in."""
+        await self._lifecycle.ensure_live()
+        await self._channel.notify(method, {"sessionId": self._channel.native_id, **dict(params or {})})
+
+    # -- the end ----------------------------------------------------------------------------------------
+
+    async def terminate(self) -> None:
+        """End the session for good; doing it twice is fine. Its history stays in the store."""
+        if self._channel.record.destroyed_at is not None:
+            return
+        self._lifecycle.mark_destroyed()
+        if self._channel.live:
+            await self._lifecycle.say_goodbye(self.cancel if self.busy else None)
+        self._lifecycle.note_end()
+        await self._finish(keep_running=False)
+
+    destroy = terminate
+
+    async def aclose(self, *, keep_running: bool = False) -> None:
+        """Let go of the session without ending it; it can be resumed."""
+        if not keep_running and self._channel.live:
+            self._lifecycle.note_end()
+        await self._finish(keep_running=keep_running)
+
+    close = aclose
+
+    async def _finish(self, *, keep_running: bool) -> None:
+        await self._turns.give_up(SessionEndedError(self.id))
+        await self._lifecycle.finish(keep_running=keep_running)

@@ -1,0 +1,330 @@
+"""The live end of a session: its messages to and from the agent, recorded as they pass.
+
+A link outlives the agent processes behind it: it can be bound to one, lose it, and be bound to the
+next. It knows nothing of prompts or restoring; it only keeps the order and the record.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sandbox_agent.sdk.errors import (
+    AgentExitedError,
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    SandboxAgentError,
+    SessionNotFoundError,
+)
+from sandbox_agent.sdk.json_rpc import INTERNAL_ERROR, Envelope
+from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.config.config_options import with_current_mode
+from sandbox_agent.sdk.session.history.recorder import Recorder, stream_key
+from sandbox_agent.sdk.session.instance_pool import InstancePool, instance_facts
+from sandbox_agent.sdk.session.pending_requests import Handlers, PendingRequests
+from sandbox_agent.sdk.stores import EventRecord, SessionRecord
+from sandbox_agent.sdk.transport.stream_reader import Gap
+from sandbox_agent.sdk.universal import UniversalMapper, notes
+
+BINDING_METHODS = frozenset({"session/new", "session/load", "session/resume"})
+# What any client of the store may change; the rest of a record says where the session runs.
+SHARED_FIELDS = ("title", "metadata", "archived_at", "destroyed_at")
+NO_ANSWER = "urn:sandbox-agent:error:connection_lost"
+
+
+class SessionChannel:
+    """One session, its record, and the instance it runs in at the moment."""
+
+    def __init__(self, pool: InstancePool, record: SessionRecord, handlers: Handlers) -> None:
+        self.pool = pool
+        self.record = record
+        self.mapper = UniversalMapper(
+            record.id, agent=record.agent, native_session_id=record.agent_session_id or None
+        )
+        self.recorder = Recorder(pool.store, record.id, self.mapper)
+        self.requests = PendingRequests(
+            record.id,
+            self.mapper,
+            handlers,
+            send=self.respond,
+            watched=lambda: self.watchers > 0,
+            failed=self.callback_failed,
+        )
+        self.instance: AgentInstance | None = None
+        self.watchers = 0
+        self.loading = False
+        """The agent repeats its history; it is in the store already."""
+        self.callback_error: SandboxAgentError | None = None
+        self.stored_keys: set[str] = set()
+        self.open_calls: set[str] = set()
+        """Requests of an earlier life of this client that have no answer in the store."""
+        self.hold_back: int | None = None
+        """While missed events are read again, live ones beyond this number wait."""
+        self._held: list[tuple[Envelope, int | None]] = []
+        self._binding: dict[str, str | None] = {}
+        self._changes: dict[str, Any] = {}
+        self._saving: asyncio.Task[None] | None = None
+
+    # -- binding --------------------------------------------------------------------------------------
+
+    @property
+    def live(self) -> bool:
+        """Whether an agent process stands behind the session."""
+        return self.instance is not None and self.instance.lost is None
+
+    @property
+    def native_id(self) -> str:
+        return self.record.agent_session_id
+
+    def enter(self, instance: AgentInstance) -> None:
+        """Run in this instance from now on; the agent's session id comes later."""
+        self.instance = instance
+        self.recorder.connection_id = instance.server_id
+
+    def bind(self, native_id: str) -> None:
+        """The agent knows the session by this id."""
+        instance = self._need_instance()
+        self.change(agent_session_id=native_id, **instance_facts(instance))
+        instance.bind(native_id, self)
+
+    async def leave(self) -> None:
+        """Let go of the instance."""
+        instance, self.instance = self.instance, None
+        if instance is not None:
+            instance.release(self)
+            await self.pool.release(instance)
+
+    # -- outgoing -------------------------------------------------------------------------------------
+
+    async def request(
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        timeout_s: float | None = None,
+        respond_async: bool = False,
+    ) -> Any:
+        """A request of the session; recorded once the agent has it."""
+        instance = self._need_instance()
+        call_id = instance.connection.new_id()
+        envelope: Envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": dict(params)}
+        recorded = False
+
+        def accepted() -> None:
+            nonlocal recorded
+            recorded = True
+            self.recorder.add(envelope, "client")
+
+        instance.own(call_id, self)
+        if method in BINDING_METHODS:
+            self._binding[call_id] = params.get("sessionId")
+        try:
+            return await instance.connection.request(
+                method,
+                params,
+                call_id=call_id,
+                timeout_s=timeout_s,
+                respond_async=respond_async,
+                on_accepted=accepted,
+            )
+        except AgentExitedError:
+            instance.disown(call_id)
+            raise
+        except APITimeoutError:
+            raise
+        except (APIStatusError, APIConnectionError) as error:
+            if isinstance(error, APIConnectionError) or not recorded:
+                instance.disown(call_id)
+            self._note_failure(call_id, error, open_call=recorded)
+            raise
+
+    async def notify(self, method: str, params: Mapping[str, Any]) -> None:
+        """A notification of the session, recorded as it goes out."""
+        instance = self._need_instance()
+        envelope: Envelope = {"jsonrpc": "2.0", "method": method, "params": dict(params)}
+        self.recorder.add(envelope, "client")
+        await instance.connection.notify(method, params)
+
+    async def respond(self, envelope: Envelope) -> None:
+        """An answer to the agent: told at once, stored when the server has it."""
+        instance = self._need_instance()
+        sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.recorder.add(envelope, "client", held_by=sent)
+        instance.answered(envelope.get("id"))
+        try:
+            await instance.connection.respond(envelope)
+        finally:
+            if not sent.done():
+                sent.set_result(None)
+
+    def note(self, envelope: Envelope) -> None:
+        """Write something into the record that no message of the wire says."""
+        self.recorder.add(envelope, "client")
+
+    def _note_failure(self, call_id: str, error: SandboxAgentError, *, open_call: bool) -> None:
+        if isinstance(error, APIStatusError):
+            self.note(
+                notes.failure(str(error), error.error_type or str(error.status_code), error.problem or None)
+            )
+        elif open_call:
+            # No answer can come any more: the call is closed with the one thing that is certain.
+            problem = {"type": NO_ANSWER, "title": "Connection Lost", "detail": str(error)}
+            failure = {"code": INTERNAL_ERROR, "message": str(error), "data": problem}
+            self.recorder.add({"jsonrpc": "2.0", "id": call_id, "error": failure}, "agent")
+        else:
+            self.note(notes.failure(str(error), "connection_failed"))
+
+    # -- incoming -------------------------------------------------------------------------------------
+
+    def agent_message(self, envelope: Envelope, event_id: int | None) -> None:
+        """A message of the agent, in the order of the wire."""
+        method = envelope.get("method")
+        if self.hold_back is not None:
+            self._held.append((envelope, event_id))
+            return
+        if self.loading and method == "session/update":
+            return
+        key = self._key(event_id)
+        if key is not None and key in self.stored_keys:
+            return
+        self.recorder.add(envelope, "agent", event_id=event_id, key=key)
+        if method is None:
+            self._answered(envelope)
+        elif "id" in envelope:
+            self.requests.asked(envelope)
+        elif method == "$/cancel_request":
+            self.requests.withdrawn((envelope.get("params") or {}).get("requestId"))
+        elif method == "session/update":
+            self._note_state((envelope.get("params") or {}).get("update"))
+
+    def let_through(self) -> None:
+        """What waited behind the missed events may pass now."""
+        held, self._held = self._held, []
+        for envelope, event_id in held:
+            self.agent_message(envelope, event_id)
+
+    def remember(self, history: list[EventRecord]) -> None:
+        """Take over what an earlier life of this client stored."""
+        self.stored_keys = {record.id for record in history}
+        self.recorder.count = history[-1].event_index if history else 0
+        for record in history:
+            payload = record.payload
+            if record.sender == "client" and "method" in payload and "id" in payload:
+                self.open_calls.add(str(payload["id"]))
+            elif record.sender == "agent" and "method" not in payload:
+                self.open_calls.discard(str(payload.get("id")))
+
+    def events_lost(self, gap: Gap) -> None:
+        """The stream has a hole: say so where the events would have been."""
+        self.note(notes.stream_gap(gap.last + 1, gap.newest))
+
+    def instance_lost(self, error: SandboxAgentError) -> None:
+        """The agent process, or the way to it, is gone."""
+        self.loading = False
+        if self.mapper.ended:
+            return
+        if isinstance(error, AgentExitedError) and not error.vanished:
+            self.note(
+                notes.agent_exited(
+                    error.exit_code == 0, error.exit_code, signal=error.signal, stderr=error.stderr or None
+                )
+            )
+        else:
+            self.note(notes.session_ended("error", "daemon", message=str(error)))
+
+    def callback_failed(self, error: SandboxAgentError) -> None:
+        """A callback raised, or its answer could not be used."""
+        if not isinstance(error, AgentExitedError):
+            self.callback_error = self.callback_error or error
+
+    def _answered(self, envelope: Envelope) -> None:
+        call_id = str(envelope.get("id"))
+        if call_id not in self._binding:
+            return
+        asked_for = self._binding.pop(call_id)
+        self.loading = False
+        result = envelope.get("result")
+        if isinstance(result, Mapping):
+            native_id = asked_for or result.get("sessionId")
+            if isinstance(native_id, str):
+                self.bind(native_id)
+            self.note_options(result)
+
+    def _note_state(self, update: Any) -> None:
+        if not isinstance(update, Mapping):
+            return
+        kind = update.get("sessionUpdate")
+        if kind == "config_option_update":
+            self.note_options(update)
+        elif kind == "current_mode_update" and isinstance(mode := update.get("currentModeId"), str):
+            self.change(modes=with_current_mode(self.record.modes, mode))
+        elif kind == "session_info_update" and isinstance(title := update.get("title"), str):
+            self.change(title=self.record.title or title)
+
+    def note_options(self, holder: Any) -> None:
+        """Keep the options and modes an answer or update of the agent carries."""
+        if not isinstance(holder, Mapping):
+            return
+        if isinstance(options := holder.get("configOptions"), list):
+            self.change(config_options=options)
+        if isinstance(modes := holder.get("modes"), Mapping):
+            self.change(modes=dict(modes))
+
+    # -- the stored record ------------------------------------------------------------------------------
+
+    def change(self, **changes: Any) -> None:
+        """Change fields of the record, here at once and in the store soon."""
+        self.record = replace(self.record, **changes)
+        self._changes.update(changes)
+        if self._saving is None and self.recorder.started:
+            self._saving = asyncio.create_task(self._save(), name=f"record {self.record.id}")
+            self._saving.add_done_callback(self._saved)
+
+    async def begin(self) -> None:
+        """Put the record into the store and begin to write events."""
+        self._changes.clear()
+        await self.pool.store.update_session(self.record)
+        self.recorder.start()
+
+    async def refresh(self) -> None:
+        """Take over what other clients of the store changed; a live session stays where it runs."""
+        while True:
+            await self.flush()
+            known = self.record
+            stored = await self.pool.store.get_session(known.id)
+            if stored is None:
+                raise SessionNotFoundError(known.id)
+            if self.record is known:
+                break
+        shared = {name: getattr(stored, name) for name in SHARED_FIELDS}
+        self.record = replace(known, **shared) if self.live else stored
+
+    async def flush(self) -> None:
+        """Wait until record and events are stored."""
+        while (saving := self._saving) is not None:
+            await asyncio.wait([saving])
+        await self.recorder.flush()
+
+    async def _save(self) -> None:
+        while self._changes:
+            changes, self._changes = self._changes, {}
+            await self.pool.store.patch_session(self.record.id, **changes)
+
+    def _saved(self, task: asyncio.Task[None]) -> None:
+        self._saving = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.recorder.failure = self.recorder.failure or error
+
+    def _key(self, event_id: int | None) -> str | None:
+        if event_id is None:
+            return None
+        instance = self._need_instance()
+        return stream_key(instance.server_id, instance.created_at_ms, self.record.id, event_id)
+
+    def _need_instance(self) -> AgentInstance:
+        if self.instance is None:
+            raise APIConnectionError(f"session {self.record.id!r} is not connected")
+        return self.instance

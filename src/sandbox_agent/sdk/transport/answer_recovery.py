@@ -1,0 +1,144 @@
+"""A call whose `POST` is over without an answer: wait for it on the stream as long as one can come.
+
+The server's own account decides. It still works on the call: go on waiting, however long. It has
+nothing pending and the stream has everything: there will be no answer. Nobody listens at its address:
+it may be changing places with its successor, which takes a moment; after that moment it is dead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from sandbox_agent.sdk.errors import AgentExitedError, APIConnectionError, APIStatusError, SandboxAgentError
+from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.transport.instance_status import InstanceStatus
+from sandbox_agent.sdk.transport.pending_call import PendingCall
+from sandbox_agent.sdk.transport.retries import REFUSED_PATIENCE_S, gateway_failed, refused, server_stopping
+
+# The network is broken, the server may live: a call whose POST broke hopes for this long.
+UNREACHABLE_LIMIT_S = 60.0
+PROBE_TIMEOUT_S = 5.0
+FIRST_PROBE_S = 0.1
+LAST_PROBE_S = 2.0
+
+
+class CallOwner(Protocol):
+    """What settling needs to know of the connection."""
+
+    lost: SandboxAgentError | None
+    status: InstanceStatus
+    disturbed: asyncio.Event
+    """Set when the stream broke: a good moment to ask again."""
+
+    def dead_server(self) -> SandboxAgentError | None: ...
+    def lose(self, error: SandboxAgentError) -> None: ...
+    def answered_by_body(self, call: PendingCall, envelope: Envelope) -> None: ...
+
+
+class AnswerRecovery:
+    """Settles one call from the stream, or says that it cannot be settled."""
+
+    def __init__(self, connection: CallOwner, call: PendingCall, cause: BaseException | None) -> None:
+        self._connection = connection
+        self._call = call
+        self._cause = cause
+        self._clock: Callable[[], float] = asyncio.get_running_loop().time
+        self._silent_since: float | None = None
+        self._refused_since: float | None = None
+
+    async def run(self) -> None:
+        """Return when the call is settled, well or badly."""
+        pause = FIRST_PROBE_S
+        while not self._call.settled:
+            if self._connection.lost is not None:
+                self._call.fail(self._connection.lost)
+                return
+            dead = self._connection.dead_server()
+            if dead is not None:
+                self._connection.lose(dead)
+                return
+            await self._probe()
+            await self._wait(FIRST_PROBE_S if self._refused_since is not None else pause)
+            pause = min(LAST_PROBE_S, pause * 1.6)
+
+    async def _probe(self) -> None:
+        self._connection.disturbed.clear()
+        try:
+            facts = await self._connection.status.facts(PROBE_TIMEOUT_S, once=True)
+            self._silent_since = self._refused_since = None
+            await self._judge(facts)
+        except APIConnectionError as error:
+            self._not_reached(error, gone=refused(error))
+        except APIStatusError as error:
+            if gateway_failed(error) or server_stopping(error):
+                self._not_reached(error, gone=True)
+            else:
+                self._call.fail(error)
+
+    def _not_reached(self, error: SandboxAgentError, *, gone: bool) -> None:
+        now = self._clock()
+        self._silent_since = self._silent_since or now
+        self._refused_since = (self._refused_since or now) if gone else None
+        if self._refused_since is not None and now - self._refused_since >= REFUSED_PATIENCE_S:
+            self._call.fail(_server_gone(self._call.method, error))
+        elif now - self._silent_since > UNREACHABLE_LIMIT_S:
+            self._call.fail(_unknown_delivery(self._call.method, self._cause or error))
+
+    async def _judge(self, facts: Mapping[str, Any] | None) -> None:
+        """Decide from the server's account whether the answer can still come."""
+        connection, status = self._connection, self._connection.status
+        if facts is None:
+            connection.lose(
+                AgentExitedError("the agent instance no longer exists on the server", vanished=True)
+            )
+            return
+        newest, exited = facts.get("lastEventId"), facts.get("status") == "exited"
+        over = exited or facts.get("pendingRequests") == 0
+        if not over or not isinstance(newest, int):
+            return
+        if not await status.caught_up(newest) or self._call.settled:
+            return
+        if exited:
+            connection.lose(
+                AgentExitedError(
+                    "the agent process has ended", exit_code=facts.get("exitCode"), signal=facts.get("signal")
+                )
+            )
+            return
+        # Asked twice: the first account may be older than a POST that was still on its way in.
+        again = await status.facts(PROBE_TIMEOUT_S, once=True)
+        if again is None or again.get("pendingRequests") != 0:
+            return
+        if await status.caught_up(again.get("lastEventId") or 0) and not self._call.settled:
+            self._call.fail(_unknown_delivery(self._call.method, self._cause))
+
+    async def _wait(self, pause: float) -> None:
+        disturbance = asyncio.create_task(self._connection.disturbed.wait())
+        try:
+            await asyncio.wait(
+                [self._call.future, disturbance], timeout=pause, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            disturbance.cancel()
+
+
+def _server_gone(method: str, cause: BaseException) -> APIConnectionError:
+    error = APIConnectionError(
+        f"the server went away during {method}: nobody listens at its address any more; "
+        "the message was not sent again",
+        delivery_unknown=True,
+    )
+    error.__cause__ = cause
+    return error
+
+
+def _unknown_delivery(method: str, cause: BaseException | None) -> APIConnectionError:
+    error = APIConnectionError(
+        f"the connection broke during {method} and no answer came; the agent may or may not have "
+        "received it, and it was not sent again",
+        delivery_unknown=True,
+    )
+    error.__cause__ = cause
+    return error

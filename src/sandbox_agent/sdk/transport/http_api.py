@@ -1,0 +1,220 @@
+"""One HTTP door for everything the library asks of a server.
+
+Adds the token and headers, turns every failure into an error of `errors.py`, and repeats what
+`retries.py` allows to be repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.errors import (
+    APIConnectionError,
+    APIStatusError,
+    APITimeoutError,
+    SandboxAgentError,
+    status_error,
+)
+from sandbox_agent.sdk.transport.retries import Retries, refused
+from sandbox_agent.sdk.transport.run_once import RunOnce
+
+HEALTH_PATH = "/v1/health"
+CONTROL_TIMEOUT_S = 60.0
+CONNECT_TIMEOUT_S = 10.0
+# Shorter than any server's own limit, so that a request rarely meets a connection about to be closed.
+KEEPALIVE_EXPIRY_S = 3.0
+
+Query = Mapping[str, str | bool | None]
+
+
+class HttpApi:
+    """A base URL, a token and an `httpx.AsyncClient`."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        token: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout: float = CONTROL_TIMEOUT_S,
+        max_retries: int = 2,
+        http_client: httpx.AsyncClient | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        self.token = token
+        self.timeout = timeout
+        self.max_retries = max_retries
+        self.gate: RunOnce | None = None
+        """What every request waits for, except those about the server's health."""
+        self._headers = {**({"authorization": f"Bearer {token}"} if token else {}), **dict(headers or {})}
+        self._owned = http_client is None
+        self._client = http_client or httpx.AsyncClient(
+            transport=transport,
+            # Every session holds a stream open for its whole life; a pool limit would be a dead end.
+            limits=httpx.Limits(
+                max_connections=None, max_keepalive_connections=64, keepalive_expiry=KEEPALIVE_EXPIRY_S
+            ),
+        )
+
+    async def ready(self) -> None:
+        """Wait until requests may be sent."""
+        if self.gate is not None:
+            await self.gate.passed()
+
+    async def aclose(self) -> None:
+        """Close the HTTP client, unless the caller brought it."""
+        if self._owned:
+            await self._client.aclose()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        json: Any = None,
+        content: bytes | AsyncIterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float | None = None,
+        retry: bool | None = None,
+        once: bool = False,
+    ) -> httpx.Response:
+        """Send a request, read the whole answer, raise on any status outside 2xx.
+
+        `retry` says whether it may be repeated once it may have arrived (default: by the method); `once`
+        forbids repeating it at all.
+        """
+        if path != HEALTH_PATH:
+            await self.ready()  # outside the loop: a wait that failed is not repeated
+        body = json_codec.encode(json) if json is not None else content
+        extra = {"content-type": "application/json"} if json is not None else {}
+        repeatable = not once and (body is None or isinstance(body, bytes))
+        retries = Retries(
+            self.max_retries if repeatable else 0,
+            idempotent=method in ("GET", "HEAD", "PUT", "DELETE") if retry is None else retry,
+            read_only=method == "GET",
+        )
+        while True:
+            try:
+                return await self._once(method, path, query, body, {**extra, **(headers or {})}, timeout_s)
+            except SandboxAgentError as error:
+                pause = retries.pause_after(error)
+                if pause is None:
+                    raise
+            await asyncio.sleep(pause)
+
+    async def _once(
+        self,
+        method: str,
+        path: str,
+        query: Query | None,
+        body: bytes | AsyncIterator[bytes] | None,
+        headers: Mapping[str, str],
+        timeout_s: float | None,
+    ) -> httpx.Response:
+        async with self.open(
+            method, path, query=query, body=body, headers=headers, read_timeout=timeout_s
+        ) as r:
+            with network_errors(f"{method} {path}"):
+                await r.aread()
+            return r
+
+    @asynccontextmanager
+    async def open(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: bytes | AsyncIterator[bytes] | None = None,
+        headers: Mapping[str, str] | None = None,
+        read_timeout: float | None = None,
+        unlimited: bool = False,
+    ) -> AsyncIterator[httpx.Response]:
+        """Send a request once and hand out the open response; raise on any status outside 2xx."""
+        if path != HEALTH_PATH:
+            await self.ready()
+        limit = None if unlimited else (read_timeout if read_timeout is not None else self.timeout)
+        request = self._client.build_request(
+            method,
+            self.base_url + path,
+            params=_params(query),
+            content=body,
+            headers={**self._headers, **(headers or {})},
+            timeout=httpx.Timeout(limit, connect=CONNECT_TIMEOUT_S, pool=None),
+        )
+        with network_errors(f"{method} {path}", server=self.base_url):
+            response = await self._client.send(request, stream=True)
+        try:
+            if not response.is_success:
+                with network_errors(f"{method} {path}"):
+                    await response.aread()
+                failure = problem_of(response, f"{method} {path}")
+                failure.response = response
+                raise failure
+            yield response
+        finally:
+            await asyncio.shield(response.aclose())
+
+
+class network_errors:
+    """Turn `httpx` failures inside the block into the library's own errors."""
+
+    def __init__(self, what: str, *, server: str = "") -> None:
+        self.what = what
+        self.server = f" at {server}" if server else ""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
+        if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
+            failure = APIConnectionError(
+                f"cannot reach the server{self.server} for {self.what}: {_words(error)}"
+            )
+            failure.__cause__ = error
+            raise failure from error
+        if isinstance(error, httpx.TimeoutException):
+            raise APITimeoutError(f"no answer in time for {self.what}", delivery_unknown=True) from error
+        if isinstance(error, httpx.TransportError | httpx.StreamError):
+            raise APIConnectionError(
+                f"the connection broke during {self.what}: {_words(error)}", delivery_unknown=True
+            ) from error
+
+
+def problem_of(response: httpx.Response, request: str) -> APIStatusError:
+    """The error an answer outside 2xx stands for; the body has been read."""
+    try:
+        problem = json_codec.decode(response.content)
+    except ValueError:
+        problem = None
+    if not isinstance(problem, dict):
+        return status_error(response.status_code, None, text=response.text, request=request)
+    return status_error(response.status_code, problem, request=request)
+
+
+def segment(text: str) -> str:
+    """One path segment, percent-encoded so that any text is one id."""
+    return quote(text, safe="")
+
+
+def _params(query: Query | None) -> dict[str, str]:
+    written = {True: "true", False: "false"}
+    return {
+        name: written[value] if isinstance(value, bool) else value
+        for name, value in (query or {}).items()
+        if value is not None
+    }
+
+
+def _words(error: BaseException) -> str:
+    cause = "Connection refused" if refused(error) else str(error)
+    return cause or type(error).__name__

@@ -1,0 +1,47 @@
+"""What the server says about an agent instance, and whether our stream has caught up with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.errors import SandboxAgentError
+from sandbox_agent.sdk.transport.http_api import HttpApi
+from sandbox_agent.sdk.transport.stream_reader import StreamReader
+
+CATCH_UP_ROUNDS = 20
+CATCH_UP_ROUND_S = 0.25
+
+
+class InstanceStatus:
+    """The server's account of one instance, beside the stream that is read from it."""
+
+    def __init__(self, api: HttpApi, server_id: str, reader: StreamReader, over: Callable[[], bool]) -> None:
+        self._api = api
+        self._server_id = server_id
+        self._reader = reader
+        self._over = over
+
+    async def facts(self, timeout_s: float | None = None, *, once: bool = False) -> dict[str, Any] | None:
+        """What `GET /v1/acp` says about this instance; None if it is not listed."""
+        response = await self._api.request("GET", "/v1/acp", timeout_s=timeout_s, once=once)
+        servers = json_codec.decode(response.content).get("servers") or []
+        return next((dict(one) for one in servers if one.get("serverId") == self._server_id), None)
+
+    async def caught_up(self, newest: int) -> bool:
+        """Wait a few seconds for the stream to reach an event; whether it has."""
+        for _ in range(CATCH_UP_ROUNDS):
+            if self._reader.last_event_id >= newest or self._over():
+                return True
+            await self._reader.moved(CATCH_UP_ROUND_S)
+        return self._reader.last_event_id >= newest
+
+    async def drain(self) -> None:
+        """Let the stream bring everything that was said until now, if the server still answers."""
+        try:
+            facts = await self.facts(timeout_s=2.0)
+        except SandboxAgentError:
+            return
+        if facts is not None and isinstance(facts.get("lastEventId"), int):
+            await self.caught_up(facts["lastEventId"])

@@ -1,0 +1,179 @@
+"""The one reader of an instance's event stream.
+
+Reconnects by itself, for ever, from the last event it handed on, with growing pauses. Every event is
+handed on once and in order; what the server no longer has is reported as a gap, never skipped in
+silence. It ends only when the instance is gone or the server refuses us.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.errors import AgentExitedError, APIConnectionError, APIStatusError, SandboxAgentError
+from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
+from sandbox_agent.sdk.transport.retries import backoff
+from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
+
+log = logging.getLogger("sandbox_agent")
+
+# Three heartbeats of the server: a stream that is silent for longer is a dead one.
+SILENCE_S = 45.0
+FIRST_PAUSE_S = 0.1
+LAST_PAUSE_S = 10.0
+# A gateway may answer 404 for a moment while the sandbox behind it wakes up.
+FOREIGN_404_LIMIT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Events that the server can no longer replay, from `first` to `last`, both included."""
+
+    first: int
+    last: int
+    newest: int | None = None
+    """The newest event the server had published, if it said so."""
+
+
+class StreamSink(Protocol):
+    """Who gets what the reader reads; called in order, never concurrently."""
+
+    def stream_message(self, envelope: Envelope, event_id: int) -> None: ...
+    def stream_gap(self, gap: Gap) -> None: ...
+    def stream_dropped(self) -> None: ...
+    def stream_ended(self, error: SandboxAgentError) -> None: ...
+
+
+class StreamReader:
+    """Reads `GET /v1/acp/{server_id}` into a sink."""
+
+    def __init__(self, api: HttpApi, server_id: str, sink: StreamSink, *, after: int | None) -> None:
+        self.last_event_id = after or 0
+        self.connected = False
+        self._api = api
+        self._path = f"/v1/acp/{segment(server_id)}"
+        self._sink = sink
+        self._task: asyncio.Task[None] | None = None
+        self._moved = asyncio.Event()
+        self._foreign_404 = 0
+
+    def start(self) -> None:
+        """Begin to read, if that has not happened yet."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._read_for_ever(), name=f"stream {self._path}")
+
+    async def stop(self) -> None:
+        """End the reader and wait until it is gone."""
+        task, self._task = self._task, None
+        if task is not None and task is not asyncio.current_task():
+            task.cancel()
+            await asyncio.wait([task])
+
+    async def moved(self, timeout_s: float) -> None:
+        """Wait until another event was handed on, or the time is over."""
+        self._moved.clear()
+        try:
+            await asyncio.wait_for(self._moved.wait(), timeout_s)
+        except TimeoutError:
+            return
+
+    async def history(self, after: int, upto: int) -> list[tuple[int, Envelope]]:
+        """Read the events after `after` up to `upto` once more, beside the running stream."""
+        found: list[tuple[int, Envelope]] = []
+        async for frame in self._frames(after):
+            if frame.event == "message" and frame.id is not None:
+                event_id = int(frame.id)
+                if event_id > upto:
+                    break
+                found.append((event_id, json_codec.decode(frame.data)))
+                if event_id == upto:
+                    break
+        return found
+
+    async def _read_for_ever(self) -> None:
+        attempt = 0
+        while True:
+            before = self.last_event_id
+            try:
+                async for frame in self._frames(self.last_event_id):
+                    self._take(frame)
+                attempt = 0
+            except _StreamOver as over:
+                self._sink.stream_ended(over.error)
+                return
+            except APIStatusError as error:
+                final = self._verdict(error)
+                if final is not None:
+                    self._sink.stream_ended(final)
+                    return
+            except APIConnectionError as error:
+                log.debug("stream %s dropped: %s", self._path, error)
+            finally:
+                self.connected = False
+            self._sink.stream_dropped()
+            if self.last_event_id != before:
+                attempt = 0
+            await asyncio.sleep(backoff(attempt, first=FIRST_PAUSE_S, limit=LAST_PAUSE_S))
+            attempt += 1
+
+    async def _frames(self, after: int) -> AsyncIterator[Frame]:
+        headers = {"accept": "text/event-stream", "cache-control": "no-cache"}
+        if after:
+            headers["last-event-id"] = str(after)
+        decoder = FrameDecoder()
+        async with self._api.open("GET", self._path, headers=headers, read_timeout=SILENCE_S) as response:
+            self.connected = True
+            self._foreign_404 = 0
+            with network_errors(f"GET {self._path}"):
+                async for chunk in response.aiter_bytes():
+                    for frame in decoder.feed(chunk):
+                        yield frame
+
+    def _take(self, frame: Frame) -> None:
+        if frame.event == "gap":
+            self._take_gap(frame.data)
+        elif frame.event == "message":
+            event_id = int(frame.id) if frame.id and frame.id.isdigit() else self.last_event_id + 1
+            if event_id <= self.last_event_id:
+                return
+            if event_id > self.last_event_id + 1:
+                self._sink.stream_gap(Gap(self.last_event_id + 1, event_id - 1))
+            self.last_event_id = event_id
+            envelope = json_codec.decode(frame.data)
+            if isinstance(envelope, dict):
+                self._sink.stream_message(envelope, event_id)
+            self._moved.set()
+
+    def _take_gap(self, data: bytes) -> None:
+        facts = json_codec.decode(data)
+        oldest, newest = int(facts["oldest"]), int(facts["newest"])
+        if newest < self.last_event_id:
+            raise _StreamOver(
+                AgentExitedError("the server was restarted; this instance is gone", vanished=True)
+            )
+        if oldest > self.last_event_id + 1:
+            self._sink.stream_gap(Gap(self.last_event_id + 1, oldest - 1, newest))
+            self.last_event_id = oldest - 1
+
+    def _verdict(self, error: APIStatusError) -> SandboxAgentError | None:
+        """The final word on a refused stream, or None to try again."""
+        if error.status_code == 404:
+            self._foreign_404 += 1
+            if error.error_type or self._foreign_404 > FOREIGN_404_LIMIT:
+                gone = AgentExitedError("the agent instance no longer exists on the server", vanished=True)
+                gone.__cause__ = error
+                return gone
+            return None
+        if error.status_code in (429, 408) or error.status_code >= 500:
+            return None
+        return error
+
+
+class _StreamOver(Exception):
+    def __init__(self, error: SandboxAgentError) -> None:
+        self.error = error

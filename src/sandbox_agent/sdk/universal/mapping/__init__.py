@@ -1,0 +1,1 @@
+"""How ACP messages become universal events, one module per kind of message."""

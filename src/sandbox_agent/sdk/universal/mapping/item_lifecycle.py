@@ -1,0 +1,141 @@
+"""Starting and completing items: the one place that knows which items are open.
+
+Every item that starts completes exactly once, and its deltas lie between. Items are found again by
+their id, whether it is ours or one the agent gave.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from sandbox_agent.sdk.universal.events import ItemData, ItemDeltaData
+from sandbox_agent.sdk.universal.items import ContentPart, ItemKind, ItemRole, ItemStatus, UniversalItem
+from sandbox_agent.sdk.universal.mapping.emitter import Emitter
+from sandbox_agent.sdk.universal.meta import ItemFacts
+
+
+class Item:
+    """An open item; the content is given when it is asked for."""
+
+    def __init__(
+        self,
+        item_id: str,
+        *,
+        kind: ItemKind,
+        role: ItemRole | None,
+        native_item_id: str | None = None,
+        parent_id: str | None = None,
+    ) -> None:
+        self.item_id = item_id
+        self.kind: ItemKind = kind
+        self.role: ItemRole | None = role
+        self.native_item_id = native_item_id
+        self.parent_id = parent_id
+
+    def snapshot(self, content: list[ContentPart], status: ItemStatus) -> UniversalItem:
+        """The item as it is now."""
+        return UniversalItem(
+            item_id=self.item_id,
+            native_item_id=self.native_item_id,
+            parent_id=self.parent_id,
+            kind=self.kind,
+            role=self.role,
+            content=content,
+            status=status,
+        )
+
+
+class ItemLifecycle:
+    """Creates items and emits their events."""
+
+    def __init__(self, out: Emitter) -> None:
+        self._out = out
+        self._ids_given_by_agent: set[str] = set()
+
+    def create(
+        self,
+        kind: ItemKind,
+        role: ItemRole | None,
+        *,
+        facts: ItemFacts | None = None,
+        native_item_id: str | None = None,
+        parent_id: str | None = None,
+    ) -> Item:
+        """A new item; what the agent said about it goes before what we would say."""
+        if facts is None:
+            return Item(
+                self._out.new_id("itm"),
+                kind=kind,
+                role=role,
+                native_item_id=native_item_id,
+                parent_id=parent_id,
+            )
+        return Item(
+            self._fresh_id(facts.item_id),
+            kind=facts.kind or kind,
+            role=facts.role or role,
+            native_item_id=facts.native_item_id or native_item_id,
+            parent_id=facts.parent_id or parent_id,
+        )
+
+    def start(self, item: Item, content: list[ContentPart], *, synthetic: bool) -> None:
+        """Emit `item.started`."""
+        self._out.emit("item.started", ItemData(item.snapshot(content, "in_progress")), synthetic=synthetic)
+
+    def delta(self, item: Item, text: str, *, synthetic: bool = False) -> None:
+        """Emit `item.delta`."""
+        self._out.emit(
+            "item.delta", ItemDeltaData(item.item_id, item.native_item_id, text), synthetic=synthetic
+        )
+
+    def complete(
+        self, item: Item, content: list[ContentPart], status: ItemStatus, *, synthetic: bool
+    ) -> None:
+        """Emit `item.completed`."""
+        self._out.emit("item.completed", ItemData(item.snapshot(content, status)), synthetic=synthetic)
+
+    def whole(self, item: Item, content: list[ContentPart], status: ItemStatus, *, synthetic: bool) -> None:
+        """Start and complete an item that is known whole; the start is always ours."""
+        self.start(item, content, synthetic=True)
+        self.complete(item, content, status, synthetic=synthetic)
+
+    def arrived_whole(self, final: UniversalItem) -> None:
+        """An item nobody announced: start it, give its text as one delta of ours, complete it."""
+        item = Item(
+            self._fresh_id(final.item_id),
+            kind=final.kind,
+            role=final.role,
+            native_item_id=final.native_item_id,
+            parent_id=final.parent_id,
+        )
+        self.start(item, [], synthetic=True)
+        if final.kind == "message" and final.text:
+            self.delta(item, final.text, synthetic=True)
+        self.complete(item, final.content, final.status, synthetic=False)
+
+    def _fresh_id(self, wanted: str | None) -> str:
+        # An id that was used before would make one item start twice; ours begin with itm_.
+        if wanted is None or wanted in self._ids_given_by_agent or wanted.startswith("itm_"):
+            return self._out.new_id("itm")
+        self._ids_given_by_agent.add(wanted)
+        return wanted
+
+
+def read_snapshot(value: Any) -> UniversalItem | None:
+    """A finished item as an agent sends it, or `None`; absent nullable fields are filled in."""
+    if not isinstance(value, dict):
+        return None
+    defaults: dict[str, Any] = {
+        "native_item_id": None,
+        "parent_id": None,
+        "kind": "message",
+        "role": None,
+        "content": [],
+        "status": "completed",
+    }
+    try:
+        return msgspec.convert({**defaults, **value}, UniversalItem)
+    except (msgspec.ValidationError, RecursionError):
+        return None

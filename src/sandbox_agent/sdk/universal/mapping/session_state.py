@@ -1,0 +1,130 @@
+"""The session as a whole: when it started, how it ended, and what an ending leaves behind.
+
+`session.started` and `session.ended` come once per incarnation. A session that is restored starts
+again, with `metadata.restored`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast, get_args
+
+from sandbox_agent.sdk.universal.events import (
+    EndReason,
+    EventSource,
+    SessionEndedData,
+    SessionStartedData,
+    StderrOutput,
+)
+from sandbox_agent.sdk.universal.json_reading import as_dict, as_int, as_text
+from sandbox_agent.sdk.universal.mapping.emitter import Emitter
+from sandbox_agent.sdk.universal.meta import product_meta
+
+STARTING_METHODS = ("session/new", "session/load", "session/resume", "session/fork")
+_HEAD_LINES = 20
+_TAIL_LINES = 50
+
+
+class SessionState:
+    """Whether the session lives, and under which of the agent's ids."""
+
+    def __init__(self, out: Emitter, agent: str | None) -> None:
+        self._out = out
+        self._agent = agent
+        self._starts = 0
+        self.live = False
+        self.ended = False
+        self.loading = False
+
+    def request(self, method: str) -> None:
+        """The client asks for a new incarnation."""
+        self.loading = method == "session/load"
+        self.live = False
+
+    def started(
+        self, method: str, params: dict[str, Any], result: dict[str, Any], *, synthetic: bool
+    ) -> None:
+        """The agent has the session; the second of answer and notification says nothing new."""
+        native = as_text(result.get("sessionId")) or as_text(params.get("sessionId"))
+        if synthetic:
+            self.loading = False
+        self._out.native_session_id = native or self._out.native_session_id
+        if self.live:
+            return
+        self.live, self.ended = True, False
+        metadata: dict[str, Any] = {
+            "agent": self._agent or as_text(product_meta(params).get("agent")),
+            "cwd": as_text(params.get("cwd")),
+            "modes": result.get("modes"),
+            "configOptions": result.get("configOptions"),
+            "method": method,
+        }
+        if self._starts or method in ("session/load", "session/resume"):
+            metadata["restored"] = True
+        self._starts += 1
+        self._out.emit("session.started", SessionStartedData(metadata), synthetic=synthetic)
+
+    def end(self, data: SessionEndedData, *, synthetic: bool) -> None:
+        """The session is over."""
+        self.live, self.ended = False, True
+        self._out.emit("session.ended", data, synthetic=synthetic)
+
+
+def ended_data(params: dict[str, Any], *, by_client: bool) -> SessionEndedData:
+    """The payload of `_sandboxagent/session/ended`, flat or under `data`; the details only of an error."""
+    payload = {**params, **as_dict(params.get("data"))}
+    reason, by = payload.get("reason"), payload.get("terminated_by")
+    if reason not in get_args(EndReason):
+        reason = "terminated" if by_client else "completed"
+    if by not in get_args(EventSource):
+        by = "daemon" if by_client else "agent"
+    if reason != "error":
+        return SessionEndedData(reason=cast(EndReason, reason), terminated_by=cast(EventSource, by))
+    return SessionEndedData(
+        reason="error",
+        terminated_by=cast(EventSource, by),
+        message=as_text(payload.get("message")),
+        exit_code=as_int(payload.get("exit_code")),
+        stderr=_read_stderr(payload.get("stderr")),
+    )
+
+
+def exit_data(params: dict[str, Any]) -> SessionEndedData:
+    """How the session ended when `_adapter/agent_exited` came; `signal` and `stderr` are there if known."""
+    if params.get("success") is True:
+        return SessionEndedData(reason="completed", terminated_by="agent")
+    signal = params.get("signal")
+    return SessionEndedData(
+        reason="error",
+        terminated_by="agent",
+        message=f"the agent was ended by {signal}" if isinstance(signal, str | int) and signal else None,
+        exit_code=as_int(params.get("code")),
+        stderr=_read_stderr(params.get("stderr")),
+    )
+
+
+def stderr_output(text: str) -> StderrOutput | None:
+    """A text of stderr: whole if it is short, else its first 20 and last 50 lines."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    if not lines:
+        return None
+    if len(lines) <= _HEAD_LINES + _TAIL_LINES:
+        return StderrOutput(head=text, truncated=False, total_lines=len(lines))
+    return StderrOutput(
+        head="\n".join(lines[:_HEAD_LINES]),
+        tail="\n".join(lines[-_TAIL_LINES:]),
+        truncated=True,
+        total_lines=len(lines),
+    )
+
+
+def _read_stderr(value: Any) -> StderrOutput | None:
+    if isinstance(value, str):
+        return stderr_output(value)
+    if not isinstance(value, dict):
+        return None
+    return StderrOutput(
+        head=as_text(value.get("head")),
+        tail=as_text(value.get("tail")),
+        truncated=value.get("truncated") is True,
+        total_lines=as_int(value.get("total_lines")),
+    )
