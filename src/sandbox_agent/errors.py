@@ -34,7 +34,8 @@ members. `http/problems.py` writes them down as problem+json; nothing else knows
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, ClassVar

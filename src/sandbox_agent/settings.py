@@ -7,8 +7,8 @@ A flag wins over a variable, a variable over the default. `parse` is a small par
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any

@@ -14,8 +14,7 @@ import pytest
 import sandbox_agent
 
 HEAVY = """
-    asyncio collections contextlib dataclasses enum functools httptools inspect jiter json logging msgspec
-    pathlib re selectors signal socket subprocess threading tomllib typing
+    asyncio httptools jiter msgspec tomllib
 """.split()
 PROGRAM = "from sandbox_agent.cli.entry import main; main(['server', '--port', '0', '--no-token'])"
 INITIALIZE = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from sandbox_agent import settings
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from pathlib import Path
 

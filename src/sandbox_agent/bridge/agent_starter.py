@@ -6,6 +6,8 @@ if the server is killed.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent import logs
 from sandbox_agent.bridge.jsonrpc import envelope
 from sandbox_agent.bridge.process import tags
@@ -13,7 +15,6 @@ from sandbox_agent.bridge.process.agent_process import AgentProcess
 from sandbox_agent.errors import StreamError, Timeout
 from sandbox_agent.runtime import running_loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping

@@ -8,6 +8,7 @@ runs on the event loop without tasks; answers go to callbacks.
 from __future__ import annotations
 
 from time import time_ns
+from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.jsonrpc.envelope import id_key
 from sandbox_agent.bridge.output_publisher import OutputPublisher
@@ -16,7 +17,6 @@ from sandbox_agent.bridge.silence_timeout import SilenceClock
 from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
 from sandbox_agent.runtime import running_loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal

@@ -7,6 +7,8 @@ scanner understands is scanned in a thread; what follows waits for it, so that t
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.bridge.eventlog import frames
 from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc import notification_batch
@@ -16,7 +18,6 @@ from sandbox_agent.bridge.stdio.line_framer import OVERLONG
 from sandbox_agent.bridge.stdio.split_lines import CR, split_lines
 from sandbox_agent.runtime import running_loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 

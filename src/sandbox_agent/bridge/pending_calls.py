@@ -6,10 +6,11 @@ second prompt); another body is a conflict. A call without waiters stays: its an
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.bridge.stdio.stdin_queue import Outgoing
 from sandbox_agent.errors import Conflict, SandboxAgentError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias

@@ -7,8 +7,10 @@ longer than DELETE_ANSWER_S.
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
 from sandbox_agent import logs
-from sandbox_agent.bare import OrderedDict
 from sandbox_agent.bridge.agent_starter import AgentStarter
 from sandbox_agent.bridge.eventlog.event_log import EventLog
 from sandbox_agent.bridge.instance import Instance
@@ -25,7 +27,6 @@ from sandbox_agent.errors import (
 )
 from sandbox_agent.runtime import running_loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine, Iterator

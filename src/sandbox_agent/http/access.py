@@ -6,13 +6,13 @@ CORS preflight), or with an error. Both doors of the server, the ASGI applicatio
 
 from __future__ import annotations
 
-from _operator import _compare_digest  # hmac's own, without loading OpenSSL for it
+import hmac
+from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import ForbiddenOrigin, MisdirectedRequest, TokenInvalid
 from sandbox_agent.http.messages import HeaderList, Response
 from sandbox_agent.settings import Settings, SettingsError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -76,7 +76,7 @@ class AccessCheck:
     def _token_fits(self, headers: Mapping[bytes, bytes]) -> bool:
         scheme, _, token = headers.get(b"authorization", b"").strip().partition(b" ")
         known = scheme.lower() in (b"bearer", b"token")
-        return _compare_digest(token.strip(), self._token or b"") and known
+        return hmac.compare_digest(token.strip(), self._token or b"") and known
 
 
 def _is_protected(path: bytes) -> bool:

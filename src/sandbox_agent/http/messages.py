@@ -6,9 +6,10 @@ A handler is `async def handler(request, services) -> Response | StreamingRespon
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.errors import InvalidRequest, PayloadTooLarge
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
     from typing import Any, TypeAlias

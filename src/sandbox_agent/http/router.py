@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import InvalidRequest, MethodNotAllowed, NotFound
 from sandbox_agent.http.messages import decode_component
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.bridge.eventlog.event_log import Retention
@@ -14,9 +16,7 @@ from sandbox_agent.bridge.registry import BridgeSettings, InstanceRegistry
 from sandbox_agent.http.access import AccessCheck
 from sandbox_agent.http.acp.early_headers import EarlyHeaders
 from sandbox_agent.http.acp.stream import StreamSlots
-from sandbox_agent.made_once import made_once
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -70,20 +70,20 @@ class Services:
             ),
         )
 
-    @made_once
+    @cached_property
     def catalog(self) -> Catalog:
         from sandbox_agent.agents.catalog.catalog import Catalog  # needed with the first agent that is named
 
         own = self.settings.own_agents_file
         return Catalog.load(own) if own else Catalog()
 
-    @made_once
+    @cached_property
     def layout(self) -> Layout:
         from sandbox_agent.agents.layout import Layout
 
         return Layout(self.settings.data_directory)
 
-    @made_once
+    @cached_property
     def installer(self) -> Installer:
         from sandbox_agent.agents.install.installer import (
             Installer,  # needed only when something is installed
@@ -91,7 +91,7 @@ class Services:
 
         return Installer(self.catalog, self.layout)
 
-    @made_once
+    @cached_property
     def launcher(self) -> Launcher:
         from sandbox_agent.agents.launch.launcher import Launcher  # needed with the first agent, not at start
 
@@ -113,7 +113,7 @@ class Services:
             if name != "SANDBOX_AGENT_TOKEN" and (not allowed or name in allowed)
         }
 
-    @made_once
+    @cached_property
     def inventory(self) -> Inventory:
         from sandbox_agent.agents.catalog.inventory import (
             Inventory,  # needed with the first look at the agents
@@ -121,13 +121,13 @@ class Services:
 
         return Inventory(self.catalog, self.layout, self.launcher)
 
-    @made_once
+    @cached_property
     def workspace(self) -> Workspace:
         from sandbox_agent.workspace.files.workspace import Workspace  # needed with the first file request
 
         return Workspace(fs_root=self.settings.fs_root)
 
-    @made_once
+    @cached_property
     def file_work(self) -> FileWork:
         from sandbox_agent.workspace.files.executor import FileWork  # as the workspace
 

@@ -1,19 +1,15 @@
-"""Functions of the C library that Python does not offer, for whole numbers only.
-
-Called through the C part of `ctypes`: the rest of it takes seven milliseconds to load, in which no message
-would be handled.
-"""
+"""Functions of the C library that Python does not offer, for whole numbers only."""
 
 from __future__ import annotations
 
+import ctypes
+
 
 def call(name: str, *arguments: int) -> int | None:
-    """What the function returns; None if this C library does not have it, or cannot be asked."""
+    """Call the function `name`. Returns None if this C library does not have it."""
     try:
-        from _ctypes import call_function, dlopen, dlsym
-
-        address = dlsym(dlopen(None, 0), name)  # type: ignore[arg-type]  # None: what is loaded already
-    except (ImportError, OSError):
+        function = getattr(ctypes.CDLL(None), name)
+    except (AttributeError, OSError):
         return None
-    result: int = call_function(address, arguments)
+    result: int = function(*arguments)
     return result

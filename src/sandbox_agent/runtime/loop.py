@@ -10,18 +10,19 @@ Callbacks run one after the other on the thread that made the loop; one that fai
 
 from __future__ import annotations
 
-import _thread
 import os
 import select
+import signal
+import threading
 import time
-from _heapq import heapify, heappop, heappush
+from collections import deque
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
 
-from sandbox_agent import hidden_modules, logs
-from sandbox_agent.bare import deque, signal
+from sandbox_agent import logs
 from sandbox_agent.runtime.busy_poll import BusyPoll
 from sandbox_agent.runtime.worker_threads import WorkerThreads
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
@@ -78,7 +79,7 @@ class Loop:
         self._threads = WorkerThreads()
         self.has_more = True
         """Whether other descriptors are ready in this turn: what waits for them can be done with them."""
-        self._thread = _thread.get_ident()
+        self._thread_id = threading.get_ident()
         self._stopping = False
         self._guest: HostedAsyncio | None = None
         # Written to by signals and by other threads, so that a sleeping poll returns.
@@ -103,7 +104,7 @@ class Loop:
 
     @property
     def is_running_here(self) -> bool:
-        return self._thread == _thread.get_ident()
+        return self._thread_id == threading.get_ident()
 
     def turn(self, limit_s: float | None) -> None:
         """Wait for something to happen, at most for so long, and call whoever waits for it."""
@@ -229,9 +230,7 @@ class Loop:
             callback()
             return
         if self._guest is None:
-            # OpenSSL is a third of asyncio's weight, and this server speaks plain HTTP.
-            with hidden_modules.Hidden("ssl"):
-                from sandbox_agent.runtime.hosted_asyncio import HostedAsyncio
+            from sandbox_agent.runtime.hosted_asyncio import HostedAsyncio
 
             self._guest = HostedAsyncio(self)
         self._guest.call_soon(callback)

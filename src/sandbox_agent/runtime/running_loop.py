@@ -6,9 +6,10 @@ futures) is called by `when_asyncio`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.runtime.loop import Loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _socket
 import socket
 from collections.abc import Iterator
 
@@ -14,15 +13,15 @@ from sandbox_agent.runtime.loop import Loop
 
 
 @pytest.fixture
-def accepted() -> Iterator[list[_socket.socket]]:
-    sockets: list[_socket.socket] = []
+def accepted() -> Iterator[list[socket.socket]]:
+    sockets: list[socket.socket] = []
     yield sockets
     for sock in sockets:
         sock.close()
 
 
 def test_a_local_client_is_answered_at_once_and_without_care_for_a_network(
-    accepted: list[_socket.socket],
+    accepted: list[socket.socket],
 ) -> None:
     loop = Loop()
     listener = Listener(loop, "127.0.0.1", 0, accepted.append)
@@ -37,7 +36,7 @@ def test_a_local_client_is_answered_at_once_and_without_care_for_a_network(
 
 
 def test_a_replay_to_a_local_reader_has_little_under_way_and_leaves_it_time_to_rest(
-    accepted: list[_socket.socket],
+    accepted: list[socket.socket],
 ) -> None:
     loop = Loop()
     listener = Listener(loop, "127.0.0.1", 0, accepted.append)
@@ -52,7 +51,7 @@ def test_a_replay_to_a_local_reader_has_little_under_way_and_leaves_it_time_to_r
     assert in_a_replay < 512 * 1024 < usually
 
 
-def _sent_until_full(sock: _socket.socket) -> int:
+def _sent_until_full(sock: socket.socket) -> int:
     sent = 0
     try:
         while True:

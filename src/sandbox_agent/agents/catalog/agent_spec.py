@@ -6,7 +6,8 @@ is wrong with it otherwise. The built-in catalogue and a user's own file have th
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

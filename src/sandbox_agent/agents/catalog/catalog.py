@@ -8,12 +8,12 @@ A user's table for a built-in id overrides single keys; with `command` it replac
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from sandbox_agent import settings
 from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, AgentSpec, CatalogError, parse_agent
 from sandbox_agent.errors import UnsupportedAgent
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path

@@ -7,10 +7,10 @@ People may put a script of their own in its place; only ours carries the `sandbo
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.jsonrpc import plain_json
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path

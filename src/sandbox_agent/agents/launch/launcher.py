@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from sandbox_agent.agents.launch.program import Program, find_program
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.errors import AgentNotInstalled, InvalidRequest
 from sandbox_agent.runtime.package_path import PACKAGE_PARENT
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

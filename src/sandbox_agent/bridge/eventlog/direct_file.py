@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import errno
 import os
-from _thread import allocate_lock
+import threading
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from mmap import mmap
@@ -75,7 +75,7 @@ class _Desk:
     """Where blocks are put together: memory that begins with a page, one for all files, made when needed."""
 
     def __init__(self) -> None:
-        self.lock = allocate_lock()
+        self.lock = threading.Lock()
         self._room: mmap | None = None
 
     def cleared(self) -> mmap:

@@ -8,12 +8,12 @@ stays readable here. Readers (`log_reader.py`) hold a position in the shared seq
 
 from __future__ import annotations
 
-from _bisect import bisect_left
+from bisect import bisect_left
+from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog import frames
 from sandbox_agent.bridge.eventlog.cursor import Cursor
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any

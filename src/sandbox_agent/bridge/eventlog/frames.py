@@ -7,11 +7,11 @@ is a block of three pieces, which saves a copy of it.
 
 from __future__ import annotations
 
-from _bisect import bisect_right
+from bisect import bisect_right
+from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.stdio.split_lines import CR
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

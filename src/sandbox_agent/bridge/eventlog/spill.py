@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import errno
 import os
-from _bisect import bisect_right
-from _thread import allocate_lock
+import threading
+from bisect import bisect_right
+from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog import frames
 from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile, whole_blocks
 from sandbox_agent.bridge.eventlog.file_range import FileRange, SegmentFile
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -136,7 +136,7 @@ class Spill:
         self._made = 0
         self._size = 0
         self._closed = False
-        self._lock = allocate_lock()
+        self._lock = threading.Lock()
 
     @property
     def oldest(self) -> int | None:

@@ -8,12 +8,12 @@ Ids are compared as JSON values with their type: `1`, `1.0` and `"1"` are three 
 
 from __future__ import annotations
 
-from sandbox_agent import hidden_modules
+from typing import TYPE_CHECKING
+
 from sandbox_agent.bridge.jsonrpc import plain_envelope
 from sandbox_agent.bridge.jsonrpc.plain_json import NotPlain
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson, scan
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -52,9 +52,7 @@ class Envelope:
 def load() -> None:
     """Load msgspec now: from here on every message gets the quick look."""
     global decode_object
-    # Without the types for older Pythons, which bring along half of the standard library.
-    with hidden_modules.Hidden("typing_extensions"):
-        from sandbox_agent.bridge.jsonrpc import raw_envelope
+    from sandbox_agent.bridge.jsonrpc import raw_envelope
 
     decode_object = raw_envelope.decode_object
 

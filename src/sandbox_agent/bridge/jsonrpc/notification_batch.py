@@ -6,11 +6,12 @@ them. `frame` answers only when a block is exactly that; everything else goes th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.bridge.eventlog import frames
 from sandbox_agent.bridge.jsonrpc.envelope import check_utf8
 from sandbox_agent.bridge.stdio.split_lines import CR
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 

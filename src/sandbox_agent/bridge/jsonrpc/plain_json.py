@@ -7,8 +7,8 @@ sends; about everything else this module says only that it does not know, and th
 from __future__ import annotations
 
 from _json import make_scanner
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 

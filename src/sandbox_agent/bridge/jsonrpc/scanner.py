@@ -8,7 +8,8 @@ run it in a thread when the text is long.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     import re
 

@@ -8,15 +8,15 @@ runs in a session of its own and carries a mark that finds every descendant (`pr
 from __future__ import annotations
 
 import os
+import signal
+from typing import TYPE_CHECKING
 
-from sandbox_agent.bare import signal
 from sandbox_agent.bridge.process import tags
 from sandbox_agent.bridge.process.spawn import spawn
 from sandbox_agent.bridge.stdio.stdin_queue import StdinQueue
 from sandbox_agent.bridge.stdio.stdout_reader import READ_BYTES, StdoutReader, read_available
 from sandbox_agent.runtime import running_loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable

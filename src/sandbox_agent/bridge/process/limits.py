@@ -7,8 +7,8 @@ which the agent, or something it starts, runs without them; if one cannot be set
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any

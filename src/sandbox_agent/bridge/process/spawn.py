@@ -7,11 +7,11 @@ the directory or the user, nor search the child's PATH; where that is asked for 
 from __future__ import annotations
 
 import os
+import signal
+from typing import TYPE_CHECKING
 
-from sandbox_agent.bare import signal
 from sandbox_agent.bridge.process.inherited_descriptors import closing_inherited
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

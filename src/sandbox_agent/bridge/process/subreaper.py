@@ -7,12 +7,12 @@ handler is ours to set. Agents themselves are waited for by `process`; this look
 from __future__ import annotations
 
 import os
+import signal
+from typing import TYPE_CHECKING
 
-from sandbox_agent.bare import signal
 from sandbox_agent.bridge.process import tags
 from sandbox_agent.runtime import c_library
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.bridge.registry import InstanceRegistry
     from sandbox_agent.runtime.loop import Loop, Timer

@@ -11,10 +11,9 @@ This module imports next to nothing: the guardian runs it in a bare interpreter.
 from __future__ import annotations
 
 import os
+import signal
+from typing import TYPE_CHECKING
 
-from sandbox_agent.bare import signal
-
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

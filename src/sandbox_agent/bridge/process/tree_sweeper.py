@@ -7,11 +7,11 @@ so two hundred trees that stop at once cost a few looks, not hundreds.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.process import tags
 from sandbox_agent.runtime import running_loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
 

@@ -8,10 +8,10 @@ It lives in a session of its own and ignores the signals people send to servers.
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import time
 
-from sandbox_agent.bare import signal
 from sandbox_agent.bridge.process import tags
 from sandbox_agent.bridge.process.inherited_descriptors import closing_inherited
 from sandbox_agent.bridge.process.spawn import BACK_TO_DEFAULT

@@ -7,7 +7,8 @@ of a line that was thrown away because it exceeds the limit.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import Final
 

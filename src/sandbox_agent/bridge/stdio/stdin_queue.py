@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.stdio import pipe_size
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 

@@ -7,12 +7,12 @@ reads in a row, so that a flood costs a few steps for many lines.
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.stdio import pipe_size
 from sandbox_agent.bridge.stdio.line_framer import LineFramer
 from sandbox_agent.bridge.stdio.split_lines import LF
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol

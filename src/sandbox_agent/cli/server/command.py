@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from sandbox_agent import settings as settings_module
 from sandbox_agent.settings import HelpRequested, SettingsError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 

@@ -7,6 +7,8 @@ application uses the same function with a reply of its own. The checks come in a
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
@@ -14,7 +16,6 @@ from sandbox_agent.bridge.stdio.split_lines import CR, LF
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError
 from sandbox_agent.runtime import running_loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.bridge.jsonrpc.envelope import Envelope
     from sandbox_agent.http.acp.post_options import PostOptions

@@ -5,11 +5,12 @@ Read once: a client that keeps its connection sends the same head with every mes
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.bridge.agent_starter import Bootstrap
 from sandbox_agent.errors import InvalidRequest, NotAcceptable, UnsupportedAgent, UnsupportedMediaType
 from sandbox_agent.http.messages import JSON, Query
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

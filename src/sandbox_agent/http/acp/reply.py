@@ -5,9 +5,10 @@ A reply that waits for its agent is `settle`d once, and held open by `EarlyHeade
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.errors import SandboxAgentError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.bridge.pending_calls import Answer
     from sandbox_agent.http.acp.early_headers import EarlyHeaders

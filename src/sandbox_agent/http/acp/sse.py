@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.cursor import Gap
     from sandbox_agent.http.messages import HeaderList

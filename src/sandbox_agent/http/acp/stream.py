@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.errors import InvalidRequest, NotAcceptable, TooManyStreams
 from sandbox_agent.http.acp import sse
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Mapping

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.http.messages import Request, Response
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
 

@@ -6,11 +6,11 @@ Needs a running asyncio loop; loaded with the first request that the application
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.errors import InternalError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.app import App
     from sandbox_agent.http.http1.quick_exchange import Exchange

@@ -6,7 +6,9 @@ even while its body is still coming in: the rest is read and thrown away until t
 
 from __future__ import annotations
 
-from sandbox_agent.bare import deque
+from collections import deque
+from typing import TYPE_CHECKING
+
 from sandbox_agent.errors import RequestTimeout, SandboxAgentError
 from sandbox_agent.http.http1 import dispatch
 from sandbox_agent.http.http1.heads import RequestHead
@@ -14,10 +16,9 @@ from sandbox_agent.http.http1.intake import Intake
 from sandbox_agent.http.http1.quick_exchange import Exchange
 from sandbox_agent.http.http1.socket_transport import SocketTransport
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from _socket import socket
     from collections.abc import Callable
+    from socket import socket
 
     from sandbox_agent.bridge.eventlog.file_range import FileRange
     from sandbox_agent.http.http1.server import HttpServer

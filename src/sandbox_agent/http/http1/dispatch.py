@@ -6,13 +6,14 @@ application uses. So does the question that probes ask all the time. Everything 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.http.acp import stream
 from sandbox_agent.http.endpoints.health import HEALTH_PATH, health_response
 from sandbox_agent.http.http1 import quick_post
 from sandbox_agent.http.messages import Response
 from sandbox_agent.http.router import decode_segment
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.http1.heads import RequestHead
     from sandbox_agent.http.http1.quick_exchange import Exchange

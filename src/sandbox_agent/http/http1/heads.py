@@ -8,10 +8,11 @@ this changes nothing but the time it takes.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError
 from sandbox_agent.http.messages import HeaderList, first_headers
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.acp.post_options import PostOptions
 

@@ -7,13 +7,14 @@ needs no parser.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.http.acp import post
 from sandbox_agent.http.http1 import dispatch, plain_head
 from sandbox_agent.http.http1.heads import CachedHead
 from sandbox_agent.http.http1.quick_exchange import Exchange
 from sandbox_agent.http.http1.socket_transport import READ_BYTES
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.http1.connection import Connection
     from sandbox_agent.http.http1.heads import RequestHead

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import _socket as socket  # the sockets themselves; the module around them takes long to load
 import errno
+import socket
+from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.http.http1 import socket_options
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
@@ -65,7 +65,7 @@ class Listener:
     def _accept(self, listening: socket.socket) -> None:
         for _ in range(_ACCEPTS_AT_ONCE):
             try:
-                fd, peer = listening._accept()  # type: ignore[attr-defined]  # not in the stubs
+                sock, peer = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
             except OSError as error:
@@ -75,8 +75,6 @@ class Listener:
                 self._loop.remove_reader(listening.fileno())
                 self._loop.call_later(_REST_S, self._watch, listening)
                 return
-            # All told, so that nothing has to be asked of the kernel.
-            sock = socket.socket(listening.family, listening.type, listening.proto, fileno=fd)
             sock.setblocking(False)
             socket_options.prepare(sock, peer[0])
             self._accepted(sock)

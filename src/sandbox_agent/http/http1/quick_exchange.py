@@ -7,6 +7,8 @@ HTTP/1.1 and knows when the answer is complete.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent import logs
 from sandbox_agent.errors import InternalError, SandboxAgentError
 from sandbox_agent.http.access import PLAIN, VARY
@@ -14,7 +16,6 @@ from sandbox_agent.http.acp.reply import Reply
 from sandbox_agent.http.http1.status_line import REASONS, date
 from sandbox_agent.http.messages import JSON, Response
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Protocol

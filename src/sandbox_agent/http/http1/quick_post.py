@@ -6,12 +6,13 @@ A head that was found in order is `known`; `Connection` hands the next request w
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.errors import PayloadTooLarge
 from sandbox_agent.http.acp import post
 from sandbox_agent.http.acp.post_options import PostOptions
 from sandbox_agent.http.http1.heads import CachedPost
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.http.http1.quick_exchange import Exchange
     from sandbox_agent.http.services import Services

@@ -6,13 +6,14 @@ read costs nothing: its position stays where it is until the connection is writa
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.bridge.jsonrpc import envelope
 from sandbox_agent.http.acp import sse
 from sandbox_agent.runtime import running_loop
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.event_log import EventLog
     from sandbox_agent.bridge.eventlog.frames import Block

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.bare import signal
 from sandbox_agent.http.access import is_loopback
 from sandbox_agent.http.http1.connection import Connection
 from sandbox_agent.http.http1.listener import Listener
 from sandbox_agent.http.request_log import RequestLog
 from sandbox_agent.http.services import Services
-from sandbox_agent.made_once import made_once
 from sandbox_agent.runtime import running_loop
 from sandbox_agent.runtime.loop import Loop
 from sandbox_agent.settings import SettingsError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
 
@@ -61,7 +61,7 @@ class HttpServer:
         self._listener: Listener | None = None
         self._ticker: Timer | None = None
 
-    @made_once
+    @cached_property
     def app(self) -> App:
         """What answers everything that has no quick way."""
         from sandbox_agent.http.app import App

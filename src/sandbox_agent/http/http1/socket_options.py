@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _socket as socket
+import socket
 
 from sandbox_agent.http.access import is_loopback
 

@@ -8,16 +8,16 @@ All calls come from the event loop; `connection_lost` is called once, never from
 from __future__ import annotations
 
 import os
-from _socket import SHUT_WR
+from collections import deque
+from socket import SHUT_WR
+from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.bare import deque
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.http.http1 import socket_options
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from _socket import socket
+    from socket import socket
     from typing import Protocol
 
     from sandbox_agent.runtime.loop import Loop
