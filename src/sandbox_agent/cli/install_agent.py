@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import msgspec
 
 from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 from sandbox_agent.agents.install.installer import Installer
@@ -22,6 +23,7 @@ from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.agents.layout import Layout, default_data_directory
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import problems
+from sandbox_agent.http.endpoints.agent_bodies import InstallResult
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -88,7 +90,7 @@ async def _install_all(catalog: Catalog, options: dict[str, Any]) -> bool:
             answer = await _install(catalog, agent, options, display)
             if isinstance(answer, SandboxAgentError):
                 failures[agent] = answer
-                answers.append({"id": agent, "error": problems.document(answer)})
+                answers.append({"id": agent, "error": msgspec.to_builtins(problems.document(answer))})
             else:
                 answers.append({"id": agent, **answer})
     click.echo(json.dumps({"agents": answers}, indent=2))
@@ -126,7 +128,7 @@ async def _install(
         await installer.aclose()
     if result.already_installed:
         display.finish(agent, "already installed", done=True)
-    return result.document()
+    return msgspec.to_builtins(InstallResult.of(result))  # type: ignore[no-any-return]
 
 
 def _complain(agent: str, error: SandboxAgentError) -> None:

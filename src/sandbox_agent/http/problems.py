@@ -1,6 +1,11 @@
-"""One table from error to problem+json: every failure of every endpoint leaves the house through here."""
+"""Problem documents (RFC 9457): the body of every failure of every endpoint."""
 
 from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http.messages import Response
@@ -8,25 +13,39 @@ from sandbox_agent.http.messages import Response
 PROBLEM_JSON = b"application/problem+json"
 
 
-def document(error: SandboxAgentError) -> dict[str, object]:
-    """The problem document: type, title, status, detail, then the extensions."""
-    return {
-        "type": f"urn:sandbox-agent:error:{error.kind}",
+class Problem(msgspec.Struct, rename="camel", kw_only=True, forbid_unknown_fields=True):
+    """A problem document; which extension members it has depends on the kind of error."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    agent: str | UnsetType = UNSET
+    session_id: str | UnsetType = UNSET
+    details: dict[str, Any] | UnsetType = UNSET
+
+
+def problem_type(kind: type[SandboxAgentError]) -> str:
+    return f"urn:sandbox-agent:error:{kind.kind}"
+
+
+def document(error: SandboxAgentError) -> Problem:
+    """The problem document of an error."""
+    head = {
+        "type": problem_type(type(error)),
         "title": error.title,
         "status": error.status,
         "detail": error.detail,
-        **error.extensions,
     }
+    # Ids and paths come from outside and may hold lone surrogates, which JSON can only carry as text.
+    return msgspec.convert(_printable({**head, **error.extensions}), Problem)
 
 
 def encode(error: SandboxAgentError) -> bytes:
-    import msgspec.json  # a server that nothing goes wrong with need not load it here
-
-    # Ids and paths come from outside and may hold lone surrogates, which JSON can only carry as text.
-    return msgspec.json.encode(_printable(document(error)))
+    return msgspec.json.encode(document(error))
 
 
-def _printable(value: object) -> object:
+def _printable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()
     if isinstance(value, dict):

@@ -58,7 +58,7 @@ class InstallHouse:
     async def install_in_another_process(self, agent: str = "tiny") -> asyncio.subprocess.Process:
         """A second server, as far as installing goes."""
         code = (
-            "import asyncio, json, sys\n"
+            "import asyncio, dataclasses, json, sys\n"
             "from pathlib import Path\n"
             "from sandbox_agent.agents.catalog.catalog import Catalog\n"
             "from sandbox_agent.agents.install.installer import Installer\n"
@@ -66,7 +66,7 @@ class InstallHouse:
             "installer = Installer(Catalog.load(Path(sys.argv[1])), Layout(Path(sys.argv[2])))\n"
             "tell = lambda progress: print(progress.step, flush=True)\n"
             "result = asyncio.run(installer.install(sys.argv[3], progress=tell))\n"
-            "print(json.dumps(result.document()))\n"
+            "print(json.dumps(dataclasses.asdict(result)))\n"
         )
         arguments = (str(self.agents_file), str(self.layout.data), agent)
         return await asyncio.create_subprocess_exec(

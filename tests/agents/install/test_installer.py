@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.agents.install.installer import InstallResult
+from sandbox_agent.agents.install.installer import Artifact, InstallResult
 from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.errors import InstallFailed, InvalidRequest
 from tests.agents.install.install_environment import InstallHouse
@@ -31,11 +31,8 @@ async def test_first_use_installs_and_the_agent_answers(house: InstallHouse) -> 
 
 async def test_result_names_the_launcher_and_its_source(house: InstallHouse) -> None:
     result = await house.installer().install("tiny")
-    document = result.document()
-    assert document["already_installed"] is False
-    assert document["artifacts"] == [
-        {"kind": "agent_process", "path": str(house.layout.launcher("tiny")), "source": "fallback"}
-    ]
+    launcher = str(house.layout.launcher("tiny"))
+    assert result == InstallResult(False, (Artifact("agent_process", launcher, "fallback", version=None),))
 
 
 async def test_second_install_does_nothing(house: InstallHouse) -> None:

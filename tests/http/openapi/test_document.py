@@ -15,7 +15,7 @@ import jsonschema_rs
 import pytest
 
 from sandbox_agent import errors
-from sandbox_agent.http.endpoints.api_docs import document_bytes, page_bytes
+from sandbox_agent.http.endpoints.api_docs import document_bytes, documented_handlers, page_bytes
 from sandbox_agent.http.openapi import document, problem_responses
 from sandbox_agent.http.router import ROUTES
 from tests.http.endpoints.file_server import running
@@ -35,7 +35,7 @@ def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
 
 @pytest.mark.clause("issue4-8-openapi")
 def test_the_committed_document_is_the_served_one() -> None:
-    """After a change: python -m sandbox_agent.http.openapi.document > docs/openapi.json"""
+    """After a change: python -m sandbox_agent.http.openapi > docs/openapi.json"""
     assert COMMITTED.read_bytes() == document_bytes()
 
 
@@ -56,12 +56,13 @@ def test_every_route_is_described() -> None:
     assert described == {(r.method, r.path) for r in ROUTES if not r.path.startswith("/ui")}
 
 
-def test_a_route_without_description_is_noticed() -> None:
-    routes = [*document.described(), ("GET", "/v1/new")]
+def test_a_route_without_operation_and_an_operation_without_route_are_noticed() -> None:
+    handlers = documented_handlers()
     with pytest.raises(LookupError, match="/v1/new"):
-        document.build(routes, "1")
-    with pytest.raises(LookupError, match="/v1/health"):
-        document.build([route for route in document.described() if route[1] != "/v1/health"], "1")
+        document.build({**handlers, ("GET", "/v1/new"): operations}, "1")
+    del handlers["GET", "/v1/health"]
+    with pytest.raises(LookupError, match="getHealth"):
+        document.build(handlers, "1")
 
 
 def test_all_references_lead_somewhere_and_ids_are_unique() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from sandbox_agent.errors import InvalidRequest
@@ -48,9 +49,9 @@ REMOTE = {"type": "remote", "url": "https://x"}
     ],
 )
 def test_an_mcp_entry_is_normalised(given: dict[str, Any], stored: dict[str, Any]) -> None:
-    once = mcp.normalised(json.dumps(given).encode())
+    once = msgspec.json.encode(mcp.parse(json.dumps(given).encode()))
     assert json.loads(once) == stored
-    assert mcp.normalised(once) == once
+    assert msgspec.json.encode(mcp.parse(once)) == once
 
 
 @pytest.mark.clause("issue4-6-config")
@@ -82,14 +83,14 @@ def test_an_mcp_entry_is_normalised(given: dict[str, Any], stored: dict[str, Any
 )
 def test_a_fault_of_an_mcp_entry_names_its_field(given: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidRequest, match=named):
-        mcp.normalised(json.dumps(given).encode())
+        mcp.parse(json.dumps(given).encode())
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"null", b"{", b"\xff", b"[" * 100_000])
 def test_what_is_no_json_object_is_refused(body: bytes) -> None:
-    for normalised in (mcp.normalised, skills.normalised):
+    for parse in (mcp.parse, skills.parse):
         with pytest.raises(InvalidRequest):
-            normalised(body)
+            parse(body)
 
 
 @pytest.mark.clause("spec1-5.4-skills-config")
@@ -97,7 +98,7 @@ def test_a_skills_entry_is_normalised() -> None:
     source = {"type": "github", "source": "a/b", "skills": ["x"], "ref": "main", "subpath": "s"}
     given = {"sources": [{**source, "z": 1}, {"type": "any", "source": "", "ref": None}], "other": 5}
     stored = {"sources": [source, {"type": "any", "source": ""}]}
-    assert json.loads(skills.normalised(json.dumps(given).encode())) == stored
+    assert json.loads(msgspec.json.encode(skills.parse(json.dumps(given).encode()))) == stored
 
 
 @pytest.mark.clause("issue4-6-config")
@@ -115,4 +116,4 @@ def test_a_skills_entry_is_normalised() -> None:
 )
 def test_a_fault_of_a_skills_entry_names_its_field(given: dict[str, Any], named: str) -> None:
     with pytest.raises(InvalidRequest, match=named):
-        skills.normalised(json.dumps(given).encode())
+        skills.parse(json.dumps(given).encode())

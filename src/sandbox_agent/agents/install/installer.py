@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from sandbox_agent.agents.catalog.catalog import AgentSpec, Catalog
 from sandbox_agent.agents.install.command import CommandFailed
@@ -55,15 +54,6 @@ class Artifact:
 class InstallResult:
     already_installed: bool
     artifacts: tuple[Artifact, ...] = ()
-
-    def document(self) -> dict[str, Any]:
-        """The form of the wire; a version that is not known is left out."""
-        artifacts = [
-            {"kind": artifact.kind, "path": artifact.path, "source": artifact.source}
-            | ({"version": artifact.version} if artifact.version else {})
-            for artifact in self.artifacts
-        ]
-        return {"already_installed": self.already_installed, "artifacts": artifacts}
 
 
 @dataclass(slots=True)

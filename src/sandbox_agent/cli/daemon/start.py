@@ -16,7 +16,7 @@ from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
 from sandbox_agent.cli.daemon.state import DaemonFiles
 from sandbox_agent.cli.daemon.stop import stop_process
 from sandbox_agent.cli.token_options import TOKEN_VARIABLE
-from sandbox_agent.cli.version import version
+from sandbox_agent.version import version
 
 HEALTH_LIMIT_S = 15.0
 _POLL_S = 0.05

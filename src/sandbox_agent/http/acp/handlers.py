@@ -3,50 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import problems
-from sandbox_agent.http.acp import post, sse, stream
+from sandbox_agent.http.acp import operations, post, sse, stream
+from sandbox_agent.http.acp.bodies import AcpServer, AcpServers
 from sandbox_agent.http.acp.post_options import PostOptions
 from sandbox_agent.http.acp.reply import Reply
+from sandbox_agent.http.json_body import json_response
 from sandbox_agent.http.messages import JSON, HeaderList, Message, Receive, Request, Response, Send
 
 if TYPE_CHECKING:
-    from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.http.services import Services
 
 
-def describe(instance: Instance) -> dict[str, Any]:
-    """An instance as `GET /v1/acp` shows it."""
-    facts: dict[str, Any] = {
-        "serverId": instance.server_id,
-        "agent": instance.agent,
-        "createdAtMs": instance.created_at_ms,
-        "status": instance.status,
-        "pid": instance.pid,
-    }
-    if instance.exit is not None and instance.status == "exited":
-        if instance.exit.code is not None:
-            facts["exitCode"] = instance.exit.code
-        if instance.exit.signal is not None:
-            facts["signal"] = instance.exit.signal
-    facts |= {
-        "pendingRequests": instance.pending_requests,
-        "lastEventId": instance.log.last,
-        "subscribers": instance.log.readers,
-        "lastActivityMs": instance.last_activity_ms,
-    }
-    return facts
-
-
+@operations.LIST_SERVERS
 async def list_instances(request: Request, services: Services) -> Response:
-    servers = [describe(instance) for instance in services.instances]
-    return Response.json(msgspec.json.encode({"servers": servers}))
+    return json_response(AcpServers([AcpServer.of(instance) for instance in services.instances]))
 
 
+@operations.CLOSE_SERVER
 async def close_instance(request: Request, services: Services) -> Response:
     await services.instances.close(request.path_params[0])
     return Response(204)
@@ -86,6 +63,7 @@ class _QueuedReply(Reply):
         self.messages.put_nowait({"type": "http.response.body", "body": b" ", "more_body": True})
 
 
+@operations.POST_MESSAGE
 async def post_message(
     request: Request, services: Services, headers: HeaderList, receive: Receive, send: Send
 ) -> None:
@@ -115,6 +93,7 @@ async def _disconnected(receive: Receive) -> None:
         pass
 
 
+@operations.OPEN_STREAM
 async def open_stream(
     request: Request, services: Services, headers: HeaderList, receive: Receive, send: Send
 ) -> None:

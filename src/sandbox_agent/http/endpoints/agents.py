@@ -1,7 +1,7 @@
-"""The agents of the house over HTTP: list them, look at one, install one.
+"""`/v1/agents`: list the agents of the catalogue, show one, install one.
 
-An install may take minutes. A client that accepts `text/event-stream` sees its progress; one that goes away
-stops nothing, and the next one that asks for the same joins the install that runs.
+An install may take minutes. A client that accepts `text/event-stream` sees its progress. A client that
+disconnects stops nothing; the next request for the same agent joins the install that is running.
 """
 
 from __future__ import annotations
@@ -13,61 +13,105 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sandbox_agent.errors import InvalidRequest, SandboxAgentError, UnsupportedMediaType
+from sandbox_agent import errors
+from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES
 from sandbox_agent.http import problems
 from sandbox_agent.http.acp import sse
-from sandbox_agent.http.messages import JSON, Request, Response, StreamingResponse
+from sandbox_agent.http.endpoints.agent_bodies import (
+    AgentInfo,
+    AgentList,
+    InstallProgress,
+    InstallRequest,
+    InstallResult,
+    ServerStatus,
+)
+from sandbox_agent.http.json_body import encode, json_body, json_response
+from sandbox_agent.http.messages import Request, Response, StreamingResponse
+from sandbox_agent.http.openapi.operation import Content, Flag, Operation, PathParameter, ResponseSpec
 
 if TYPE_CHECKING:
-    from sandbox_agent.agents.install.installer import InstallResult
+    from sandbox_agent.agents.install.installer import InstallResult as Installed
     from sandbox_agent.agents.install.progress import Progress
     from sandbox_agent.http.services import Services
 
 _EVENT_STREAM = b"text/event-stream"
-_encode = msgspec.json.Encoder().encode
+_AGENT = PathParameter("agent", "Id of an agent", "mock")
+_CONFIG = Flag("config", "Also models, modes and versions", True)
+_NO_CACHE = Flag("no_cache", "Look versions up anew", False)
+_EXAMPLE = {
+    "id": "mock",
+    "installed": True,
+    "credentialsAvailable": True,
+    "capabilities": {name: name != "sharedProcess" for name in CAPABILITIES},
+}
 
 
+@Operation(
+    id="listAgents",
+    tag="agents",
+    summary="List the known agents",
+    parameters=[_CONFIG, _NO_CACHE],
+    responses={
+        200: ResponseSpec("All agents of the catalogue", [Content(AgentList, {"agents": [_EXAMPLE]})])
+    },
+)
 async def list_agents(request: Request, services: Services) -> Response:
-    config, no_cache = request.query.flag("config"), request.query.flag("no_cache")
+    config, no_cache = _CONFIG.read(request), _NO_CACHE.read(request)
     agents = await services.inventory.describe_all(config=config, no_cache=no_cache)
     statuses = _server_statuses(services)
-    return Response.json(_encode({"agents": [_with_status(agent, statuses) for agent in agents]}))
+    return json_response(AgentList([_agent_info(agent, statuses) for agent in agents]))
 
 
+@Operation(
+    id="getAgent",
+    tag="agents",
+    summary="Show one agent",
+    parameters=[_AGENT, _CONFIG, _NO_CACHE],
+    responses={200: ResponseSpec("The agent", [Content(AgentInfo, _EXAMPLE)])},
+    errors=[errors.UnsupportedAgent],
+)
 async def show_agent(request: Request, services: Services) -> Response:
-    config, no_cache = request.query.flag("config"), request.query.flag("no_cache")
+    config, no_cache = _CONFIG.read(request), _NO_CACHE.read(request)
     agent = await services.inventory.describe(request.path_params[0], config=config, no_cache=no_cache)
-    return Response.json(_encode(_with_status(agent, _server_statuses(services))))
+    return json_response(_agent_info(agent, _server_statuses(services)))
 
 
+@Operation(
+    id="installAgent",
+    tag="agents",
+    summary="Install an agent",
+    description=(
+        "With `Accept: text/event-stream` the response is a stream of `progress` events that ends with one "
+        "`result` or `error`."
+    ),
+    parameters=[_AGENT],
+    body=Content(InstallRequest, {"reinstall": False}),
+    responses={
+        200: ResponseSpec(
+            "Installed, now or before",
+            [Content(InstallResult, InstallResult(True, [])), Content(str, media_type="text/event-stream")],
+        )
+    },
+    errors=[
+        errors.UnsupportedAgent,
+        errors.AgentNotInstalled,
+        errors.PayloadTooLarge,
+        errors.UnsupportedMediaType,
+        errors.InstallFailed,
+    ],
+)
 async def install_agent(request: Request, services: Services) -> Response | StreamingResponse:
-    if request.media_type != JSON:
-        raise UnsupportedMediaType("content-type must be application/json")
-    options = _install_options(await request.body(services.settings.max_json_bytes))
+    body = await json_body(request, services, InstallRequest)
+    options: dict[str, Any] = {
+        "reinstall": bool(body.reinstall),
+        "agent_version": body.agent_version,
+        "agent_process_version": body.agent_process_version,
+    }
     agent_id = request.path_params[0]
     services.catalog.get(agent_id)
     if _wants_stream(request):
         return StreamingResponse(200, list(sse.HEADERS), _progress_stream(services, agent_id, options))
-    result = await services.installer.install(agent_id, **options)
-    return Response.json(_encode(result.document()))
-
-
-class _InstallBody(msgspec.Struct, rename="camel"):
-    reinstall: bool | None = None
-    agent_version: str | None = None
-    agent_process_version: str | None = None
-
-
-def _install_options(body: bytes) -> dict[str, Any]:
-    try:
-        wanted = msgspec.json.decode(body, type=_InstallBody)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidRequest(f"invalid JSON body: {error}") from None
-    return {
-        "reinstall": bool(wanted.reinstall),
-        "agent_version": wanted.agent_version,
-        "agent_process_version": wanted.agent_process_version,
-    }
+    return json_response(InstallResult.of(await services.installer.install(agent_id, **options)))
 
 
 def _wants_stream(request: Request) -> bool:
@@ -78,62 +122,55 @@ def _wants_stream(request: Request) -> bool:
 async def _progress_stream(
     services: Services, agent_id: str, options: Mapping[str, Any]
 ) -> AsyncIterator[bytes]:
-    """`progress` events, then one `result` or `error`; a comment when there is nothing to say for long."""
-    news: asyncio.Queue[Progress] = asyncio.Queue()
-    install = asyncio.create_task(services.installer.install(agent_id, **options, progress=news.put_nowait))
+    """`progress` events, then one `result` or `error`; a comment after each heartbeat interval of silence."""
+    reports: asyncio.Queue[Progress] = asyncio.Queue()
+    install = asyncio.create_task(
+        services.installer.install(agent_id, **options, progress=reports.put_nowait)
+    )
     try:
-        while not install.done() or not news.empty():
-            getting = asyncio.create_task(news.get())
+        while not install.done() or not reports.empty():
+            getting = asyncio.create_task(reports.get())
             await asyncio.wait(
                 {getting, install}, timeout=services.heartbeat_s, return_when=asyncio.FIRST_COMPLETED
             )
             if getting.done():
-                yield _event("progress", _progress(getting.result()))
+                yield _event(b"progress", encode(InstallProgress.of(getting.result())))
                 continue
             getting.cancel()
             if not install.done():
                 yield sse.HEARTBEAT
         yield _outcome(install)
     finally:
-        # Only the watching ends: whoever else waits for this install still gets it.
+        # This cancels one waiter; the install itself goes on for the other requests that wait for it.
         install.cancel()
         await asyncio.gather(install, return_exceptions=True)
 
 
-def _outcome(install: asyncio.Task[InstallResult]) -> bytes:
+def _outcome(install: asyncio.Task[Installed]) -> bytes:
     try:
-        return _event("result", install.result().document())
-    except SandboxAgentError as error:
-        return b"event: error\ndata: %b\n\n" % problems.encode(error)
+        return _event(b"result", encode(InstallResult.of(install.result())))
+    except errors.SandboxAgentError as error:
+        return _event(b"error", problems.encode(error))
 
 
-def _event(name: str, document: Mapping[str, Any]) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), _encode(document))
+def _event(name: bytes, data: bytes) -> bytes:
+    return b"event: %b\ndata: %b\n\n" % (name, data)
 
 
-def _progress(progress: Progress) -> dict[str, Any]:
-    document: dict[str, Any] = {"step": progress.step, "message": progress.message, "bytes": progress.bytes}
-    return document if progress.percent is None else document | {"percent": progress.percent}
-
-
-def _server_statuses(services: Services) -> dict[str, dict[str, Any]]:
+def _server_statuses(services: Services) -> dict[str, ServerStatus]:
     """Per agent with a listed instance: running since its oldest living one, or stopped."""
     now = int(time.time() * 1000)
-    statuses: dict[str, dict[str, Any]] = {}
+    statuses: dict[str, ServerStatus] = {}
     for instance in services.instances:
-        status = statuses.setdefault(instance.agent, {"status": "stopped", "uptimeMs": 0})
+        status = statuses.setdefault(instance.agent, ServerStatus("stopped", 0))
         if instance.status == "running":
-            uptime = max(0, now - instance.created_at_ms)
-            status.update(status="running", uptimeMs=max(uptime, status["uptimeMs"]))
+            status.status = "running"
+            status.uptime_ms = max(status.uptime_ms, now - instance.created_at_ms)
     return statuses
 
 
-def _with_status(agent: dict[str, Any], statuses: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
-    """`serverStatus` has its place behind `capabilities`."""
-    status = statuses.get(agent["id"])
-    if status is None:
-        return agent
-    keys = list(agent)
-    after = keys.index("capabilities") + 1
-    head, tail = keys[:after], keys[after:]
-    return {key: agent[key] for key in head} | {"serverStatus": status} | {key: agent[key] for key in tail}
+def _agent_info(described: dict[str, Any], statuses: Mapping[str, ServerStatus]) -> AgentInfo:
+    info = msgspec.convert(described, AgentInfo)
+    if info.id in statuses:
+        info.server_status = statuses[info.id]
+    return info

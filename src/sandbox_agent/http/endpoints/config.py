@@ -1,16 +1,25 @@
-"""The config endpoints: entries of MCP servers and skills, stored per directory and never acted upon."""
+"""`/v1/config/mcp` and `/v1/config/skills`: entries per directory, stored and returned, never acted upon."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import UNSET
 
 from sandbox_agent.errors import Conflict, InvalidRequest
-from sandbox_agent.http.json_body import json_bytes
+from sandbox_agent.http.endpoints.config_kinds import (
+    DIRECTORY,
+    MCP,
+    SKILLS,
+    ConfigKind,
+    delete_operation,
+    get_operation,
+    list_operation,
+    put_operation,
+)
+from sandbox_agent.http.json_body import encode, json_bytes, json_response
 from sandbox_agent.http.messages import Request, Response
-from sandbox_agent.workspace.config import mcp, skills
 from sandbox_agent.workspace.config.store import ConfigStore
 from sandbox_agent.workspace.files.progress_token import ProgressToken
 
@@ -18,64 +27,59 @@ if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
 
 
-class _Kind:
-    """What differs between MCP and skills."""
-
-    def __init__(self, name: str, parameter: tuple[str, str], normalised: Callable[..., bytes]) -> None:
-        self.name = name
-        self.parameter = parameter
-        self.normalised = normalised
-
-
-_MCP = _Kind("mcp", ("mcpName", "mcp_name"), mcp.normalised)
-_SKILLS = _Kind("skills", ("skillName", "skill_name"), skills.normalised)
-
-
+@get_operation(MCP)
 async def get_mcp(request: Request, services: Services) -> Response:
-    return await _get(request, services, _MCP)
+    return await _get(request, services, MCP)
 
 
+@put_operation(MCP)
 async def put_mcp(request: Request, services: Services) -> Response:
-    return await _put(request, services, _MCP)
+    return await _put(request, services, MCP)
 
 
+@delete_operation(MCP)
 async def delete_mcp(request: Request, services: Services) -> Response:
-    return await _delete(request, services, _MCP)
+    return await _delete(request, services, MCP)
 
 
+@list_operation(MCP)
 async def list_mcp(request: Request, services: Services) -> Response:
-    return await _list(request, services, _MCP)
+    return await _list(request, services, MCP)
 
 
+@get_operation(SKILLS)
 async def get_skills(request: Request, services: Services) -> Response:
-    return await _get(request, services, _SKILLS)
+    return await _get(request, services, SKILLS)
 
 
+@put_operation(SKILLS)
 async def put_skills(request: Request, services: Services) -> Response:
-    return await _put(request, services, _SKILLS)
+    return await _put(request, services, SKILLS)
 
 
+@delete_operation(SKILLS)
 async def delete_skills(request: Request, services: Services) -> Response:
-    return await _delete(request, services, _SKILLS)
+    return await _delete(request, services, SKILLS)
 
 
+@list_operation(SKILLS)
 async def list_skills(request: Request, services: Services) -> Response:
-    return await _list(request, services, _SKILLS)
+    return await _list(request, services, SKILLS)
 
 
-async def _get(request: Request, services: Services, kind: _Kind) -> Response:
-    directory, name = _directory(request), _name(request, kind)
+async def _get(request: Request, services: Services, kind: ConfigKind) -> Response:
+    directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
     store = ConfigStore(services.workspace, kind.name)
     entry = await services.file_work.run(_path(services, directory), store.get, directory, name)
     try:
-        return Response.json(kind.normalised(entry))
+        return json_response(kind.parse(entry))
     except InvalidRequest as error:
         raise Conflict(f"the stored entry '{name}' cannot be read: {_reason(error)}") from None
 
 
-async def _put(request: Request, services: Services, kind: _Kind) -> Response:
-    directory, name = _directory(request), _name(request, kind)
-    entry = kind.normalised(await json_bytes(request, services))
+async def _put(request: Request, services: Services, kind: ConfigKind) -> Response:
+    directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
+    entry = encode(kind.parse(await json_bytes(request, services)))
     store = ConfigStore(services.workspace, kind.name)
     await services.file_work.run(
         _path(services, directory), store.put, directory, name, entry, ProgressToken()
@@ -83,43 +87,25 @@ async def _put(request: Request, services: Services, kind: _Kind) -> Response:
     return Response(204)
 
 
-async def _delete(request: Request, services: Services, kind: _Kind) -> Response:
-    directory, name = _directory(request), _name(request, kind)
+async def _delete(request: Request, services: Services, kind: ConfigKind) -> Response:
+    directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
     store = ConfigStore(services.workspace, kind.name)
     await services.file_work.run(_path(services, directory), store.delete, directory, name, ProgressToken())
     return Response(204)
 
 
-async def _list(request: Request, services: Services, kind: _Kind) -> Response:
-    directory = _directory(request)
+async def _list(request: Request, services: Services, kind: ConfigKind) -> Response:
+    directory = DIRECTORY.read(request)
     store = ConfigStore(services.workspace, kind.name)
     stored = await services.file_work.run(_path(services, directory), store.load, directory)
-    entries: dict[str, msgspec.Raw] = {}
+    entries: dict[str, msgspec.Struct] = {}
     invalid: dict[str, str] = {}
     for name, entry in sorted(stored.items()):
         try:
-            entries[name] = msgspec.Raw(kind.normalised(entry))
+            entries[name] = kind.parse(entry)
         except InvalidRequest as error:
             invalid[name] = _reason(error)
-    answer: dict[str, object] = {"entries": entries}
-    if invalid:
-        answer["invalid"] = invalid
-    return Response.json(msgspec.json.encode(answer))
-
-
-def _directory(request: Request) -> str:
-    return _required(request, "directory")
-
-
-def _name(request: Request, kind: _Kind) -> str:
-    return _required(request, *kind.parameter)
-
-
-def _required(request: Request, name: str, *aliases: str) -> str:
-    value = request.query.require(name, *aliases)
-    if not value.strip():
-        raise InvalidRequest(f"missing required '{name}' query parameter")
-    return value
+    return json_response(kind.list_type(entries, invalid or UNSET))
 
 
 def _path(services: Services, directory: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.http.conditional import etag_listed
 from sandbox_agent.http.messages import Request
+from sandbox_agent.http.openapi.operation import HeaderParameter
 from sandbox_agent.workspace.files.atomic_write import AtomicWrite
 from sandbox_agent.workspace.files.bodies import FsUploaded, FsWritten
 from sandbox_agent.workspace.files.progress_token import ProgressToken
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
 
 BLOCK = 1 << 18
+IF_MATCH = HeaderParameter("If-Match", "Write only over the file with this ETag", '"abc"')
+IF_NONE_MATCH = HeaderParameter("If-None-Match", "`*`: write only if there is no file yet", "*")
 
 
 async def receive_file(request: Request, services: Services, path: str) -> tuple[FsWritten, str]:
     """Write the body to a file. Returns what was written and the new ETag."""
-    match = request.header(b"if-match")
-    none_match = request.header(b"if-none-match")
+    match = IF_MATCH.read(request)
+    none_match = IF_NONE_MATCH.read(request)
     must_not_exist = none_match is not None and none_match.strip() == "*"
 
     def wanted(etag: str | None) -> bool:

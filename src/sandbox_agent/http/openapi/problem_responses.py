@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
-from sandbox_agent import errors
+import msgspec
 
-PROBLEM = "application/problem+json"
+from sandbox_agent import errors
+from sandbox_agent.http.problems import PROBLEM_JSON, Problem, document, problem_type
+
 Kind = type[errors.SandboxAgentError]
 
 EVERYWHERE: tuple[Kind, ...] = (
@@ -19,7 +22,7 @@ EVERYWHERE: tuple[Kind, ...] = (
     errors.InternalError,
     errors.ServerStopping,
 )
-"""Answers any request can get before its endpoint is reached, or when the server is at fault."""
+"""Errors any request can get before its endpoint is reached, or through a fault of the server."""
 
 
 def response_name(kinds: Sequence[Kind]) -> str:
@@ -27,12 +30,12 @@ def response_name(kinds: Sequence[Kind]) -> str:
 
 
 def response(kinds: Sequence[Kind]) -> dict[str, Any]:
-    """The answer of a status that stands for one or several kinds."""
+    """The response of a status that stands for one or several kinds."""
     references = [{"$ref": f"#/components/schemas/{problem_name(kind)}"} for kind in kinds]
     return {
         "description": ", or ".join(f"{kind.title} (`{problem_type(kind)}`)" for kind in kinds),
         "content": {
-            PROBLEM: {
+            PROBLEM_JSON.decode(): {
                 "schema": references[0] if len(references) == 1 else {"oneOf": references},
                 "examples": {kind.kind: {"value": problem_example(kind)} for kind in kinds},
             }
@@ -40,46 +43,41 @@ def response(kinds: Sequence[Kind]) -> dict[str, Any]:
     }
 
 
-def problem_type(kind: Kind) -> str:
-    return f"urn:sandbox-agent:error:{kind.kind}"
-
-
 def problem_name(kind: Kind) -> str:
     return f"Problem{kind.__name__}"
 
 
 def problem_schema(kind: Kind) -> dict[str, Any]:
-    """A problem document (RFC 9457) of one kind: fixed type, title and status, free detail and extensions."""
-    properties: dict[str, Any] = {
-        "type": {"const": problem_type(kind)},
-        "title": {"const": kind.title},
-        "status": {"const": kind.status},
-        "detail": {"type": "string"},
-    }
+    """The schema of `Problem`, narrowed to one kind: fixed type, title and status, its own extensions."""
+    fixed = {"type": problem_type(kind), "title": kind.title, "status": kind.status}
+    extensions = PROBLEM_EXAMPLES[kind].extensions
     required = ["type", "title", "status", "detail"]
-    for name, value in PROBLEM_EXAMPLES[kind].extensions.items():
-        properties[name] = {"type": "object"} if isinstance(value, dict) else {"type": "string"}
-        if kind is not errors.NotFound:  # a route that does not exist has nothing to name
-            required.append(name)
+    if kind is not errors.NotFound:  # a route that does not exist has no resource to name
+        required += extensions
+    properties = {
+        name: {"const": fixed[name]} if name in fixed else schema
+        for name, schema in _problem_properties().items()
+        if name in (*required, *extensions)
+    }
     return {"type": "object", "properties": properties, "required": required}
 
 
-def problem_example(kind: Kind) -> dict[str, Any]:
-    error = PROBLEM_EXAMPLES[kind]
-    return {
-        "type": problem_type(kind),
-        "title": kind.title,
-        "status": kind.status,
-        "detail": error.detail,
-        **error.extensions,
-    }
+@cache
+def _problem_properties() -> dict[str, Any]:
+    schema = msgspec.json.schema_components([Problem])[1]["Problem"]
+    properties: dict[str, Any] = schema["properties"]
+    return properties
+
+
+def problem_example(kind: Kind) -> Any:
+    return msgspec.to_builtins(document(PROBLEM_EXAMPLES[kind]))
 
 
 PROBLEM_EXAMPLES: dict[Kind, errors.SandboxAgentError] = {
     type(error): error
     for error in (
         errors.InvalidRequest("missing required 'path' query parameter"),
-        errors.UnsupportedAgent("nobody"),
+        errors.UnsupportedAgent("unknown"),
         errors.TokenInvalid(),
         errors.PermissionDenied("/etc/shadow"),
         errors.ForbiddenOrigin("https://elsewhere.example"),

@@ -1,8 +1,8 @@
-"""From the JSON of a config entry to its typed shape and back, with faults that name the field."""
+"""Decoding of one config entry into its typed form, with errors that name the field."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -10,6 +10,8 @@ from sandbox_agent.errors import InvalidRequest
 
 NEVER_NULL = ("args",)
 """Fields that have a default and are always written: `null` there is a mistake, not an absence."""
+
+Entry = TypeVar("Entry", bound=msgspec.Struct)
 
 
 def json_object(entry: bytes | msgspec.Raw) -> dict[str, Any]:
@@ -30,20 +32,20 @@ def without_nulls(value: Any) -> Any:
     return {name: inner for name, inner in value.items() if inner is not None or name in NEVER_NULL}
 
 
-def converted(fields: dict[str, Any], shape: type[msgspec.Struct]) -> bytes:
-    """`fields` as JSON of that shape, without nulls and unknown names.
+def to_entry(fields: dict[str, Any], entry_type: type[Entry]) -> Entry:
+    """`fields` as an entry of that type; nulls and unknown names are dropped.
 
     Raises:
-        InvalidRequest: a field is missing or of the wrong kind.
+        InvalidRequest: a field is missing or of the wrong type.
     """
     try:
-        return msgspec.json.encode(msgspec.convert(without_nulls(fields), shape))
+        return msgspec.convert(without_nulls(fields), entry_type)
     except msgspec.ValidationError as exc:
-        raise InvalidRequest(_naming_the_field(str(exc))) from None
+        raise InvalidRequest(_with_field_first(str(exc))) from None
 
 
-def _naming_the_field(message: str) -> str:
-    """msgspec puts the place at the end, as `$.field`; people read better with the field in front."""
+def _with_field_first(message: str) -> str:
+    """msgspec names the field at the end, as `$.field`; the error text starts with it."""
     reason, _, where = message.partition(" - at ")
     field = where.strip("`").removeprefix("$").removeprefix(".")
     return f"{field}: {reason}" if field else reason

@@ -1,7 +1,7 @@
-"""The shape of one MCP server entry, and the road from what people write to what is stored.
+"""MCP server entries: their types, and the parser that normalises what users write.
 
-Aliases of older names are normalised, `null` counts as absent, unknown fields are dropped, and a fault
-is told with the name of its field. The server stores entries and returns them; it never acts on them.
+Older names are replaced by the current ones, `null` counts as absent, unknown fields are dropped, and an
+error names the field. The server stores entries and returns them; it never acts on them.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.workspace.config.entry import converted, json_object, without_nulls
+from sandbox_agent.workspace.config.entry import json_object, to_entry, without_nulls
 
-TYPE_ALIASES = {"stdio": "local", "http": "remote", "sse": "remote"}
-FIELD_ALIASES = {
+_TYPE_ALIASES = {"stdio": "local", "http": "remote", "sse": "remote"}
+_FIELD_ALIASES = {
     "local": {"environment": "env", "timeout": "timeoutMs"},
     "remote": {
         "bearer_token_env_var": "bearerTokenEnvVar",
@@ -58,14 +58,25 @@ class McpRemote(msgspec.Struct, rename="camel", kw_only=True, tag_field="type", 
     timeout_ms: Milliseconds | UnsetType = UNSET
 
 
+class McpOlderNames(msgspec.Struct):
+    """An entry with a type name of older versions; it is normalised when it is stored."""
+
+    type: Literal["stdio", "http", "sse"]
+
+
 class McpEntries(msgspec.Struct):
-    """All entries of a directory; those that cannot be understood are named with the reason."""
+    """All entries of a directory; `invalid` maps those that cannot be decoded to the reason."""
 
     entries: dict[str, McpLocal | McpRemote]
     invalid: dict[str, str] | UnsetType = UNSET
 
 
-def normalised(entry: bytes | msgspec.Raw) -> bytes:
+def field_aliases() -> list[tuple[str, str]]:
+    """Older field names with the current ones."""
+    return sorted({pair for aliases in _FIELD_ALIASES.values() for pair in aliases.items()})
+
+
+def parse(entry: bytes | msgspec.Raw) -> McpLocal | McpRemote:
     """One entry as it is stored and returned.
 
     Raises:
@@ -75,11 +86,11 @@ def normalised(entry: bytes | msgspec.Raw) -> bytes:
     given = fields.get("type")
     if not isinstance(given, str):
         raise InvalidRequest("type: must be 'local' or 'remote'")
-    kind = TYPE_ALIASES.get(given, given)
-    if kind not in FIELD_ALIASES:
+    kind = _TYPE_ALIASES.get(given, given)
+    if kind not in _FIELD_ALIASES:
         raise InvalidRequest(f"type: must be 'local' or 'remote', not '{given}'")
     fields["type"] = kind
-    for alias, name in FIELD_ALIASES[kind].items():
+    for alias, name in _FIELD_ALIASES[kind].items():
         if alias in fields:
             if name in fields:
                 raise InvalidRequest(f"{name}: given twice, also as '{alias}'")
@@ -90,4 +101,4 @@ def normalised(entry: bytes | msgspec.Raw) -> bytes:
         fields["transport"] = "sse"
     if isinstance(fields.get("oauth"), dict):
         fields["oauth"] = without_nulls(fields["oauth"])
-    return converted(fields, McpLocal if kind == "local" else McpRemote)
+    return to_entry(fields, McpLocal) if kind == "local" else to_entry(fields, McpRemote)

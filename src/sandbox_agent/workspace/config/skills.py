@@ -1,11 +1,11 @@
-"""The shape of one skills entry: where skills come from. The server stores it and fetches nothing."""
+"""Skills entries: where skills come from. The server stores the entries and fetches nothing."""
 
 from __future__ import annotations
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from sandbox_agent.workspace.config.entry import converted, json_object, without_nulls
+from sandbox_agent.workspace.config.entry import json_object, to_entry, without_nulls
 
 
 class SkillSource(msgspec.Struct, kw_only=True):
@@ -23,13 +23,13 @@ class SkillsConfig(msgspec.Struct):
 
 
 class SkillsEntries(msgspec.Struct):
-    """All entries of a directory; those that cannot be understood are named with the reason."""
+    """All entries of a directory; `invalid` maps those that cannot be decoded to the reason."""
 
     entries: dict[str, SkillsConfig]
     invalid: dict[str, str] | UnsetType = UNSET
 
 
-def normalised(entry: bytes | msgspec.Raw) -> bytes:
+def parse(entry: bytes | msgspec.Raw) -> SkillsConfig:
     """One entry as it is stored and returned.
 
     Raises:
@@ -39,4 +39,4 @@ def normalised(entry: bytes | msgspec.Raw) -> bytes:
     sources = fields.get("sources")
     if isinstance(sources, list):
         fields["sources"] = [without_nulls(source) for source in sources]
-    return converted(fields, SkillsConfig)
+    return to_entry(fields, SkillsConfig)
