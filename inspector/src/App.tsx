@@ -16,9 +16,7 @@ import { useTheme } from "./ui/useTheme";
 const firstEndpoint = endpointFromAddress();
 
 type Phase =
-  | { name: "connecting" }
-  | { name: "asking"; error?: unknown }
-  | { name: "connected"; workbench: Workbench };
+  { name: "connecting" } | { name: "asking"; error?: unknown } | { name: "connected"; workbench: Workbench };
 
 export function App() {
   const [endpoint, setEndpoint] = useState<Endpoint>(firstEndpoint);
@@ -46,7 +44,12 @@ export function App() {
     setPhase({ name: "asking" });
   };
 
-  if (phase.name === "connecting") return <div className="centred"><Loading what="the inspector" /></div>;
+  if (phase.name === "connecting")
+    return (
+      <div className="centred">
+        <Loading what="the inspector" />
+      </div>
+    );
   if (phase.name === "asking") {
     return <ConnectScreen endpoint={endpoint} error={phase.error} connect={connect} theme={theme} />;
   }

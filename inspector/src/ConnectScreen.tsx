@@ -48,17 +48,28 @@ export function ConnectScreen({ endpoint, error, connect, theme }: Props) {
         {shown !== undefined && <ErrorBox error={shown} />}
         <label>
           Server
-          <input type="url" value={url} onChange={(event) => setUrl(event.target.value)} required spellCheck={false} />
+          <input
+            type="url"
+            value={url}
+            onChange={(event) => setUrl(event.target.value)}
+            required
+            spellCheck={false}
+          />
         </label>
         {mixed && (
           <p className="warning-line" role="status">
-            This page came over https. Browsers block calls from it to an http server; open the inspector of that server instead.
+            This page came over https. Browsers block calls from it to an http server; open the inspector of
+            that server instead.
           </p>
         )}
         <label>
           Token
           <input
-            type="password" value={token} autoFocus autoComplete="current-password" spellCheck={false}
+            type="password"
+            value={token}
+            autoFocus
+            autoComplete="current-password"
+            spellCheck={false}
             placeholder="Leave empty if the server has none"
             onChange={(event) => setToken(event.target.value)}
           />
@@ -71,8 +82,9 @@ export function ConnectScreen({ endpoint, error, connect, theme }: Props) {
           {task.running ? "Connecting…" : "Connect"}
         </button>
         <p className="muted small-text">
-          The token is the one the server was started with: <code>--token</code> or <code>SANDBOX_AGENT_TOKEN</code>.
-          A server elsewhere must allow this page with <code>--cors-allow-origin</code>.
+          The token is the one the server was started with: <code>--token</code> or{" "}
+          <code>SANDBOX_AGENT_TOKEN</code>. A server elsewhere must allow this page with{" "}
+          <code>--cors-allow-origin</code>.
         </p>
       </form>
     </main>

@@ -32,8 +32,14 @@ export function Dock({ instance, showMain }: { instance: Instance | undefined; s
       <div className="tabs" role="tablist" aria-label="Panels" onKeyDown={arrow}>
         {TABS.map((name) => (
           <button
-            key={name} id={`tab-${name}`} type="button" role="tab" aria-selected={tab === name} aria-controls="dock-panel"
-            tabIndex={tab === name ? 0 : -1} onClick={() => setTab(name)}
+            key={name}
+            id={`tab-${name}`}
+            type="button"
+            role="tab"
+            aria-selected={tab === name}
+            aria-controls="dock-panel"
+            tabIndex={tab === name ? 0 : -1}
+            onClick={() => setTab(name)}
           >
             {name}
           </button>

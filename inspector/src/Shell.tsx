@@ -35,14 +35,32 @@ export function Shell({ disconnect, theme }: { disconnect: () => void; theme: Th
   return (
     <div className="shell" data-pane={pane}>
       <header className="topbar">
-        <a href="/ui/" className="brand" onClick={(event) => { event.preventDefault(); go({ page: "home" }); }}>
+        <a
+          href="/ui/"
+          className="brand"
+          onClick={(event) => {
+            event.preventDefault();
+            go({ page: "home" });
+          }}
+        >
           <Logo /> <span>Sandbox Agent</span>
         </a>
-        <span className="endpoint" title="Connected endpoint">{workbench.http.origin.replace(/^https?:\/\//, "")}</span>
+        <span className="endpoint" title="Connected endpoint">
+          {workbench.http.origin.replace(/^https?:\/\//, "")}
+        </span>
         <span className="grow" />
-        <a href={`${workbench.http.origin}/docs`} target="_blank" rel="noopener noreferrer" className="topbar-link">API</a>
+        <a
+          href={`${workbench.http.origin}/docs`}
+          target="_blank"
+          rel="noopener noreferrer"
+          className="topbar-link"
+        >
+          API
+        </a>
         <ThemeButton theme={theme} />
-        <button type="button" className="button small" onClick={disconnect}>Disconnect</button>
+        <button type="button" className="button small" onClick={disconnect}>
+          Disconnect
+        </button>
       </header>
       <Sidebar create={() => create()} chosen={() => setPane("main")} />
       <main className="stage" id="stage">
@@ -62,7 +80,11 @@ export function Shell({ disconnect, theme }: { disconnect: () => void; theme: Th
         <NewSessionDialog
           agent={creating.agent}
           close={() => setCreating(undefined)}
-          created={(session) => { setCreating(undefined); setPane("main"); go({ page: "session", id: session.id }); }}
+          created={(session) => {
+            setCreating(undefined);
+            setPane("main");
+            go({ page: "session", id: session.id });
+          }}
         />
       )}
     </div>

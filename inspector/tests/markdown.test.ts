@@ -44,7 +44,13 @@ test("every kind of block is found", () => {
     { type: "item", depth: 1, marker: "-", text: "nested" },
     { type: "item", depth: 0, marker: "1.", text: "first" },
     { type: "quote", text: "quoted\ntwice" },
-    { type: "table", rows: [["a", "b"], ["1", "2"]] },
+    {
+      type: "table",
+      rows: [
+        ["a", "b"],
+        ["1", "2"],
+      ],
+    },
     { type: "code", language: "python", text: 'print("hi")\n\n# not a heading', continued: false },
     { type: "rule" },
     { type: "paragraph", text: "The end" },
@@ -67,7 +73,9 @@ test("finished blocks stay the same objects while text grows", () => {
 test("no block grows without bound", () => {
   const long = blocks(`${"word ".repeat(5000)}\n\n\`\`\`\n${"line\n".repeat(500)}\`\`\`\n`);
   expect(Math.max(...long.map((block) => ("text" in block ? block.text.length : 0)))).toBeLessThan(2100);
-  const joined = long.filter((block) => block.type === "code").map((block) => (block.type === "code" ? block.text : ""));
+  const joined = long
+    .filter((block) => block.type === "code")
+    .map((block) => (block.type === "code" ? block.text : ""));
   expect(joined.join("\n")).toBe("line\n".repeat(500).trimEnd());
 });
 

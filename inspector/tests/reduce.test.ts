@@ -14,7 +14,11 @@ function message(sender: "agent" | "client", payload: Json): LoggedMessage {
 }
 
 function update(fields: JsonObject): LoggedMessage {
-  return message("agent", { jsonrpc: "2.0", method: "session/update", params: { sessionId: "s", update: fields } });
+  return message("agent", {
+    jsonrpc: "2.0",
+    method: "session/update",
+    params: { sessionId: "s", update: fields },
+  });
 }
 
 function text(words: string, more: JsonObject = {}): LoggedMessage {
@@ -22,7 +26,12 @@ function text(words: string, more: JsonObject = {}): LoggedMessage {
 }
 
 function prompt(words: string, id = "p1"): LoggedMessage {
-  return message("client", { jsonrpc: "2.0", id, method: "session/prompt", params: { sessionId: "s", prompt: [{ type: "text", text: words }] } });
+  return message("client", {
+    jsonrpc: "2.0",
+    id,
+    method: "session/prompt",
+    params: { sessionId: "s", prompt: [{ type: "text", text: words }] },
+  });
 }
 
 function permission(id: Json = 7): LoggedMessage {
@@ -30,7 +39,12 @@ function permission(id: Json = 7): LoggedMessage {
     { optionId: "a", name: "Allow once", kind: "allow_once" },
     { optionId: "r", name: "Reject", kind: "reject_once" },
   ];
-  return message("agent", { jsonrpc: "2.0", id, method: "session/request_permission", params: { sessionId: "s", toolCall: { toolCallId: "t", title: "Write" }, options } });
+  return message("agent", {
+    jsonrpc: "2.0",
+    id,
+    method: "session/request_permission",
+    params: { sessionId: "s", toolCall: { toolCallId: "t", title: "Write" }, options },
+  });
 }
 
 function answer(id: Json, result: Json): LoggedMessage {
@@ -58,13 +72,28 @@ function card(log: ReducedLog): RequestItem {
 }
 
 test("chunks of one run are one message, and a tool call ends the run", () => {
-  const log = run(prompt("hi"), text("a"), text("b"), update({ sessionUpdate: "tool_call", toolCallId: "t", title: "Read" }), text("c"));
+  const log = run(
+    prompt("hi"),
+    text("a"),
+    text("b"),
+    update({ sessionUpdate: "tool_call", toolCallId: "t", title: "Read" }),
+    text("c"),
+  );
   expect(kinds(log)).toEqual(["message", "message", "tool", "message"]);
-  expect(log.conversation.items.map((item) => (item.kind === "message" ? item.text : ""))).toEqual(["hi", "ab", "", "c"]);
+  expect(log.conversation.items.map((item) => (item.kind === "message" ? item.text : ""))).toEqual([
+    "hi",
+    "ab",
+    "",
+    "c",
+  ]);
 });
 
 test("a new message id starts a new message", () => {
-  const log = run(text("a", { messageId: "1" }), text("b", { messageId: "1" }), text("c", { messageId: "2" }));
+  const log = run(
+    text("a", { messageId: "1" }),
+    text("b", { messageId: "1" }),
+    text("c", { messageId: "2" }),
+  );
   expect(kinds(log)).toEqual(["message", "message"]);
 });
 
@@ -78,7 +107,14 @@ test("the conversation given is never changed", () => {
 });
 
 test("one batch and many batches give the same conversation", () => {
-  const messages = [prompt("hi"), text("a"), permission(), answer(7, { outcome: { outcome: "selected", optionId: "a" } }), text("b"), ended()];
+  const messages = [
+    prompt("hi"),
+    text("a"),
+    permission(),
+    answer(7, { outcome: { outcome: "selected", optionId: "a" } }),
+    text("b"),
+    ended(),
+  ];
   const stepwise = messages.reduce((log, one) => reduce(log, [one]), EMPTY_LOG);
   expect(stepwise.conversation).toEqual(run(...messages).conversation);
 });
@@ -91,13 +127,27 @@ test("a prompt opens a turn and its answer ends it", () => {
 });
 
 test("a turn of another client, whose prompt was never seen, is shown to end", () => {
-  expect(last(run(text("a"), ended("foreign", "cancelled")))).toMatchObject({ kind: "turn-end", stopReason: "cancelled" });
+  expect(last(run(text("a"), ended("foreign", "cancelled")))).toMatchObject({
+    kind: "turn-end",
+    stopReason: "cancelled",
+  });
 });
 
 test("updates of a tool call replace what they name", () => {
   const log = run(
-    update({ sessionUpdate: "tool_call", toolCallId: "t", title: "Read", kind: "read", rawInput: { path: "/x" } }),
-    update({ sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed", content: [{ type: "content", content: { type: "text", text: "out" } }] }),
+    update({
+      sessionUpdate: "tool_call",
+      toolCallId: "t",
+      title: "Read",
+      kind: "read",
+      rawInput: { path: "/x" },
+    }),
+    update({
+      sessionUpdate: "tool_call_update",
+      toolCallId: "t",
+      status: "completed",
+      content: [{ type: "content", content: { type: "text", text: "out" } }],
+    }),
   );
   expect(log.conversation.items).toHaveLength(1);
   expect(last<ToolItem>(log)).toMatchObject({ title: "Read", status: "completed", rawInput: { path: "/x" } });
@@ -107,8 +157,17 @@ test("updates of a tool call replace what they name", () => {
 test("terminal output beside the updates is collected", () => {
   const log = run(
     update({ sessionUpdate: "tool_call", toolCallId: "t", title: "run" }),
-    update({ sessionUpdate: "tool_call_update", toolCallId: "t", _meta: { terminal_output: { data: "a\r\n" } } }),
-    update({ sessionUpdate: "tool_call_update", toolCallId: "t", status: "completed", _meta: { terminal_exit: { exit_code: 3 } } }),
+    update({
+      sessionUpdate: "tool_call_update",
+      toolCallId: "t",
+      _meta: { terminal_output: { data: "a\r\n" } },
+    }),
+    update({
+      sessionUpdate: "tool_call_update",
+      toolCallId: "t",
+      status: "completed",
+      _meta: { terminal_exit: { exit_code: 3 } },
+    }),
   );
   expect(last<ToolItem>(log).terminal).toEqual({ text: "a\n", exitCode: 3 });
 });
@@ -130,44 +189,90 @@ test("a card turns stale when the agent goes on without our answer, and can stil
 });
 
 test("a card turns stale when its tool call moves on", () => {
-  const log = run(permission(), update({ sessionUpdate: "tool_call_update", toolCallId: "t", status: "in_progress" }));
+  const log = run(
+    permission(),
+    update({ sessionUpdate: "tool_call_update", toolCallId: "t", status: "in_progress" }),
+  );
   expect(card(log).state).toBe("stale");
 });
 
 test("an update of another tool call leaves the card alone", () => {
-  const log = run(permission(), update({ sessionUpdate: "tool_call_update", toolCallId: "other", status: "completed" }));
+  const log = run(
+    permission(),
+    update({ sessionUpdate: "tool_call_update", toolCallId: "other", status: "completed" }),
+  );
   expect(card(log).state).toBe("pending");
 });
 
 test("the end of the turn and the end of the process close cards for good", () => {
   expect(card(run(prompt("hi"), permission(), ended()))).toMatchObject({ state: "stale", closed: true });
-  const gone = run(prompt("hi"), permission(), message("agent", { jsonrpc: "2.0", method: "_adapter/agent_exited", params: { success: false, code: 3 } }));
+  const gone = run(
+    prompt("hi"),
+    permission(),
+    message("agent", {
+      jsonrpc: "2.0",
+      method: "_adapter/agent_exited",
+      params: { success: false, code: 3 },
+    }),
+  );
   expect(card(gone)).toMatchObject({ state: "stale", closed: true });
   expect(gone.conversation).toMatchObject({ turns: [], exited: { code: 3, success: false } });
 });
 
 test("ids that differ only in type are two requests", () => {
-  const log = run(permission(7), permission("7"), answer("7", { outcome: { outcome: "selected", optionId: "a" } }));
+  const log = run(
+    permission(7),
+    permission("7"),
+    answer("7", { outcome: { outcome: "selected", optionId: "a" } }),
+  );
   const states = log.conversation.items.map((item) => (item.kind === "request" ? item.state : ""));
   expect(states).toEqual(["pending", "answered"]);
 });
 
 test("history that the agent repeats while loading is not shown twice", () => {
-  const load = message("client", { jsonrpc: "2.0", id: "l", method: "session/load", params: { sessionId: "s" } });
+  const load = message("client", {
+    jsonrpc: "2.0",
+    id: "l",
+    method: "session/load",
+    params: { sessionId: "s" },
+  });
   const loaded = message("agent", { jsonrpc: "2.0", id: "l", result: {} });
-  const log = run(prompt("hi"), text("hello"), ended(), load, text("hello"), loaded, prompt("more", "p2"), text("new"));
+  const log = run(
+    prompt("hi"),
+    text("hello"),
+    ended(),
+    load,
+    text("hello"),
+    loaded,
+    prompt("more", "p2"),
+    text("new"),
+  );
   const said = log.conversation.items.flatMap((item) => (item.kind === "message" ? [item.text] : []));
   expect(said).toEqual(["hi", "hello", "more", "new"]);
 });
 
 test("a replayed history in a prompt is not shown as the user's words", () => {
-  const blocks = [{ type: "text", text: "Previous session history is replayed below\n..." }, { type: "text", text: "go on" }];
-  const log = run(message("client", { jsonrpc: "2.0", id: 1, method: "session/prompt", params: { sessionId: "s", prompt: blocks } }));
+  const blocks = [
+    { type: "text", text: "Previous session history is replayed below\n..." },
+    { type: "text", text: "go on" },
+  ];
+  const log = run(
+    message("client", {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "session/prompt",
+      params: { sessionId: "s", prompt: blocks },
+    }),
+  );
   expect(log.conversation.items[0]).toMatchObject({ text: "go on" });
 });
 
 test("an echo of the prompt is not shown again", () => {
-  const log = run(prompt("hello"), update({ sessionUpdate: "user_message_chunk", content: { type: "text", text: "hello" } }), text("hi"));
+  const log = run(
+    prompt("hello"),
+    update({ sessionUpdate: "user_message_chunk", content: { type: "text", text: "hello" } }),
+    text("hi"),
+  );
   expect(kinds(log)).toEqual(["message", "message"]);
 });
 
@@ -177,17 +282,33 @@ test("a gap is shown where it was received", () => {
 });
 
 test("a plan is replaced within a turn and new in the next", () => {
-  const plan = (status: string) => update({ sessionUpdate: "plan", entries: [{ content: "x", priority: "high", status }] });
+  const plan = (status: string) =>
+    update({ sessionUpdate: "plan", entries: [{ content: "x", priority: "high", status }] });
   expect(kinds(run(prompt("a"), plan("pending"), plan("completed")))).toEqual(["message", "plan"]);
-  expect(kinds(run(prompt("a"), plan("pending"), ended(), prompt("b", "p2"), plan("pending")))).toEqual(["message", "plan", "turn-end", "message", "plan"]);
+  expect(kinds(run(prompt("a"), plan("pending"), ended(), prompt("b", "p2"), plan("pending")))).toEqual([
+    "message",
+    "plan",
+    "turn-end",
+    "message",
+    "plan",
+  ]);
 });
 
 test("what is no object, and unknown updates, become notes and break nothing", () => {
-  const log = run(message("agent", [1, 2]), update({ sessionUpdate: "brand_new", x: 1 }), message("agent", { jsonrpc: "2.0", method: "_vendor/thing" }));
+  const log = run(
+    message("agent", [1, 2]),
+    update({ sessionUpdate: "brand_new", x: 1 }),
+    message("agent", { jsonrpc: "2.0", method: "_vendor/thing" }),
+  );
   expect(kinds(log)).toEqual(["note", "note", "note"]);
 });
 
 test("news of an answer that come after the end of the turn still count", () => {
-  const log = run(prompt("hi"), permission(), ended(), answer(7, { outcome: { outcome: "selected", optionId: "a" } }));
+  const log = run(
+    prompt("hi"),
+    permission(),
+    ended(),
+    answer(7, { outcome: { outcome: "selected", optionId: "a" } }),
+  );
   expect(card(log)).toMatchObject({ state: "answered", answer: "Allow once" });
 });

@@ -12,8 +12,13 @@ function said(role: "user" | "assistant", text: string): Item {
 
 test("the words of both sides are replayed in order, and the block is hidden from the conversation", () => {
   const block = replayBlock([said("user", "hi"), said("assistant", "hello")])!;
-  expect(block.type === "text" && block.text.split("\n").slice(1)).toEqual(['{"role":"user","text":"hi"}', '{"role":"assistant","text":"hello"}']);
-  expect(promptItem({ prompt: [block as never, { type: "text", text: "go on" }] })).toMatchObject({ text: "go on" });
+  expect(block.type === "text" && block.text.split("\n").slice(1)).toEqual([
+    '{"role":"user","text":"hi"}',
+    '{"role":"assistant","text":"hello"}',
+  ]);
+  expect(promptItem({ prompt: [block as never, { type: "text", text: "go on" }] })).toMatchObject({
+    text: "go on",
+  });
 });
 
 test("of a long history the newest words are kept", () => {
@@ -30,9 +35,16 @@ test("nothing said is nothing to replay", () => {
 });
 
 test("requests that nobody serves are refused, those for people are not", () => {
-  expect(refusal({ jsonrpc: "2.0", id: 1, method: "fs/read_text_file", params: {} })).toMatchObject({ id: 1, error: { code: -32601 } });
-  expect(refusal({ jsonrpc: "2.0", id: 2, method: "elicitation/create", params: { mode: "url" } })).toMatchObject({ error: { code: -32602 } });
-  expect(refusal({ jsonrpc: "2.0", id: 3, method: "session/request_permission", params: { options: [] } })).toBeUndefined();
+  expect(refusal({ jsonrpc: "2.0", id: 1, method: "fs/read_text_file", params: {} })).toMatchObject({
+    id: 1,
+    error: { code: -32601 },
+  });
+  expect(
+    refusal({ jsonrpc: "2.0", id: 2, method: "elicitation/create", params: { mode: "url" } }),
+  ).toMatchObject({ error: { code: -32602 } });
+  expect(
+    refusal({ jsonrpc: "2.0", id: 3, method: "session/request_permission", params: { options: [] } }),
+  ).toBeUndefined();
   expect(refusal({ jsonrpc: "2.0", method: "session/update", params: {} })).toBeUndefined();
   expect(refusal({ jsonrpc: "2.0", id: 4, result: {} })).toBeUndefined();
 });

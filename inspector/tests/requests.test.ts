@@ -1,22 +1,46 @@
 /** Requests of the agent and the answers to them. */
 
 import { expect, test } from "vitest";
-import { answerResult, cancelResult, readReply, readRequest, rejectResult } from "../src/conversation/requests";
+import {
+  answerResult,
+  cancelResult,
+  readReply,
+  readRequest,
+  rejectResult,
+} from "../src/conversation/requests";
 import type { JsonObject } from "../src/json";
 
 function question(more: JsonObject): JsonObject {
-  return { jsonrpc: "2.0", id: "q", method: "_sandboxagent/session/request_question", params: { sessionId: "s", prompt: "Which?", ...more } };
+  return {
+    jsonrpc: "2.0",
+    id: "q",
+    method: "_sandboxagent/session/request_question",
+    params: { sessionId: "s", prompt: "Which?", ...more },
+  };
 }
 
 const form: JsonObject = {
-  jsonrpc: "2.0", id: 3, method: "elicitation/create",
+  jsonrpc: "2.0",
+  id: 3,
+  method: "elicitation/create",
   params: {
-    mode: "form", sessionId: "s", message: "Some facts",
+    mode: "form",
+    sessionId: "s",
+    message: "Some facts",
     requestedSchema: {
-      type: "object", required: ["colour", "count"],
+      type: "object",
+      required: ["colour", "count"],
       properties: {
         colour: { type: "string", oneOf: [{ const: "red", title: "Red" }] },
-        tags: { type: "array", items: { anyOf: [{ const: "a", title: "A" }, { const: "b", title: "B" }] } },
+        tags: {
+          type: "array",
+          items: {
+            anyOf: [
+              { const: "a", title: "A" },
+              { const: "b", title: "B" },
+            ],
+          },
+        },
         count: { type: "integer" },
         fast: { type: "boolean" },
       },
@@ -35,13 +59,20 @@ test.each([
 test("an answered question carries the answers and mirrors them", () => {
   const request = readRequest(question({ options: [["a", "A"]] }))!;
   const result = answerResult(request, [["a"]]);
-  expect(result).toEqual({ status: "answered", answers: [["a"]], _meta: { "sandboxagent.dev": { outcome: "answered", answers: [["a"]] } } });
+  expect(result).toEqual({
+    status: "answered",
+    answers: [["a"]],
+    _meta: { "sandboxagent.dev": { outcome: "answered", answers: [["a"]] } },
+  });
   expect(readReply(request, { jsonrpc: "2.0", id: "q", result })).toEqual({ state: "answered", answer: "A" });
 });
 
 test("a rejected question says so in both places", () => {
   const request = readRequest(question({}))!;
-  expect(rejectResult(request)).toEqual({ status: "rejected", _meta: { "sandboxagent.dev": { outcome: "rejected" } } });
+  expect(rejectResult(request)).toEqual({
+    status: "rejected",
+    _meta: { "sandboxagent.dev": { outcome: "rejected" } },
+  });
   expect(readReply(request, { result: rejectResult(request) }).state).toBe("rejected");
 });
 
@@ -54,18 +85,30 @@ test("the older shape of a reply is understood", () => {
 test("a form has one question a field and is answered with typed values", () => {
   const request = readRequest(form)!;
   expect(request.questions.map((one) => [one.name, one.multiple, one.required, one.valueType])).toEqual([
-    ["colour", false, true, "string"], ["tags", true, false, "array"], ["count", false, true, "integer"], ["fast", false, false, "boolean"],
+    ["colour", false, true, "string"],
+    ["tags", true, false, "array"],
+    ["count", false, true, "integer"],
+    ["fast", false, false, "boolean"],
   ]);
   expect(answerResult(request, [["red"], ["a", "b"], ["4"], ["true"]])).toEqual({
-    action: "accept", content: { colour: "red", tags: ["a", "b"], count: 4, fast: true },
+    action: "accept",
+    content: { colour: "red", tags: ["a", "b"], count: 4, fast: true },
   });
-  expect(answerResult(request, [["red"], [], ["4"], []])).toEqual({ action: "accept", content: { colour: "red", count: 4 } });
+  expect(answerResult(request, [["red"], [], ["4"], []])).toEqual({
+    action: "accept",
+    content: { colour: "red", count: 4 },
+  });
   expect(rejectResult(request)).toEqual({ action: "decline" });
   expect(cancelResult(request)).toEqual({ action: "cancel" });
 });
 
 test("a permission is rejected with its reject option, and cancelled if it has none", () => {
-  const ask = (options: JsonObject[]) => readRequest({ id: 1, method: "session/request_permission", params: { sessionId: "s", toolCall: {}, options } })!;
+  const ask = (options: JsonObject[]) =>
+    readRequest({
+      id: 1,
+      method: "session/request_permission",
+      params: { sessionId: "s", toolCall: {}, options },
+    })!;
   const once = { optionId: "n", name: "No", kind: "reject_once" };
   const always = { optionId: "never", name: "Never", kind: "reject_always" };
   expect(rejectResult(ask([always, once]))).toEqual({ outcome: { outcome: "selected", optionId: "n" } });

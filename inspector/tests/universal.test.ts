@@ -23,13 +23,21 @@ test("there are fixtures", () => {
   expect(fixtures.length).toBeGreaterThan(20);
 });
 
-test.each(fixtures.map((fixture) => [fixture.name, fixture] as const))("%s gives the expected events", (_name, fixture) => {
-  const { session_id, agent, include_raw } = fixture.mapper;
-  const mapper = new UniversalMapper(session_id, agent ?? null, include_raw ?? false);
-  const events = fixture.input.flatMap(({ message, direction, time }) => mapper.feed(message, direction, time));
-  expect(events).toEqual(fixture.expected);
-});
+test.each(fixtures.map((fixture) => [fixture.name, fixture] as const))(
+  "%s gives the expected events",
+  (_name, fixture) => {
+    const { session_id, agent, include_raw } = fixture.mapper;
+    const mapper = new UniversalMapper(session_id, agent ?? null, include_raw ?? false);
+    const events = fixture.input.flatMap(({ message, direction, time }) =>
+      mapper.feed(message, direction, time),
+    );
+    expect(events).toEqual(fixture.expected);
+  },
+);
 
-test.each(["", "abc", "é".repeat(100), "x".repeat(1000)])("sha256 agrees with the one of Node: %#", (text) => {
-  expect(sha256(text)).toBe(createHash("sha256").update(text).digest("hex"));
-});
+test.each(["", "abc", "é".repeat(100), "x".repeat(1000)])(
+  "sha256 agrees with the one of Node: %#",
+  (text) => {
+    expect(sha256(text)).toBe(createHash("sha256").update(text).digest("hex"));
+  },
+);

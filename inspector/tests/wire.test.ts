@@ -11,12 +11,16 @@ import { parseRoute, routePath } from "../src/session/route";
 import { acpServers } from "../src/session/mcpServers";
 import { selectOptions } from "../src/session/options";
 
-const STREAM = 'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\nevent: gap\ndata: {"oldest":3,"newest":9}\n\nevent: message\r\nid: 2\r\ndata: x\r\n\r\n';
+const STREAM =
+  'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\nevent: gap\ndata: {"oldest":3,"newest":9}\n\nevent: message\r\nid: 2\r\ndata: x\r\n\r\n';
 
 test.each([1, 3, 11, 1000])("a stream cut into pieces of %i characters gives the same events", (size) => {
   const events: SseEvent[] = [];
   let heartbeats = 0;
-  const parser = new SseParser((event) => events.push(event), () => (heartbeats += 1));
+  const parser = new SseParser(
+    (event) => events.push(event),
+    () => (heartbeats += 1),
+  );
   for (let at = 0; at < STREAM.length; at += size) parser.feed(STREAM.slice(at, at + size));
   expect(events).toEqual([
     { event: "message", id: "1", data: '{"a":1}' },
@@ -37,7 +41,14 @@ test("a stored message comes back as it was, after the event it followed", () =>
 test("what is exported can be imported", () => {
   const messages = [
     { n: 0, sender: "client" as const, after: 0, time: 1, payload: { id: 1, method: "x" } },
-    { n: 1, sender: "agent" as const, eventId: 1, after: 1, time: 2, payload: { id: 1, result: { text: "a\nb" } } },
+    {
+      n: 1,
+      sender: "agent" as const,
+      eventId: 1,
+      after: 1,
+      time: 2,
+      payload: { id: 1, result: { text: "a\nb" } },
+    },
   ];
   const read = parseJsonl(exportJsonl(messages, "s"));
   expect(read).toEqual(messages.map(({ sender, time, payload }) => ({ sender, time, payload })));
@@ -47,7 +58,14 @@ test("a damaged file is refused with the number of its line", () => {
   expect(() => parseJsonl('{"a":1}\nnot json\n')).toThrow("Line 2");
 });
 
-const request = { id: 1, method: "POST", url: "http://h/v1/acp/x?agent=mock", headers: { accept: "a/b" }, body: `{"it's":"\\n"}`, startedAt: 0 };
+const request = {
+  id: 1,
+  method: "POST",
+  url: "http://h/v1/acp/x?agent=mock",
+  headers: { accept: "a/b" },
+  body: `{"it's":"\\n"}`,
+  startedAt: 0,
+};
 
 test("a request as curl quotes its body and names no token", () => {
   expect(asCurl(request, true)).toBe(
@@ -62,9 +80,12 @@ test("a request as Python is a whole program", () => {
   expect(program).toContain("os.environ['SANDBOX_AGENT_TOKEN']");
 });
 
-test.each(["/ui/", "/ui/sessions/a%2Fb", "/ui/servers/x%20y"])("the address %s survives reading and writing", (path) => {
-  expect(routePath(parseRoute(path))).toBe(path);
-});
+test.each(["/ui/", "/ui/sessions/a%2Fb", "/ui/servers/x%20y"])(
+  "the address %s survives reading and writing",
+  (path) => {
+    expect(routePath(parseRoute(path))).toBe(path);
+  },
+);
 
 test("a stray percent sign in an address is itself", () => {
   expect(parseRoute("/ui/servers/50%")).toEqual({ page: "server", id: "50%" });
@@ -84,7 +105,9 @@ test("configured MCP servers take the shape of ACP, disabled ones are left out",
 
 test("the older modes are an option like the others", () => {
   const modes = { currentModeId: "a", availableModes: [{ id: "a", name: "A" }] };
-  expect(selectOptions({ modes, configOptions: [] })).toMatchObject([{ category: "mode", currentValue: "a" }]);
+  expect(selectOptions({ modes, configOptions: [] })).toMatchObject([
+    { category: "mode", currentValue: "a" },
+  ]);
 });
 
 test("form fields are read as words and pairs", () => {

@@ -35,7 +35,9 @@ export class AcpLink {
     private readonly path: string,
     private readonly listener: LinkListener,
   ) {
-    const readable = new ReadableStream<AnyMessage>({ start: (controller) => void (this.incoming = controller) });
+    const readable = new ReadableStream<AnyMessage>({
+      start: (controller) => void (this.incoming = controller),
+    });
     const writable = new WritableStream<AnyMessage>({
       // Not awaited: POSTs run side by side, only their order of departure counts.
       write: (message) => void this.depart(message as unknown as JsonObject),
@@ -92,7 +94,8 @@ export class AcpLink {
     try {
       await this.post(message, { agent, async: message.method === "session/prompt" });
     } catch (error) {
-      const problem = error instanceof ApiProblem ? error : new ApiProblem("unreachable", 0, "Error", String(error));
+      const problem =
+        error instanceof ApiProblem ? error : new ApiProblem("unreachable", 0, "Error", String(error));
       this.listener.refused(message, problem);
       if (typeof message.id === "string") this.fail(message.id, problem);
     }
@@ -107,7 +110,11 @@ export class AcpLink {
 
   private fail(id: string, problem: ApiProblem): void {
     this.problems.set(id, problem);
-    this.deliver({ jsonrpc: "2.0", id, error: { code: PROBLEM_CODE, message: problem.message, data: { id } } });
+    this.deliver({
+      jsonrpc: "2.0",
+      id,
+      error: { code: PROBLEM_CODE, message: problem.message, data: { id } },
+    });
   }
 
   private readonly problems = new Map<string, ApiProblem>();

@@ -77,7 +77,11 @@ export class EventStream {
     this.connection = new AbortController();
     const headers: Record<string, string> = { accept: "text/event-stream" };
     if (this.lastEventId > 0) headers["last-event-id"] = String(this.lastEventId);
-    const response = await this.http.send(this.path, { headers, signal: this.connection.signal, quiet: true });
+    const response = await this.http.send(this.path, {
+      headers,
+      signal: this.connection.signal,
+      quiet: true,
+    });
     if (!response.ok || !response.body) throw await problemOf(response);
     connected();
     this.listener.state("connected");

@@ -88,7 +88,10 @@ export class Http {
     const seen = { status: response.status, responseType: type };
     this.log.finish(entry, seen);
     if (!type.includes("json")) return;
-    const responseBody = await response.clone().text().catch(() => undefined);
+    const responseBody = await response
+      .clone()
+      .text()
+      .catch(() => undefined);
     if (responseBody) this.log.finish(entry, { ...seen, responseBody });
   }
 }

@@ -41,7 +41,12 @@ export class RequestLog {
     const responseBody = change.responseBody && clip(change.responseBody);
     this.entries = this.entries.map((entry) =>
       entry.id === id
-        ? { ...entry, ...change, ...(responseBody ? { responseBody } : {}), durationMs: Date.now() - entry.startedAt }
+        ? {
+            ...entry,
+            ...change,
+            ...(responseBody ? { responseBody } : {}),
+            durationMs: Date.now() - entry.startedAt,
+          }
         : entry,
     );
     this.tell();
@@ -58,5 +63,7 @@ export class RequestLog {
 }
 
 function clip(text: string): string {
-  return text.length > KEPT_BODY_CHARS ? `${text.slice(0, KEPT_BODY_CHARS)}… (${text.length} characters)` : text;
+  return text.length > KEPT_BODY_CHARS
+    ? `${text.slice(0, KEPT_BODY_CHARS)}… (${text.length} characters)`
+    : text;
 }

@@ -82,7 +82,8 @@ export class ServerApi {
   }
 
   async agents(config = false): Promise<AgentInfo[]> {
-    return (await this.http.json<{ agents: AgentInfo[] }>("/v1/agents", { query: config ? { config } : {} })).agents;
+    return (await this.http.json<{ agents: AgentInfo[] }>("/v1/agents", { query: config ? { config } : {} }))
+      .agents;
   }
 
   agent(id: string): Promise<AgentInfo> {
@@ -106,7 +107,9 @@ export class ServerApi {
     });
     for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) parser.feed(chunk);
     if (outcome?.event === "result") return JSON.parse(outcome.data) as InstallResult;
-    throw await problemOf(new Response(outcome?.data ?? "The install ended without a result.", { status: 500 }));
+    throw await problemOf(
+      new Response(outcome?.data ?? "The install ended without a result.", { status: 500 }),
+    );
   }
 
   async homeDirectory(): Promise<string> {
@@ -136,9 +139,12 @@ export class ServerApi {
   }
 
   async configEntries(kind: ConfigKind, directory: string): Promise<Record<string, JsonObject>> {
-    const found = await this.http.json<{ entries: Record<string, JsonObject> }>(`/v1/config/${kind}/entries`, {
-      query: { directory },
-    });
+    const found = await this.http.json<{ entries: Record<string, JsonObject> }>(
+      `/v1/config/${kind}/entries`,
+      {
+        query: { directory },
+      },
+    );
     return found.entries;
   }
 

@@ -4,7 +4,11 @@ import type { Conversation, Item } from "./types";
 
 export function Announcer({ conversation }: { conversation: Conversation }) {
   const last = conversation.items.findLast((item) => words(item) !== undefined);
-  return <div className="visually-hidden" aria-live="polite">{last && words(last)}</div>;
+  return (
+    <div className="visually-hidden" aria-live="polite">
+      {last && words(last)}
+    </div>
+  );
 }
 
 function words(item: Item): string | undefined {

@@ -32,8 +32,13 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, act
     <header className="chat-head">
       <div className="chat-title">
         <h1>{title || agentLabel(agent)}</h1>
-        <span className="pill">{agentLabel(agent)}{agentInfo?.version ? ` ${agentInfo.version}` : ""}</span>
-        <span className="mono muted id-text" title={id}>{id.length > 20 ? id.slice(0, 8) : id}</span>
+        <span className="pill">
+          {agentLabel(agent)}
+          {agentInfo?.version ? ` ${agentInfo.version}` : ""}
+        </span>
+        <span className="mono muted id-text" title={id}>
+          {id.length > 20 ? id.slice(0, 8) : id}
+        </span>
         <CopyButton text={sessionId ?? id} label="Copy session id" />
         <UsagePill usage={usage} />
         <span className="grow" />
@@ -45,8 +50,17 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, act
           {options.map((option) => (
             <label key={option.category}>
               <span>{option.name}</span>
-              <select aria-label={option.name} value={option.currentValue} disabled={task.running} onChange={(event) => change(option, event.target.value)}>
-                {option.choices.map((choice) => <option key={choice.value} value={choice.value}>{choice.name}</option>)}
+              <select
+                aria-label={option.name}
+                value={option.currentValue}
+                disabled={task.running}
+                onChange={(event) => change(option, event.target.value)}
+              >
+                {option.choices.map((choice) => (
+                  <option key={choice.value} value={choice.value}>
+                    {choice.name}
+                  </option>
+                ))}
               </select>
             </label>
           ))}
@@ -59,8 +73,15 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, act
 
 function UsagePill({ usage }: { usage: Usage }) {
   const parts: string[] = [];
-  if (usage.used !== undefined) parts.push(`${usage.used.toLocaleString()}${usage.size ? ` / ${usage.size.toLocaleString()}` : ""} tokens`);
+  if (usage.used !== undefined)
+    parts.push(
+      `${usage.used.toLocaleString()}${usage.size ? ` / ${usage.size.toLocaleString()}` : ""} tokens`,
+    );
   else if (usage.totalTokens !== undefined) parts.push(`${usage.totalTokens.toLocaleString()} tokens`);
   if (usage.cost) parts.push(usage.cost);
-  return parts.length > 0 ? <span className="pill" title="Context used, and cost">{parts.join(" · ")}</span> : null;
+  return parts.length > 0 ? (
+    <span className="pill" title="Context used, and cost">
+      {parts.join(" · ")}
+    </span>
+  ) : null;
 }

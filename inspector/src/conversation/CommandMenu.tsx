@@ -8,7 +8,9 @@ const SHOWN = 40;
 export function matchingCommands(commands: AvailableCommand[], text: string): AvailableCommand[] {
   const typed = /^\/(\S*)$/.exec(text)?.[1];
   if (typed === undefined) return [];
-  return commands.filter((command) => command.name.toLowerCase().startsWith(typed.toLowerCase())).slice(0, SHOWN);
+  return commands
+    .filter((command) => command.name.toLowerCase().startsWith(typed.toLowerCase()))
+    .slice(0, SHOWN);
 }
 
 interface Props {
@@ -25,10 +27,19 @@ export function CommandMenu({ commands, active, choose }: Props) {
     <ul className="command-menu" id="command-menu" role="listbox" aria-label="Commands of the agent">
       {commands.map((command, index) => (
         <li
-          key={command.name} role="option" aria-selected={index === active} ref={index === active ? current : undefined}
-          onMouseDown={(event) => { event.preventDefault(); choose(command.name); }}
+          key={command.name}
+          role="option"
+          aria-selected={index === active}
+          ref={index === active ? current : undefined}
+          onMouseDown={(event) => {
+            event.preventDefault();
+            choose(command.name);
+          }}
         >
-          <strong>/{command.name}</strong> <span className="muted">{hint(command)} {command.description}</span>
+          <strong>/{command.name}</strong>{" "}
+          <span className="muted">
+            {hint(command)} {command.description}
+          </span>
         </li>
       ))}
     </ul>

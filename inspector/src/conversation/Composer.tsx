@@ -105,7 +105,14 @@ export function Composer({ instance, sessionId, directory, replay = false, sent 
           {attachments.map((one) => (
             <span key={one.path} className="file-chip">
               <Icon name="file" size={14} /> {one.name}
-              <button type="button" className="icon-button tiny" aria-label={`Remove ${one.name}`} onClick={() => setAttachments(attachments.filter((other) => other !== one))}><Icon name="close" size={12} /></button>
+              <button
+                type="button"
+                className="icon-button tiny"
+                aria-label={`Remove ${one.name}`}
+                onClick={() => setAttachments(attachments.filter((other) => other !== one))}
+              >
+                <Icon name="close" size={12} />
+              </button>
             </span>
           ))}
         </div>
@@ -114,25 +121,61 @@ export function Composer({ instance, sessionId, directory, replay = false, sent 
         {directory && (
           <label className="icon-button attach" title="Attach files">
             <Icon name="clip" />
-            <input type="file" multiple className="visually-hidden" aria-label="Attach files" disabled={upload.running} onChange={(event) => { attach(event.target.files); event.target.value = ""; }} />
+            <input
+              type="file"
+              multiple
+              className="visually-hidden"
+              aria-label="Attach files"
+              disabled={upload.running}
+              onChange={(event) => {
+                attach(event.target.files);
+                event.target.value = "";
+              }}
+            />
           </label>
         )}
         <textarea
-          ref={field} rows={1} value={text} aria-label="Prompt" placeholder={busy ? "The agent is working…" : "Ask the agent. Enter sends, Shift+Enter makes a new line."}
-          onChange={(event) => { setText(event.target.value); setMenuClosed(false); setActive(0); }} onKeyDown={pressed}
-          aria-autocomplete="list" aria-controls={matches.length > 0 ? "command-menu" : undefined}
+          ref={field}
+          rows={1}
+          value={text}
+          aria-label="Prompt"
+          placeholder={
+            busy ? "The agent is working…" : "Ask the agent. Enter sends, Shift+Enter makes a new line."
+          }
+          onChange={(event) => {
+            setText(event.target.value);
+            setMenuClosed(false);
+            setActive(0);
+          }}
+          onKeyDown={pressed}
+          aria-autocomplete="list"
+          aria-controls={matches.length > 0 ? "command-menu" : undefined}
         />
         {busy ? (
-          <button type="button" className="button danger" disabled={task.running} onClick={() => void task.run(() => stopTurn(instance))}>
+          <button
+            type="button"
+            className="button danger"
+            disabled={task.running}
+            onClick={() => void task.run(() => stopTurn(instance))}
+          >
             <Icon name="stop" size={14} /> Stop
           </button>
         ) : (
-          <button type="button" className="button primary" disabled={!text.trim() && attachments.length === 0} onClick={send}>
+          <button
+            type="button"
+            className="button primary"
+            disabled={!text.trim() && attachments.length === 0}
+            onClick={send}
+          >
             <Icon name="send" size={14} /> Send
           </button>
         )}
       </div>
-      {upload.running && <p className="muted small-text" role="status">Uploading…</p>}
+      {upload.running && (
+        <p className="muted small-text" role="status">
+          Uploading…
+        </p>
+      )}
     </div>
   );
 }

@@ -64,33 +64,68 @@ export function ConversationList({ instance, answerable }: { instance: Instance;
     virtualizer.scrollToIndex(rows.length - 1, { align: "end" });
   };
 
-  const pending = rows.findIndex((row) => row.type === "item" && row.item.kind === "request" && row.item.state === "pending");
+  const pending = rows.findIndex(
+    (row) => row.type === "item" && row.item.kind === "request" && row.item.state === "pending",
+  );
   const visible = virtualizer.getVirtualItems();
   const pendingHidden = pending >= 0 && away && !visible.some((one) => one.index === pending);
   const thinking = conversation.turns.length > 0 && pending < 0;
   return (
     <div className="conversation-frame">
       <Announcer conversation={conversation} />
-      <div className="conversation" ref={scroller} onScroll={scrolled} tabIndex={0} role="region" aria-label="Conversation" data-turns={conversation.endedTurns}>
-        {rows.length === 0 && <Empty title="Nothing said yet">Write a prompt below. With the mock agent, <code>demo</code> shows everything and <code>help</code> lists its commands.</Empty>}
+      <div
+        className="conversation"
+        ref={scroller}
+        onScroll={scrolled}
+        tabIndex={0}
+        role="region"
+        aria-label="Conversation"
+        data-turns={conversation.endedTurns}
+      >
+        {rows.length === 0 && (
+          <Empty title="Nothing said yet">
+            Write a prompt below. With the mock agent, <code>demo</code> shows everything and{" "}
+            <code>help</code> lists its commands.
+          </Empty>
+        )}
         <div className="virtual" style={{ height: size }}>
           {visible.map((one) => {
             const row = rows[one.index]!;
             return (
-              <div key={one.key} data-index={one.index} ref={virtualizer.measureElement} className="virtual-row" style={{ transform: `translateY(${one.start}px)` }}>
+              <div
+                key={one.key}
+                data-index={one.index}
+                ref={virtualizer.measureElement}
+                className="virtual-row"
+                style={{ transform: `translateY(${one.start}px)` }}
+              >
                 <RowView row={row} instance={instance} answerable={answerable} />
               </div>
             );
           })}
         </div>
-        {thinking && <div className="thinking" role="status" aria-label="The agent is working"><i /><i /><i /></div>}
+        {thinking && (
+          <div className="thinking" role="status" aria-label="The agent is working">
+            <i />
+            <i />
+            <i />
+          </div>
+        )}
       </div>
       {pendingHidden ? (
-        <button type="button" className="jump attention" onClick={() => virtualizer.scrollToIndex(pending, { align: "center" })}>
+        <button
+          type="button"
+          className="jump attention"
+          onClick={() => virtualizer.scrollToIndex(pending, { align: "center" })}
+        >
           <Icon name="question" size={14} /> The agent waits for your answer
         </button>
       ) : (
-        away && <button type="button" className="jump" onClick={toEnd}><Icon name="arrowDown" size={14} /> Latest</button>
+        away && (
+          <button type="button" className="jump" onClick={toEnd}>
+            <Icon name="arrowDown" size={14} /> Latest
+          </button>
+        )
       )}
     </div>
   );

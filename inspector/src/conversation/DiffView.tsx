@@ -14,12 +14,19 @@ export function DiffView({ path, before, after }: { path: string; before: string
   const removed = lines.filter((line) => line.kind === "removed").length;
   return (
     <div className="diff">
-      <div className="diff-head"><code>{path}</code> <span className="good-text">+{added}</span> <span className="bad-text">-{removed}</span></div>
+      <div className="diff-head">
+        <code>{path}</code> <span className="good-text">+{added}</span>{" "}
+        <span className="bad-text">-{removed}</span>
+      </div>
       <pre tabIndex={0} aria-label={`Change of ${path}`}>
-        {shown.map((line, index) => <span key={index} className={`diff-line ${line.kind}`}>{`${SIGNS[line.kind]} ${line.text}\n`}</span>)}
+        {shown.map((line, index) => (
+          <span key={index} className={`diff-line ${line.kind}`}>{`${SIGNS[line.kind]} ${line.text}\n`}</span>
+        ))}
       </pre>
       {lines.length > SHOWN_LINES && (
-        <button type="button" className="link-button" onClick={() => setAll(!all)}>{all ? "Show less" : `Show all ${lines.length} lines`}</button>
+        <button type="button" className="link-button" onClick={() => setAll(!all)}>
+          {all ? "Show less" : `Show all ${lines.length} lines`}
+        </button>
       )}
     </div>
   );

@@ -14,7 +14,12 @@ interface Props {
 
 export function QuestionFields({ asked, titled, given, disabled, change }: Props) {
   const id = useId();
-  const title = titled ? <span className="field-title" id={id}>{asked.prompt}{asked.required ? "" : " (optional)"}</span> : null;
+  const title = titled ? (
+    <span className="field-title" id={id}>
+      {asked.prompt}
+      {asked.required ? "" : " (optional)"}
+    </span>
+  ) : null;
   const labelled = titled ? { "aria-labelledby": id } : { "aria-label": asked.prompt };
   if (asked.choices.length === 0) {
     const numeric = asked.valueType === "integer" || asked.valueType === "number";
@@ -22,22 +27,34 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
       <div className="field">
         {title}
         <input
-          type={numeric ? "number" : "text"} step={asked.valueType === "integer" ? 1 : "any"} value={given[0] ?? ""} disabled={disabled}
-          {...labelled} placeholder="Your answer"
+          type={numeric ? "number" : "text"}
+          step={asked.valueType === "integer" ? 1 : "any"}
+          value={given[0] ?? ""}
+          disabled={disabled}
+          {...labelled}
+          placeholder="Your answer"
           onChange={(event) => change(event.target.value === "" ? [] : [event.target.value])}
         />
       </div>
     );
   }
   if (asked.multiple) {
-    const toggle = (value: string) => change(given.includes(value) ? given.filter((one) => one !== value) : [...given, value]);
+    const toggle = (value: string) =>
+      change(given.includes(value) ? given.filter((one) => one !== value) : [...given, value]);
     return (
       <div className="field choices" role="group" {...labelled}>
         {title}
         {asked.choices.map((choice, index) => (
           <label key={choice.value} className="check">
-            <input type="checkbox" data-option checked={given.includes(choice.value)} disabled={disabled} onChange={() => toggle(choice.value)} />
-            <Key index={index} /> {choice.label} {choice.description && <span className="muted">{choice.description}</span>}
+            <input
+              type="checkbox"
+              data-option
+              checked={given.includes(choice.value)}
+              disabled={disabled}
+              onChange={() => toggle(choice.value)}
+            />
+            <Key index={index} /> {choice.label}{" "}
+            {choice.description && <span className="muted">{choice.description}</span>}
           </label>
         ))}
       </div>
@@ -48,8 +65,14 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
       {title}
       {asked.choices.map((choice, index) => (
         <button
-          key={choice.value} type="button" data-option className={`button option ${tone(choice)}`} disabled={disabled}
-          aria-pressed={given.includes(choice.value)} title={choice.description} onClick={() => change([choice.value])}
+          key={choice.value}
+          type="button"
+          data-option
+          className={`button option ${tone(choice)}`}
+          disabled={disabled}
+          aria-pressed={given.includes(choice.value)}
+          title={choice.description}
+          onClick={() => change([choice.value])}
         >
           <Key index={index} /> {choice.label}
         </button>

@@ -10,7 +10,14 @@ import { pretty } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { useTask } from "../ui/useTask";
 import { QuestionFields } from "./QuestionFields";
-import { answerResult, rejectChoice, rejectResult, type AgentRequest, type Answers, type RequestState } from "./requests";
+import {
+  answerResult,
+  rejectChoice,
+  rejectResult,
+  type AgentRequest,
+  type Answers,
+  type RequestState,
+} from "./requests";
 import type { RequestItem } from "./types";
 
 interface Props {
@@ -38,7 +45,8 @@ export function RequestCard({ item, instance, answerable }: Props) {
   const task = useTask();
   const open = answerable && (state === "pending" || (state === "stale" && anyway && !item.closed));
 
-  const send = (given: Answers) => void task.run(() => instance.answer(request, answerResult(request, given)));
+  const send = (given: Answers) =>
+    void task.run(() => instance.answer(request, answerResult(request, given)));
   const reject = () => void task.run(() => instance.answer(request, rejectResult(request)));
   const change = (index: number, given: string[]) => {
     const next = answers.map((before, at) => (at === index ? given : before));
@@ -48,37 +56,76 @@ export function RequestCard({ item, instance, answerable }: Props) {
   useCardKeys(card, open && !task.running, reject);
   useFirstFocus(card, open && Date.now() - item.time < FRESH_MS);
 
-  const complete = request.questions.every((asked, index) => !asked.required || (answers[index]?.length ?? 0) > 0);
+  const complete = request.questions.every(
+    (asked, index) => !asked.required || (answers[index]?.length ?? 0) > 0,
+  );
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (complete) send(answers);
   };
   return (
-    <form ref={card} className={`request ${request.kind} ${state}`} data-state={state} role="group" aria-labelledby={title} onSubmit={submit} tabIndex={-1}>
+    <form
+      ref={card}
+      className={`request ${request.kind} ${state}`}
+      data-state={state}
+      role="group"
+      aria-labelledby={title}
+      onSubmit={submit}
+      tabIndex={-1}
+    >
       <div className="request-head">
         <Icon name={request.kind === "permission" ? "shield" : "question"} />
         <strong id={title}>{heading(request)}</strong>
-        <span className={`pill request-state ${state}`} role="status" aria-live="polite">{STATE_WORDS[state]}{answer ? `: ${answer}` : ""}</span>
+        <span className={`pill request-state ${state}`} role="status" aria-live="polite">
+          {STATE_WORDS[state]}
+          {answer ? `: ${answer}` : ""}
+        </span>
       </div>
-      {request.toolCall?.rawInput !== undefined && <pre className="json" tabIndex={0} aria-label="What the tool would do">{pretty(request.toolCall.rawInput)}</pre>}
+      {request.toolCall?.rawInput !== undefined && (
+        <pre className="json" tabIndex={0} aria-label="What the tool would do">
+          {pretty(request.toolCall.rawInput)}
+        </pre>
+      )}
       {state === "stale" && (
         <p className="muted">
-          {item.closed ? "The agent no longer waits for an answer." : "The agent went on: another client has probably answered."}
-          {!item.closed && answerable && !anyway && <button type="button" className="link-button" onClick={() => setAnyway(true)}>Answer anyway</button>}
+          {item.closed
+            ? "The agent no longer waits for an answer."
+            : "The agent went on: another client has probably answered."}
+          {!item.closed && answerable && !anyway && (
+            <button type="button" className="link-button" onClick={() => setAnyway(true)}>
+              Answer anyway
+            </button>
+          )}
         </p>
       )}
       {(open || state === "pending") && (
         <>
           {request.questions.map((asked, index) => (
             <QuestionFields
-              key={asked.name || index} asked={asked} titled={request.kind === "form"} given={answers[index] ?? []}
-              disabled={!open || task.running} change={(given) => change(index, given)}
+              key={asked.name || index}
+              asked={asked}
+              titled={request.kind === "form"}
+              given={answers[index] ?? []}
+              disabled={!open || task.running}
+              change={(given) => change(index, given)}
             />
           ))}
           <div className="request-actions">
-            {!rejectChoice(request) && <button type="button" className="button" disabled={!open || task.running} onClick={reject}>Reject</button>}
-            {!answersAtOnce(request) && <button type="submit" className="button primary" disabled={!open || task.running || !complete}>Send answer</button>}
-            {open ? <span className="muted keys">1–9 choose · Enter send · Esc reject</span> : <span className="muted keys">{task.running ? "Sending…" : "Take part to answer"}</span>}
+            {!rejectChoice(request) && (
+              <button type="button" className="button" disabled={!open || task.running} onClick={reject}>
+                Reject
+              </button>
+            )}
+            {!answersAtOnce(request) && (
+              <button type="submit" className="button primary" disabled={!open || task.running || !complete}>
+                Send answer
+              </button>
+            )}
+            {open ? (
+              <span className="muted keys">1–9 choose · Enter send · Esc reject</span>
+            ) : (
+              <span className="muted keys">{task.running ? "Sending…" : "Take part to answer"}</span>
+            )}
           </div>
         </>
       )}
@@ -94,7 +141,13 @@ function heading(request: AgentRequest): string {
 /** One question with buttons is answered by pressing one; anything longer needs a send button. */
 function answersAtOnce(request: AgentRequest): boolean {
   const [only, ...more] = request.questions;
-  return request.kind !== "form" && more.length === 0 && only !== undefined && only.choices.length > 0 && !only.multiple;
+  return (
+    request.kind !== "form" &&
+    more.length === 0 &&
+    only !== undefined &&
+    only.choices.length > 0 &&
+    !only.multiple
+  );
 }
 
 /** Take the focus if nobody is typing, so that the keys work at once. */
@@ -106,7 +159,11 @@ function useFirstFocus(card: React.RefObject<HTMLFormElement | null>, fresh: boo
   }, [fresh, card]);
 }
 
-function useCardKeys(card: React.RefObject<HTMLFormElement | null>, active: boolean, reject: () => void): void {
+function useCardKeys(
+  card: React.RefObject<HTMLFormElement | null>,
+  active: boolean,
+  reject: () => void,
+): void {
   const latest = useRef(reject);
   latest.current = reject;
   useEffect(() => {
@@ -116,7 +173,8 @@ function useCardKeys(card: React.RefObject<HTMLFormElement | null>, active: bool
       const target = event.target as HTMLElement;
       if (!element || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
       if (target !== document.body && !element.contains(target)) return;
-      const typing = target instanceof HTMLInputElement && target.type !== "checkbox" && target.type !== "radio";
+      const typing =
+        target instanceof HTMLInputElement && target.type !== "checkbox" && target.type !== "radio";
       if (event.key === "Escape") {
         event.preventDefault();
         latest.current();

@@ -24,7 +24,11 @@ export const RowView = memo(function RowView({ row, instance, answerable }: Prop
     const { item, block, first, last } = row;
     return (
       <div className={`message ${item.role}${first ? " first" : ""}${last ? " last" : ""}`}>
-        {first && <div className="message-head">{item.role === "user" ? "You" : "Agent"} <time className="muted">{clock(item.time)}</time></div>}
+        {first && (
+          <div className="message-head">
+            {item.role === "user" ? "You" : "Agent"} <time className="muted">{clock(item.time)}</time>
+          </div>
+        )}
         {block && <MarkdownBlock block={block} />}
         {last && item.attachments.length > 0 && <Attachments blocks={item.attachments} />}
       </div>
@@ -46,20 +50,27 @@ function ItemView({ item, instance, answerable }: { item: Item; instance: Instan
     case "gap":
       return (
         <div className="gap-mark" role="note">
-          <Icon name="warning" size={14} /> Events are missing here: the server has kept {item.gap.oldest} to {item.gap.newest} only.
+          <Icon name="warning" size={14} /> Events are missing here: the server has kept {item.gap.oldest} to{" "}
+          {item.gap.newest} only.
         </div>
       );
     case "turn-end":
       return (
         <div className={`turn-end ${item.stopReason === "end_turn" ? "" : "notable"}`}>
-          <span>{item.stopReason === "end_turn" ? "turn ended" : item.stopReason.replaceAll("_", " ")}{item.durationMs > 0 ? ` · ${duration(item.durationMs)}` : ""}</span>
+          <span>
+            {item.stopReason === "end_turn" ? "turn ended" : item.stopReason.replaceAll("_", " ")}
+            {item.durationMs > 0 ? ` · ${duration(item.durationMs)}` : ""}
+          </span>
         </div>
       );
     case "note":
       return (
         <div className={`note ${item.level}`}>
           <Icon name="warning" size={14} />
-          <div className="grow"><strong>{item.label}</strong>{item.detail && <pre>{item.detail}</pre>}</div>
+          <div className="grow">
+            <strong>{item.label}</strong>
+            {item.detail && <pre>{item.detail}</pre>}
+          </div>
           <EventLink n={item.n} />
         </div>
       );
@@ -76,8 +87,13 @@ function Thought({ item }: { item: MessageItem }) {
   const shown = open || !long ? item.text : `…${item.text.slice(-COLLAPSED_THOUGHT_CHARS)}`;
   return (
     <div className="thought">
-      <div className="thought-head"><Icon name="brain" size={14} /> Thought
-        {long && <button type="button" className="link-button" aria-expanded={open} onClick={() => setOpen(!open)}>{open ? "Show less" : "Show all"}</button>}
+      <div className="thought-head">
+        <Icon name="brain" size={14} /> Thought
+        {long && (
+          <button type="button" className="link-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+            {open ? "Show less" : "Show all"}
+          </button>
+        )}
       </div>
       <p>{shown}</p>
     </div>
@@ -90,7 +106,12 @@ function Plan({ item }: { item: PlanItem }) {
   const done = item.entries.filter((entry) => entry.status === "completed").length;
   return (
     <div className="plan">
-      <div className="plan-head"><Icon name="list" size={14} /> Plan <span className="muted">{done} of {item.entries.length}</span></div>
+      <div className="plan-head">
+        <Icon name="list" size={14} /> Plan{" "}
+        <span className="muted">
+          {done} of {item.entries.length}
+        </span>
+      </div>
       <ul>
         {item.entries.map((entry, index) => (
           <li key={index} className={entry.status}>
@@ -108,7 +129,11 @@ function Plan({ item }: { item: PlanItem }) {
 function Notes({ notes }: { notes: NoteItem[] }) {
   const [open, setOpen] = useState(false);
   if (notes.length === 1 && !notes[0]!.detail) {
-    return <div className="notes"><span>{notes[0]!.label}</span> <EventLink n={notes[0]!.n} /></div>;
+    return (
+      <div className="notes">
+        <span>{notes[0]!.label}</span> <EventLink n={notes[0]!.n} />
+      </div>
+    );
   }
   return (
     <div className="notes">
@@ -118,7 +143,9 @@ function Notes({ notes }: { notes: NoteItem[] }) {
       {open && (
         <ul>
           {notes.slice(0, 50).map((note) => (
-            <li key={note.key}>{note.label} {note.detail && <code>{note.detail.slice(0, 300)}</code>} <EventLink n={note.n} /></li>
+            <li key={note.key}>
+              {note.label} {note.detail && <code>{note.detail.slice(0, 300)}</code>} <EventLink n={note.n} />
+            </li>
           ))}
         </ul>
       )}
@@ -128,7 +155,13 @@ function Notes({ notes }: { notes: NoteItem[] }) {
 
 function EventLink({ n }: { n: number }) {
   return (
-    <button type="button" className="icon-button tiny" aria-label="Show the raw event" title="Show the raw event" onClick={() => focusEvent.set(n)}>
+    <button
+      type="button"
+      className="icon-button tiny"
+      aria-label="Show the raw event"
+      title="Show the raw event"
+      onClick={() => focusEvent.set(n)}
+    >
       <Icon name="link" size={12} />
     </button>
   );

@@ -10,12 +10,22 @@ import { DiffView } from "./DiffView";
 import type { ToolItem } from "./types";
 
 const ICONS: Record<string, IconName> = {
-  read: "file", edit: "edit", delete: "trash", move: "file", search: "search", execute: "terminal",
-  think: "brain", fetch: "globe", switch_mode: "shield",
+  read: "file",
+  edit: "edit",
+  delete: "trash",
+  move: "file",
+  search: "search",
+  execute: "terminal",
+  think: "brain",
+  fetch: "globe",
+  switch_mode: "shield",
 };
 
 const STATUS_WORDS: Record<string, string> = {
-  pending: "waiting", in_progress: "running", completed: "done", failed: "failed",
+  pending: "waiting",
+  in_progress: "running",
+  completed: "done",
+  failed: "failed",
 };
 
 export function ToolCard({ item }: { item: ToolItem }) {
@@ -28,17 +38,30 @@ export function ToolCard({ item }: { item: ToolItem }) {
         <span className="tool-title">{item.title}</span>
         <span className={`pill tool-status ${item.status}`}>{STATUS_WORDS[item.status] ?? item.status}</span>
         {took && <span className="muted">{took}</span>}
-        <span className={open ? "turned" : ""}><Icon name="chevron" size={14} /></span>
+        <span className={open ? "turned" : ""}>
+          <Icon name="chevron" size={14} />
+        </span>
       </button>
       {item.locations.length > 0 && (
-        <div className="locations">{item.locations.slice(0, 5).map((place, index) => <code key={index}>{place.path}{place.line ? `:${place.line}` : ""}</code>)}</div>
+        <div className="locations">
+          {item.locations.slice(0, 5).map((place, index) => (
+            <code key={index}>
+              {place.path}
+              {place.line ? `:${place.line}` : ""}
+            </code>
+          ))}
+        </div>
       )}
-      {item.content.map((content, index) => <ToolContent key={index} content={content} item={item} />)}
+      {item.content.map((content, index) => (
+        <ToolContent key={index} content={content} item={item} />
+      ))}
       {open && (
         <div className="tool-details">
           <JsonPart title="Input" value={item.rawInput} />
           <JsonPart title="Output" value={item.rawOutput} />
-          <p className="muted mono small-text">{item.toolKind} · {item.toolCallId}</p>
+          <p className="muted mono small-text">
+            {item.toolKind} · {item.toolCallId}
+          </p>
         </div>
       )}
     </div>
@@ -46,11 +69,19 @@ export function ToolCard({ item }: { item: ToolItem }) {
 }
 
 function ToolContent({ content, item }: { content: ToolCallContent; item: ToolItem }) {
-  if (content.type === "diff") return <DiffView path={content.path} before={content.oldText ?? ""} after={content.newText} />;
-  if (content.type === "terminal") return <Terminal text={item.terminal?.text ?? ""} exitCode={item.terminal?.exitCode} />;
+  if (content.type === "diff")
+    return <DiffView path={content.path} before={content.oldText ?? ""} after={content.newText} />;
+  if (content.type === "terminal")
+    return <Terminal text={item.terminal?.text ?? ""} exitCode={item.terminal?.exitCode} />;
   if (content.content.type === "text") {
     const { text } = content.content;
-    return item.toolKind === "execute" ? <Terminal text={text} /> : <pre className="tool-text" tabIndex={0}>{text}</pre>;
+    return item.toolKind === "execute" ? (
+      <Terminal text={text} />
+    ) : (
+      <pre className="tool-text" tabIndex={0}>
+        {text}
+      </pre>
+    );
   }
   return <Attachment block={content.content} />;
 }
@@ -58,8 +89,12 @@ function ToolContent({ content, item }: { content: ToolCallContent; item: ToolIt
 function Terminal({ text, exitCode }: { text: string; exitCode?: number }) {
   return (
     <div className="terminal">
-      <pre tabIndex={0} aria-label="Terminal output">{plainTerminal(text)}</pre>
-      {exitCode !== undefined && <span className={exitCode === 0 ? "muted" : "bad-text"}>exit code {exitCode}</span>}
+      <pre tabIndex={0} aria-label="Terminal output">
+        {plainTerminal(text)}
+      </pre>
+      {exitCode !== undefined && (
+        <span className={exitCode === 0 ? "muted" : "bad-text"}>exit code {exitCode}</span>
+      )}
     </div>
   );
 }
@@ -76,7 +111,9 @@ function JsonPart({ title, value }: { title: string; value: Json | undefined }) 
   return (
     <div>
       <h4>{title}</h4>
-      <pre className="json" tabIndex={0}>{pretty(value)}</pre>
+      <pre className="json" tabIndex={0}>
+        {pretty(value)}
+      </pre>
     </div>
   );
 }

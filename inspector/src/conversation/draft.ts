@@ -129,7 +129,11 @@ export class Draft {
     if (modes) change.modes = modes as unknown as SessionModeState;
     if (Array.isArray(result.configOptions)) change.configOptions = configOptions(result);
     const info = objectAt(result, "agentInfo");
-    if (info) change.agentInfo = { name: textAt(info, "title") ?? textAt(info, "name") ?? "", version: textAt(info, "version") };
+    if (info)
+      change.agentInfo = {
+        name: textAt(info, "title") ?? textAt(info, "name") ?? "",
+        version: textAt(info, "version"),
+      };
     const capabilities = objectAt(result, "agentCapabilities");
     if (capabilities) change.agentCapabilities = capabilities;
     const tokens = numberAt(objectAt(result, "usage"), "totalTokens");

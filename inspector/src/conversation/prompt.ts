@@ -11,7 +11,9 @@ export function isReplay(block: JsonObject): boolean {
 }
 
 export function promptItem(params: Json | undefined): Omit<MessageItem, "key" | "n" | "time"> | undefined {
-  const blocks = listAt(params, "prompt").filter(isObject).filter((block) => !isReplay(block));
+  const blocks = listAt(params, "prompt")
+    .filter(isObject)
+    .filter((block) => !isReplay(block));
   if (blocks.length === 0) return undefined;
   const text = blocks.filter((block) => block.type === "text").map((block) => textAt(block, "text") ?? "");
   const attachments = blocks.filter((block) => block.type !== "text") as unknown as ContentBlock[];

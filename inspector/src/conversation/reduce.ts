@@ -19,7 +19,15 @@ export interface ReducedLog {
 }
 
 export const EMPTY_LOG: ReducedLog = {
-  conversation: { items: [], sessionIds: [], turns: [], endedTurns: 0, configOptions: [], commands: [], usage: {} },
+  conversation: {
+    items: [],
+    sessionIds: [],
+    turns: [],
+    endedTurns: 0,
+    configOptions: [],
+    commands: [],
+    usage: {},
+  },
   ledger: { open: undefined, tools: new Map(), calls: new Map(), asked: new Map(), restoring: false },
 };
 
@@ -50,7 +58,8 @@ function fromClient(draft: Draft, message: JsonObject): void {
   }
   if (message.id !== undefined) draft.ledger.calls.set(idKey(message.id), { method, params: message.params });
   if (method === "session/prompt") promptStarted(draft, message);
-  else if (method === "session/load" || method === "session/resume") draft.ledger.restoring = draft.hasMessages();
+  else if (method === "session/load" || method === "session/resume")
+    draft.ledger.restoring = draft.hasMessages();
   else if (method === "session/cancel") draft.note("info", "Stop requested");
 }
 
@@ -89,7 +98,8 @@ function fromAgent(draft: Draft, message: JsonObject): void {
   const params = objectAt(message, "params") ?? {};
   if (method === "session/update") applyUpdate(draft, params);
   else if (method === "_adapter/agent_exited") exited(draft, params);
-  else if (method === "_adapter/invalid_stdout") draft.note("warning", "Output that is not JSON", textAt(params, "raw"));
+  else if (method === "_adapter/invalid_stdout")
+    draft.note("warning", "Output that is not JSON", textAt(params, "raw"));
   else if (method === "$/cancel_request") draft.staleRequest(idKey(params.requestId ?? params.id ?? null));
   else draft.note("info", method, textAt(params, "message") ?? textAt(params, "error"));
 }
@@ -114,7 +124,8 @@ function agentReply(draft: Draft, message: JsonObject, id: Json): void {
   draft.ledger.calls.delete(idKey(id));
   if (turn) draft.endTurn(turn, error ? "error" : (textAt(result, "stopReason") ?? "end_turn"));
   else if (!call && textAt(result, "stopReason")) draft.endForeignTurn(textAt(result, "stopReason") ?? "");
-  if (error) draft.note("error", textAt(error, "message") ?? "The agent reported an error", errorDetail(error));
+  if (error)
+    draft.note("error", textAt(error, "message") ?? "The agent reported an error", errorDetail(error));
   if (result) draft.learn(result, call?.params);
   if (call?.method === "session/load" || call?.method === "session/resume") draft.ledger.restoring = false;
 }
@@ -132,7 +143,10 @@ function exited(draft: Draft, params: JsonObject): void {
   draft.staleAll();
   for (const turn of draft.conversation.turns) draft.endTurn(turn, "agent exited");
   draft.change({ exited: { code, success } });
-  draft.note(success ? "info" : "error", success ? "The agent ended" : `The agent's process ended (${code ?? "signal"})`);
+  draft.note(
+    success ? "info" : "error",
+    success ? "The agent ended" : `The agent's process ended (${code ?? "signal"})`,
+  );
 }
 
 export function idKey(id: Json): string {

@@ -56,11 +56,20 @@ function permission(id: Json, sessionId: string, params: JsonObject): AgentReque
   const toolCall = objectAt(params, "toolCall") ?? {};
   const toolCallId = textAt(toolCall, "toolCallId");
   const title = textAt(toolCall, "title") ?? textAt(toolCall, "kind") ?? toolCallId ?? "Permission";
-  const choices = listAt(params, "options").filter(isObject).map((option) => {
-    const value = textAt(option, "optionId") ?? "";
-    return { value, label: textAt(option, "name") ?? value, kind: kindOf(option, value) };
-  });
-  const only = { name: "", prompt: title, choices, multiple: false, required: true, valueType: "string" } as const;
+  const choices = listAt(params, "options")
+    .filter(isObject)
+    .map((option) => {
+      const value = textAt(option, "optionId") ?? "";
+      return { value, label: textAt(option, "name") ?? value, kind: kindOf(option, value) };
+    });
+  const only = {
+    name: "",
+    prompt: title,
+    choices,
+    multiple: false,
+    required: true,
+    valueType: "string",
+  } as const;
   return { kind: "permission", id, sessionId, title, toolCallId, toolCall, questions: [only] };
 }
 
@@ -107,11 +116,19 @@ function field(name: string, property: JsonObject, required: boolean): Question 
   const prompt = textAt(property, "title") ?? textAt(property, "description") ?? name;
   const base = { name, prompt, required };
   if (type === "boolean") {
-    const choices = [{ value: "true", label: "Yes" }, { value: "false", label: "No" }];
+    const choices = [
+      { value: "true", label: "Yes" },
+      { value: "false", label: "No" },
+    ];
     return { ...base, choices, multiple: false, valueType: "boolean" };
   }
   if (type === "array") {
-    return { ...base, choices: schemaChoices(objectAt(property, "items")), multiple: true, valueType: "array" };
+    return {
+      ...base,
+      choices: schemaChoices(objectAt(property, "items")),
+      multiple: true,
+      valueType: "array",
+    };
   }
   const valueType = type === "number" || type === "integer" ? type : "string";
   return { ...base, choices: schemaChoices(property), multiple: false, valueType };
@@ -122,7 +139,9 @@ function schemaChoices(schema: JsonObject | undefined): Choice[] {
     const value = String(option.const ?? "");
     return { value, label: textAt(option, "title") ?? value, description: textAt(option, "description") };
   });
-  return named.length > 0 ? named : listAt(schema, "enum").map((value) => ({ value: String(value), label: String(value) }));
+  return named.length > 0
+    ? named
+    : listAt(schema, "enum").map((value) => ({ value: String(value), label: String(value) }));
 }
 
 /** The JSON-RPC result that says `answers`: one list of selections per question. */
@@ -162,7 +181,9 @@ export function rejectResult(request: AgentRequest): JsonObject {
 
 export function rejectChoice(request: AgentRequest): Choice | undefined {
   const choices = request.questions[0]?.choices ?? [];
-  return choices.find((one) => one.kind === "reject_once") ?? choices.find((one) => one.kind === "reject_always");
+  return (
+    choices.find((one) => one.kind === "reject_once") ?? choices.find((one) => one.kind === "reject_always")
+  );
 }
 
 /** The JSON-RPC result for a turn that was stopped. */
@@ -172,14 +193,20 @@ export function cancelResult(request: AgentRequest): JsonObject {
 }
 
 /** What a stored or seen reply says, in the words of the card. */
-export function readReply(request: AgentRequest, reply: JsonObject): { state: RequestState; answer?: string } {
+export function readReply(
+  request: AgentRequest,
+  reply: JsonObject,
+): { state: RequestState; answer?: string } {
   const result = reply.result;
   if (!isObject(result)) return { state: "rejected" };
   if (request.kind === "permission") return permissionReply(request, result);
   if (request.kind === "form") {
     if (result.action !== "accept") return { state: "rejected" };
     const content = Object.entries(objectAt(result, "content") ?? {});
-    return { state: "answered", answer: content.map(([name, value]) => `${name}: ${shown(value)}`).join(", ") };
+    return {
+      state: "answered",
+      answer: content.map(([name, value]) => `${name}: ${shown(value)}`).join(", "),
+    };
   }
   const mirror = productMeta(result);
   if ((textAt(result, "status") ?? textAt(mirror, "outcome")) !== "answered") return { state: "rejected" };
@@ -189,7 +216,10 @@ export function readReply(request: AgentRequest, reply: JsonObject): { state: Re
   return { state: "answered", answer: labels.join(", ") };
 }
 
-function permissionReply(request: AgentRequest, result: JsonObject): { state: RequestState; answer?: string } {
+function permissionReply(
+  request: AgentRequest,
+  result: JsonObject,
+): { state: RequestState; answer?: string } {
   const outcome = objectAt(result, "outcome");
   if (textAt(outcome, "outcome") !== "selected") return { state: "rejected", answer: "Cancelled" };
   const optionId = textAt(outcome, "optionId") ?? "";

@@ -38,14 +38,25 @@ export class RowBuilder {
   private messageRows(item: MessageItem): Row[] {
     const known = this.cache.get(item.key);
     if (known?.item === item) return known.rows;
-    const blocks = readBlocks(item.text, known && item.text.startsWith(known.item.text.slice(0, 64)) ? known.blocks : undefined);
+    const blocks = readBlocks(
+      item.text,
+      known && item.text.startsWith(known.item.text.slice(0, 64)) ? known.blocks : undefined,
+    );
     const list: (Block | undefined)[] = [...blocks.done, ...blocks.tail];
     if (list.length === 0) list.push(undefined);
     const rows = list.map((block, index): Row => {
       const [first, last] = [index === 0, index === list.length - 1];
       const before = known?.rows[index];
       // The same row object for an unchanged block: memoised components then skip it.
-      if (before?.type === "block" && before.block === block && before.first === first && before.last === last && !last && !first) return before;
+      if (
+        before?.type === "block" &&
+        before.block === block &&
+        before.first === first &&
+        before.last === last &&
+        !last &&
+        !first
+      )
+        return before;
       return { type: "block", key: `${item.key}.${index}`, item, block, first, last };
     });
     this.cache.set(item.key, { item, blocks, rows });

@@ -62,14 +62,20 @@ function chunk(
 }
 
 function continues(open: MessageItem, kind: string, role: string, messageId: string | undefined): boolean {
-  return open.kind === kind && open.role === role && (messageId === undefined || open.messageId === messageId);
+  return (
+    open.kind === kind && open.role === role && (messageId === undefined || open.messageId === messageId)
+  );
 }
 
 /** Agents repeat the prompt they were just given; it is already shown. */
 function isEcho(draft: Draft, block: JsonObject): boolean {
   const last = draft.conversation.items.findLast((item) => item.kind === "message");
-  return last?.kind === "message" && last.role === "user" && last !== draft.openItem()
-    && last.text.includes(textAt(block, "text") ?? "\0");
+  return (
+    last?.kind === "message" &&
+    last.role === "user" &&
+    last !== draft.openItem() &&
+    last.text.includes(textAt(block, "text") ?? "\0")
+  );
 }
 
 function tool(draft: Draft, update: JsonObject): void {
@@ -77,7 +83,8 @@ function tool(draft: Draft, update: JsonObject): void {
   draft.closeOpen();
   const toolCallId = textAt(update, "toolCallId") ?? "";
   const known = draft.ledger.tools.get(toolCallId);
-  const base: ToolItem | undefined = known === undefined ? undefined : (draft.conversation.items[known] as ToolItem);
+  const base: ToolItem | undefined =
+    known === undefined ? undefined : (draft.conversation.items[known] as ToolItem);
   const merged = mergeTool(base, update, toolCallId, draft.now);
   if (known === undefined) draft.ledger.tools.set(toolCallId, draft.push(merged));
   else draft.replace(known, { ...base!, ...merged });
@@ -86,7 +93,12 @@ function tool(draft: Draft, update: JsonObject): void {
 
 type ToolFields = Omit<ToolItem, "key" | "n" | "time">;
 
-function mergeTool(base: ToolItem | undefined, update: JsonObject, toolCallId: string, now: number): ToolFields {
+function mergeTool(
+  base: ToolItem | undefined,
+  update: JsonObject,
+  toolCallId: string,
+  now: number,
+): ToolFields {
   const status = (textAt(update, "status") ?? base?.status ?? "pending") as ToolItem["status"];
   const final = status === "completed" || status === "failed";
   return {
@@ -97,7 +109,9 @@ function mergeTool(base: ToolItem | undefined, update: JsonObject, toolCallId: s
     status,
     rawInput: update.rawInput ?? base?.rawInput,
     rawOutput: update.rawOutput ?? base?.rawOutput,
-    content: Array.isArray(update.content) ? (update.content as unknown as ToolCallContent[]) : (base?.content ?? []),
+    content: Array.isArray(update.content)
+      ? (update.content as unknown as ToolCallContent[])
+      : (base?.content ?? []),
     locations: Array.isArray(update.locations)
       ? (update.locations as unknown as ToolCallLocation[])
       : (base?.locations ?? []),
@@ -107,7 +121,10 @@ function mergeTool(base: ToolItem | undefined, update: JsonObject, toolCallId: s
 }
 
 /** Some agents run commands themselves and send the output beside the update instead of as content. */
-function terminalOutput(base: ToolItem | undefined, meta: JsonObject | undefined): Pick<ToolItem, "terminal"> {
+function terminalOutput(
+  base: ToolItem | undefined,
+  meta: JsonObject | undefined,
+): Pick<ToolItem, "terminal"> {
   const data = textAt(objectAt(meta, "terminal_output"), "data");
   const exit = objectAt(meta, "terminal_exit");
   if (data === undefined && !exit) return base?.terminal ? { terminal: base.terminal } : {};
@@ -120,7 +137,9 @@ function plan(draft: Draft, update: JsonObject): void {
   draft.closeOpen();
   const entries = listAt(update, "entries").filter(isObject) as unknown as PlanEntry[];
   const items = draft.conversation.items;
-  const turnStart = items.findLastIndex((item) => item.kind === "turn-end" || (item.kind === "message" && item.role === "user"));
+  const turnStart = items.findLastIndex(
+    (item) => item.kind === "turn-end" || (item.kind === "message" && item.role === "user"),
+  );
   const index = items.findLastIndex((item) => item.kind === "plan");
   const known = index > turnStart ? items[index] : undefined;
   if (known?.kind === "plan") draft.replace(index, { ...known, entries });
@@ -130,7 +149,10 @@ function plan(draft: Draft, update: JsonObject): void {
 function mode(draft: Draft, currentModeId: string): void {
   const { modes } = draft.conversation;
   if (modes) draft.change({ modes: { ...modes, currentModeId } });
-  draft.note("info", `Mode: ${modes?.availableModes.find((one) => one.id === currentModeId)?.name ?? currentModeId}`);
+  draft.note(
+    "info",
+    `Mode: ${modes?.availableModes.find((one) => one.id === currentModeId)?.name ?? currentModeId}`,
+  );
 }
 
 function usage(update: JsonObject): Usage {
@@ -139,6 +161,8 @@ function usage(update: JsonObject): Usage {
   return {
     used: numberAt(update, "used"),
     size: numberAt(update, "size"),
-    ...(amount === undefined ? {} : { cost: `${amount.toFixed(4)} ${textAt(cost, "currency") ?? ""}`.trim() }),
+    ...(amount === undefined
+      ? {}
+      : { cost: `${amount.toFixed(4)} ${textAt(cost, "currency") ?? ""}`.trim() }),
   };
 }

@@ -79,7 +79,8 @@ export class Instance {
     });
     this.unlisten = [
       around.tabs.listen((news) => {
-        if (news.type === "sent" && news.message.log === this.log) this.append(fromStored(news.message, this.messages.length));
+        if (news.type === "sent" && news.message.log === this.log)
+          this.append(fromStored(news.message, this.messages.length));
       }),
       whileVisible(
         () => this.stream?.close(),
@@ -173,14 +174,23 @@ export class Instance {
     }
     const payload = parsed(text);
     const message: LoggedMessage = {
-      n: this.messages.length, sender: "agent", eventId, after: eventId, time: Date.now(), payload,
+      n: this.messages.length,
+      sender: "agent",
+      eventId,
+      after: eventId,
+      time: Date.now(),
+      payload,
     };
     this.append(message);
     if (this.log !== undefined && this.keepEvents) this.writer.add(toStored(message, this.log));
     this.link.deliver(payload);
     const refused = this.link.isWaiting ? refusal(payload) : undefined;
     // Only the tab that prompts says no: several answers to one request would confuse the agent.
-    if (refused) void this.link.post(refused).then(() => this.sent(refused), () => undefined);
+    if (refused)
+      void this.link.post(refused).then(
+        () => this.sent(refused),
+        () => undefined,
+      );
   }
 
   private missed(gap: Gap): void {
@@ -197,7 +207,13 @@ export class Instance {
   }
 
   private sent(payload: JsonObject, after = this.lastEventId): void {
-    const message: LoggedMessage = { n: this.messages.length, sender: "client", after, time: Date.now(), payload };
+    const message: LoggedMessage = {
+      n: this.messages.length,
+      sender: "client",
+      after,
+      time: Date.now(),
+      payload,
+    };
     this.append(message);
     if (this.log === undefined) {
       this.unnamed.push(message);
@@ -214,7 +230,13 @@ export class Instance {
     if (message.id === undefined) return;
     const error = { code: -32000, message: problem.title, data: problem.message };
     const payload: JsonObject = { jsonrpc: "2.0", id: message.id, error };
-    this.append({ n: this.messages.length, sender: "agent", after: this.lastEventId, time: Date.now(), payload });
+    this.append({
+      n: this.messages.length,
+      sender: "agent",
+      after: this.lastEventId,
+      time: Date.now(),
+      payload,
+    });
   }
 
   private streamChanged(state: StreamState, problem?: ApiProblem): void {
@@ -229,7 +251,8 @@ export class Instance {
     const rest = this.waiting;
     if (rest.length === 0) return;
     setTimeout(() => {
-      for (const row of rest) if (this.waiting.includes(row)) this.append(fromStored(row, this.messages.length));
+      for (const row of rest)
+        if (this.waiting.includes(row)) this.append(fromStored(row, this.messages.length));
       this.waiting = this.waiting.filter((row) => !rest.includes(row));
     }, 500);
   }

@@ -13,6 +13,8 @@ export function refusal(message: Json): JsonObject | undefined {
   const unknownForm = message.method === "elicitation/create";
   const code = unknownForm ? INVALID_PARAMS : METHOD_NOT_FOUND;
   const mode = String(objectAt(message, "params")?.mode ?? "");
-  const text = unknownForm ? `The inspector shows forms only, not ${mode || "this"}` : `The inspector does not serve ${message.method}`;
+  const text = unknownForm
+    ? `The inspector shows forms only, not ${mode || "this"}`
+    : `The inspector does not serve ${message.method}`;
   return { jsonrpc: "2.0", id: message.id, error: { code, message: text } };
 }

@@ -9,7 +9,15 @@ export const MarkdownBlock = memo(function MarkdownBlock({ block }: { block: Blo
   switch (block.type) {
     case "heading":
       // The page has headings of its own; those of a message come below them.
-      return <p className={`md-heading md-h${block.level}`} role="heading" aria-level={Math.min(6, block.level + 2)}>{inline(block.text)}</p>;
+      return (
+        <p
+          className={`md-heading md-h${block.level}`}
+          role="heading"
+          aria-level={Math.min(6, block.level + 2)}
+        >
+          {inline(block.text)}
+        </p>
+      );
     case "code":
       return (
         <div className={block.continued ? "md-code md-code-continued" : "md-code"}>
@@ -19,13 +27,17 @@ export const MarkdownBlock = memo(function MarkdownBlock({ block }: { block: Blo
               <CopyButton text={block.text} label="Copy code" />
             </div>
           )}
-          <pre tabIndex={0}><code>{block.text}</code></pre>
+          <pre tabIndex={0}>
+            <code>{block.text}</code>
+          </pre>
         </div>
       );
     case "item":
       return (
         <div className="md-item" style={{ paddingInlineStart: `${block.depth * 1.25}em` }}>
-          <span className="md-marker" aria-hidden="true">{/\d/.test(block.marker) ? block.marker : "•"}</span>
+          <span className="md-marker" aria-hidden="true">
+            {/\d/.test(block.marker) ? block.marker : "•"}
+          </span>
           <span>{inline(block.text)}</span>
         </div>
       );
@@ -46,11 +58,21 @@ function Table({ rows }: { rows: string[][] }) {
     <div className="md-table" tabIndex={0} role="region" aria-label="Table">
       <table>
         <thead>
-          <tr>{head.map((cell, index) => <th key={index} scope="col">{inline(cell)}</th>)}</tr>
+          <tr>
+            {head.map((cell, index) => (
+              <th key={index} scope="col">
+                {inline(cell)}
+              </th>
+            ))}
+          </tr>
         </thead>
         <tbody>
           {body.map((row, index) => (
-            <tr key={index}>{row.map((cell, column) => <td key={column}>{inline(cell)}</td>)}</tr>
+            <tr key={index}>
+              {row.map((cell, column) => (
+                <td key={column}>{inline(cell)}</td>
+              ))}
+            </tr>
           ))}
         </tbody>
       </table>

@@ -100,7 +100,11 @@ class Reader {
     const fence = FENCE.exec(first.text);
     if (fence) {
       if (!first.complete) return { finished: false, end: 0 };
-      return { finished: true, end: first.end, fence: { mark: fence[1]!, language: fence[2]!, continued: false } };
+      return {
+        finished: true,
+        end: first.end,
+        fence: { mark: fence[1]!, language: fence[2]!, continued: false },
+      };
     }
     const single = singleLine(first.text);
     if (single) return { finished: first.complete, end: first.end, block: single };
@@ -129,11 +133,16 @@ class Reader {
     let open = item ? !first.complete : false;
     while (!open) {
       const line = this.line(at);
-      if (lines.length > 0 && this.endsParagraph(line.text)) return this.endedBy(line, at, paragraph(lines, item));
+      if (lines.length > 0 && this.endsParagraph(line.text))
+        return this.endedBy(line, at, paragraph(lines, item));
       lines.push(line.text);
       at = line.end;
       open = !line.complete;
-      if (line.complete && at - this.position > MAX_LINES_CHARS && at - this.position <= MAX_PARAGRAPH_CHARS) {
+      if (
+        line.complete &&
+        at - this.position > MAX_LINES_CHARS &&
+        at - this.position <= MAX_PARAGRAPH_CHARS
+      ) {
         return { finished: true, end: at, block: paragraph(lines, item) };
       }
       if (at - this.position > MAX_PARAGRAPH_CHARS) return this.cut(item);
@@ -143,11 +152,19 @@ class Reader {
 
   /** A block ends before a line only once that line is complete: half a line may still become another kind. */
   private endedBy(line: Line, at: number, block: Block): Step {
-    return line.complete ? { finished: true, end: at, block } : { finished: false, end: at, block, rest: line.text };
+    return line.complete
+      ? { finished: true, end: at, block }
+      : { finished: false, end: at, block, rest: line.text };
   }
 
   private endsParagraph(line: string): boolean {
-    return line.trim() === "" || FENCE.test(line) || ITEM.test(line) || QUOTE.test(line) || singleLine(line) !== undefined;
+    return (
+      line.trim() === "" ||
+      FENCE.test(line) ||
+      ITEM.test(line) ||
+      QUOTE.test(line) ||
+      singleLine(line) !== undefined
+    );
   }
 
   /** The first part of an overlong paragraph, up to a blank. */
@@ -164,7 +181,12 @@ class Reader {
     let at = this.position;
     for (;;) {
       const line = this.line(at);
-      const block: Block = { type: "code", language: fence.language, text: lines.join("\n"), continued: fence.continued };
+      const block: Block = {
+        type: "code",
+        language: fence.language,
+        text: lines.join("\n"),
+        continued: fence.continued,
+      };
       if (line.text.trim().startsWith(fence.mark) && line.text.trim().replace(/[`~]/g, "") === "") {
         const empty = lines.length === 0 && fence.continued;
         if (line.complete) return { finished: true, end: line.end, ...(empty ? {} : { block }) };
@@ -216,6 +238,12 @@ function quote(lines: string[]): Block {
 }
 
 function table(lines: string[]): Block {
-  const rows = lines.map((line) => line.trim().slice(1, -1).split("|").map((cell) => cell.trim()));
+  const rows = lines.map((line) =>
+    line
+      .trim()
+      .slice(1, -1)
+      .split("|")
+      .map((cell) => cell.trim()),
+  );
   return { type: "table", rows: rows.filter((row) => !row.every((cell) => /^:?-{1,}:?$/.test(cell))) };
 }

@@ -34,7 +34,12 @@ function element(match: RegExpMatchArray, key: number, depth: number): ReactNode
 
 function link(key: number, label: string, address: string, depth: number): ReactNode {
   const shown = inline(label, depth);
-  if (!SAFE_LINK.test(address)) return <span key={key} title={address}>{shown}</span>;
+  if (!SAFE_LINK.test(address))
+    return (
+      <span key={key} title={address}>
+        {shown}
+      </span>
+    );
   return (
     <a key={key} href={address} target="_blank" rel="noopener noreferrer nofollow">
       {shown}

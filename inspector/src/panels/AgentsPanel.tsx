@@ -18,12 +18,16 @@ export function AgentsPanel() {
     <div className="panel">
       <div className="toolbar">
         <h2 className="grow">Agents</h2>
-        <button type="button" className="button small" onClick={agents.reload} disabled={agents.loading}><Icon name="refresh" size={14} /> Refresh</button>
+        <button type="button" className="button small" onClick={agents.reload} disabled={agents.loading}>
+          <Icon name="refresh" size={14} /> Refresh
+        </button>
       </div>
       <div className="panel-scroll">
         {agents.loading && !agents.value && <Loading what="the agents" />}
         {agents.error !== undefined && <ErrorBox error={agents.error} retry={agents.reload} />}
-        {agents.value?.map((agent) => <AgentCard key={agent.id} agent={agent} changed={agents.reload} />)}
+        {agents.value?.map((agent) => (
+          <AgentCard key={agent.id} agent={agent} changed={agents.reload} />
+        ))}
       </div>
     </div>
   );
@@ -38,9 +42,15 @@ function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }
     setLines([]);
     setOutcome("");
     void task.run(async () => {
-      const result = await workbench.api.install(agent.id, agent.installed, (line) => setLines((before) => [...before.slice(-50), line]));
-      const parts = result.artifacts.map((artifact) => `${artifact.kind} ${artifact.version ?? ""} (${artifact.source})`);
-      setOutcome(result.already_installed ? "It was installed already." : `Installed ${parts.join(", ") || "it"}.`);
+      const result = await workbench.api.install(agent.id, agent.installed, (line) =>
+        setLines((before) => [...before.slice(-50), line]),
+      );
+      const parts = result.artifacts.map(
+        (artifact) => `${artifact.kind} ${artifact.version ?? ""} (${artifact.source})`,
+      );
+      setOutcome(
+        result.already_installed ? "It was installed already." : `Installed ${parts.join(", ") || "it"}.`,
+      );
       changed();
     });
   };
@@ -50,23 +60,73 @@ function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }
       <div className="card-head">
         <h3>{agentLabel(agent.id)}</h3>
         <span className="mono muted">{agent.id}</span>
-        <span className={agent.installed ? "pill good" : "pill"}>{agent.installed ? "installed" : "not installed"}</span>
-        <span className={agent.credentialsAvailable ? "pill good" : "pill warn"}>{agent.credentialsAvailable ? "credentials" : "no credentials"}</span>
+        <span className={agent.installed ? "pill good" : "pill"}>
+          {agent.installed ? "installed" : "not installed"}
+        </span>
+        <span className={agent.credentialsAvailable ? "pill good" : "pill warn"}>
+          {agent.credentialsAvailable ? "credentials" : "no credentials"}
+        </span>
         <span className="grow" />
-        <button type="button" className="button small" disabled={task.running} onClick={install}>{task.running ? "Installing…" : agent.installed ? "Reinstall" : "Install"}</button>
+        <button type="button" className="button small" disabled={task.running} onClick={install}>
+          {task.running ? "Installing…" : agent.installed ? "Reinstall" : "Install"}
+        </button>
       </div>
       <dl className="facts">
-        {agent.version && <div><dt>version</dt><dd>{agent.version}</dd></div>}
-        {agent.path && <div><dt>path</dt><dd className="mono">{agent.path}</dd></div>}
-        {agent.serverStatus && <div><dt>server</dt><dd>{agent.serverStatus.status}{agent.serverStatus.uptimeMs ? `, up ${duration(agent.serverStatus.uptimeMs)}` : ""}</dd></div>}
-        {agent.configOptions?.map((option) => <div key={option.id}><dt>{option.name}</dt><dd>{option.options.slice(0, 8).map((one) => one.name).join(", ")}{option.options.length > 8 ? ` and ${option.options.length - 8} more` : ""}</dd></div>)}
+        {agent.version && (
+          <div>
+            <dt>version</dt>
+            <dd>{agent.version}</dd>
+          </div>
+        )}
+        {agent.path && (
+          <div>
+            <dt>path</dt>
+            <dd className="mono">{agent.path}</dd>
+          </div>
+        )}
+        {agent.serverStatus && (
+          <div>
+            <dt>server</dt>
+            <dd>
+              {agent.serverStatus.status}
+              {agent.serverStatus.uptimeMs ? `, up ${duration(agent.serverStatus.uptimeMs)}` : ""}
+            </dd>
+          </div>
+        )}
+        {agent.configOptions?.map((option) => (
+          <div key={option.id}>
+            <dt>{option.name}</dt>
+            <dd>
+              {option.options
+                .slice(0, 8)
+                .map((one) => one.name)
+                .join(", ")}
+              {option.options.length > 8 ? ` and ${option.options.length - 8} more` : ""}
+            </dd>
+          </div>
+        ))}
       </dl>
-      {agent.configError && <p className="muted small-text">Options could not be read: {agent.configError}</p>}
-      {lines.length > 0 && <pre className="progress" role="status" aria-label="Install progress">{lines.join("\n")}</pre>}
-      {outcome && <p className="good-text" role="status">{outcome}</p>}
+      {agent.configError && (
+        <p className="muted small-text">Options could not be read: {agent.configError}</p>
+      )}
+      {lines.length > 0 && (
+        <pre className="progress" role="status" aria-label="Install progress">
+          {lines.join("\n")}
+        </pre>
+      )}
+      {outcome && (
+        <p className="good-text" role="status">
+          {outcome}
+        </p>
+      )}
       {task.error !== undefined && <ErrorBox error={task.error} retry={install} />}
       <ul className="flags" aria-label="Capabilities">
-        {flags.map(([name, has]) => <li key={name} className={has ? "has" : ""}><span className="visually-hidden">{has ? "has " : "lacks "}</span>{name}</li>)}
+        {flags.map(([name, has]) => (
+          <li key={name} className={has ? "has" : ""}>
+            <span className="visually-hidden">{has ? "has " : "lacks "}</span>
+            {name}
+          </li>
+        ))}
       </ul>
     </article>
   );

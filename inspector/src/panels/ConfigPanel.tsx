@@ -29,7 +29,10 @@ export function ConfigPanel({ kind, title, about, tag, form }: Props) {
   const session = useObservable(focusDirectory);
   const [open, setOpen] = useState("");
   const task = useTask();
-  const entries = useLoaded(async () => (directory ? workbench.api.configEntries(kind, directory) : {}), [directory]);
+  const entries = useLoaded(
+    async () => (directory ? workbench.api.configEntries(kind, directory) : {}),
+    [directory],
+  );
   useEffect(() => {
     if (session) setDirectory(session);
   }, [session]);
@@ -37,30 +40,66 @@ export function ConfigPanel({ kind, title, about, tag, form }: Props) {
 
   const save = (name: string, entry: JsonObject) =>
     task.run(() => workbench.api.putConfig(kind, directory, name, entry).then(entries.reload));
-  const remove = (name: string) => void task.run(() => workbench.api.deleteConfig(kind, directory, name).then(entries.reload));
+  const remove = (name: string) =>
+    void task.run(() => workbench.api.deleteConfig(kind, directory, name).then(entries.reload));
   const listed = Object.entries<JsonObject>(entries.value ?? {});
   return (
     <div className="panel">
       <div className="toolbar">
         <h2>{title}</h2>
-        <input className="grow mono" value={directory} aria-label="Directory" spellCheck={false} onChange={(event) => setDirectory(event.target.value)} />
-        <button type="button" className="icon-button" aria-label="Refresh" title="Refresh" onClick={entries.reload}><Icon name="refresh" /></button>
+        <input
+          className="grow mono"
+          value={directory}
+          aria-label="Directory"
+          spellCheck={false}
+          onChange={(event) => setDirectory(event.target.value)}
+        />
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Refresh"
+          title="Refresh"
+          onClick={entries.reload}
+        >
+          <Icon name="refresh" />
+        </button>
       </div>
       <div className="panel-scroll">
         <p className="muted small-text">{about}</p>
         {task.error !== undefined && <ErrorBox error={task.error} />}
         {entries.error !== undefined && <ErrorBox error={entries.error} retry={entries.reload} />}
         {entries.loading && !entries.value && <Loading what="the entries" />}
-        {!entries.loading && entries.error === undefined && listed.length === 0 && <Empty title="Nothing configured for this directory">Add an entry below.</Empty>}
+        {!entries.loading && entries.error === undefined && listed.length === 0 && (
+          <Empty title="Nothing configured for this directory">Add an entry below.</Empty>
+        )}
         <ul className="config-list">
           {listed.map(([name, entry]) => (
             <li key={name} className="card">
               <div className="card-head">
-                <button type="button" className="link-button grow-left" aria-expanded={open === name} onClick={() => setOpen(open === name ? "" : name)}>{name}</button>
+                <button
+                  type="button"
+                  className="link-button grow-left"
+                  aria-expanded={open === name}
+                  onClick={() => setOpen(open === name ? "" : name)}
+                >
+                  {name}
+                </button>
                 <span className="pill">{tag(entry)}</span>
-                <button type="button" className="icon-button tiny" aria-label={`Remove ${name}`} disabled={task.running} onClick={() => remove(name)}><Icon name="trash" size={13} /></button>
+                <button
+                  type="button"
+                  className="icon-button tiny"
+                  aria-label={`Remove ${name}`}
+                  disabled={task.running}
+                  onClick={() => remove(name)}
+                >
+                  <Icon name="trash" size={13} />
+                </button>
               </div>
-              {open === name && <pre className="json" tabIndex={0}>{pretty(entry)}</pre>}
+              {open === name && (
+                <pre className="json" tabIndex={0}>
+                  {pretty(entry)}
+                </pre>
+              )}
             </li>
           ))}
         </ul>

@@ -24,10 +24,17 @@ interface Props {
 export function EventsPanel({ instance, showMain }: Props) {
   return (
     <div className="panel events">
-      {instance ? <OpenEvents instance={instance} showMain={showMain} /> : (
+      {instance ? (
+        <OpenEvents instance={instance} showMain={showMain} />
+      ) : (
         <>
-          <div className="toolbar"><span className="grow" /><ImportButton showMain={showMain} /></div>
-          <Empty title="No conversation is open">Open a session or a live server to see its messages, or import a JSONL file.</Empty>
+          <div className="toolbar">
+            <span className="grow" />
+            <ImportButton showMain={showMain} />
+          </div>
+          <Empty title="No conversation is open">
+            Open a session or a live server to see its messages, or import a JSONL file.
+          </Empty>
         </>
       )}
     </div>
@@ -49,26 +56,50 @@ function OpenEvents({ instance, showMain }: { instance: Instance; showMain: () =
     setSearch("");
   }, [jump]);
 
-  const download = () => saveFile(`${instance.serverId}.jsonl`, exportJsonl(snapshot.messages.slice(0, snapshot.count), instance.serverId));
+  const download = () =>
+    saveFile(
+      `${instance.serverId}.jsonl`,
+      exportJsonl(snapshot.messages.slice(0, snapshot.count), instance.serverId),
+    );
   return (
     <>
       <div className="toolbar">
         <div className="segmented" role="group" aria-label="View">
-          <button type="button" aria-pressed={view === "raw"} onClick={() => setView("raw")}>Raw ACP</button>
-          <button type="button" aria-pressed={view === "universal"} onClick={() => setView("universal")}>Universal</button>
+          <button type="button" aria-pressed={view === "raw"} onClick={() => setView("raw")}>
+            Raw ACP
+          </button>
+          <button type="button" aria-pressed={view === "universal"} onClick={() => setView("universal")}>
+            Universal
+          </button>
         </div>
-        <span className="muted" data-testid="event-count">{snapshot.count.toLocaleString()}<span className="visually-hidden"> messages</span></span>
+        <span className="muted" data-testid="event-count">
+          {snapshot.count.toLocaleString()}
+          <span className="visually-hidden"> messages</span>
+        </span>
         <span className="grow" />
-        <button type="button" className="button small" onClick={download}><Icon name="download" size={14} /> Export</button>
+        <button type="button" className="button small" onClick={download}>
+          <Icon name="download" size={14} /> Export
+        </button>
         <ImportButton showMain={showMain} />
       </div>
       <div className="toolbar">
         <label className="search">
           <Icon name="search" size={14} />
-          <input ref={field} type="search" value={search} placeholder="Search" aria-label="Search events" onChange={(event) => setSearch(event.target.value)} />
+          <input
+            ref={field}
+            type="search"
+            value={search}
+            placeholder="Search"
+            aria-label="Search events"
+            onChange={(event) => setSearch(event.target.value)}
+          />
         </label>
         {view === "raw" && (
-          <select value={filter} aria-label="Filter events" onChange={(event) => setFilter(event.target.value)}>
+          <select
+            value={filter}
+            aria-label="Filter events"
+            onChange={(event) => setFilter(event.target.value)}
+          >
             <option value="all">All</option>
             <option value="client">From clients</option>
             <option value="agent">From the agent</option>
@@ -82,7 +113,11 @@ function OpenEvents({ instance, showMain }: { instance: Instance; showMain: () =
         )}
         <StreamLight snapshot={snapshot} />
       </div>
-      {view === "raw" ? <RawEvents snapshot={snapshot} filter={filter} search={search} jump={jump} /> : <UniversalEvents instance={instance} snapshot={snapshot} search={search} />}
+      {view === "raw" ? (
+        <RawEvents snapshot={snapshot} filter={filter} search={search} jump={jump} />
+      ) : (
+        <UniversalEvents instance={instance} snapshot={snapshot} search={search} />
+      )}
     </>
   );
 }
@@ -102,7 +137,16 @@ function ImportButton({ showMain }: { showMain: () => void }) {
     <>
       <label className="button small">
         <Icon name="upload" size={14} /> Import
-        <input type="file" accept=".jsonl,.ndjson,.json,.txt" className="visually-hidden" aria-label="Import events" onChange={(event) => { read(event.target.files?.[0]); event.target.value = ""; }} />
+        <input
+          type="file"
+          accept=".jsonl,.ndjson,.json,.txt"
+          className="visually-hidden"
+          aria-label="Import events"
+          onChange={(event) => {
+            read(event.target.files?.[0]);
+            event.target.value = "";
+          }}
+        />
       </label>
       {task.error !== undefined && <ErrorBox error={task.error} />}
     </>

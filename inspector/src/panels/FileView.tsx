@@ -18,7 +18,10 @@ export function FileView({ entry, close }: { entry: FsEntry; close: () => void }
   const [draft, setDraft] = useState<string | undefined>();
   const [saved, setSaved] = useState(false);
   const task = useTask();
-  const content = useLoaded(async () => (entry.size > MAX_TEXT_BYTES ? undefined : textOf(await workbench.api.readFile(entry.path))), [entry.path]);
+  const content = useLoaded(
+    async () => (entry.size > MAX_TEXT_BYTES ? undefined : textOf(await workbench.api.readFile(entry.path))),
+    [entry.path],
+  );
   const save = () =>
     void task.run(async () => {
       await workbench.api.writeFile(entry.path, draft ?? "");
@@ -29,20 +32,46 @@ export function FileView({ entry, close }: { entry: FsEntry; close: () => void }
   return (
     <div className="panel">
       <div className="toolbar">
-        <button type="button" className="button small" onClick={close}>Back</button>
-        <span className="mono grow ellipsis" title={entry.path}>{entry.path}</span>
+        <button type="button" className="button small" onClick={close}>
+          Back
+        </button>
+        <span className="mono grow ellipsis" title={entry.path}>
+          {entry.path}
+        </span>
         <span className="muted">{bytes(entry.size)}</span>
-        <button type="button" className="button small primary" disabled={draft === undefined || task.running} onClick={save}><Icon name="check" size={14} /> Save</button>
+        <button
+          type="button"
+          className="button small primary"
+          disabled={draft === undefined || task.running}
+          onClick={save}
+        >
+          <Icon name="check" size={14} /> Save
+        </button>
       </div>
       {task.error !== undefined && <ErrorBox error={task.error} />}
-      {saved && draft === undefined && <p className="good-text small-text" role="status">Saved.</p>}
+      {saved && draft === undefined && (
+        <p className="good-text small-text" role="status">
+          Saved.
+        </p>
+      )}
       {content.loading && content.value === undefined && <Loading what="the file" />}
       {content.error !== undefined && <ErrorBox error={content.error} retry={content.reload} />}
       {!content.loading && content.error === undefined && content.value === undefined && (
-        <Empty title="This file cannot be shown">It is larger than 1 MB or not text. Download it instead.</Empty>
+        <Empty title="This file cannot be shown">
+          It is larger than 1 MB or not text. Download it instead.
+        </Empty>
       )}
       {content.value !== undefined && (
-        <textarea className="file-text mono" aria-label="File content" spellCheck={false} value={draft ?? content.value} onChange={(event) => { setDraft(event.target.value); setSaved(false); }} />
+        <textarea
+          className="file-text mono"
+          aria-label="File content"
+          spellCheck={false}
+          value={draft ?? content.value}
+          onChange={(event) => {
+            setDraft(event.target.value);
+            setSaved(false);
+          }}
+        />
       )}
     </div>
   );

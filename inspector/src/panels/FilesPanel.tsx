@@ -22,7 +22,10 @@ export function FilesPanel() {
   const [typed, setTyped] = useState(start);
   const [file, setFile] = useState<FsEntry | undefined>();
   const task = useTask();
-  const entries = useLoaded(async () => (directory ? sorted(await workbench.api.entries(directory)) : []), [directory]);
+  const entries = useLoaded(
+    async () => (directory ? sorted(await workbench.api.entries(directory)) : []),
+    [directory],
+  );
 
   const open = (path: string) => {
     setDirectory(path);
@@ -46,10 +49,13 @@ export function FilesPanel() {
   const remove = (entry: FsEntry) => {
     const what = entry.entryType === "directory" ? "this folder and everything in it" : "this file";
     if (window.confirm(`Delete ${what}?\n${entry.path}`)) {
-      void task.run(() => workbench.api.deleteEntry(entry.path, entry.entryType === "directory").then(entries.reload));
+      void task.run(() =>
+        workbench.api.deleteEntry(entry.path, entry.entryType === "directory").then(entries.reload),
+      );
     }
   };
-  const download = (entry: FsEntry) => void task.run(async () => saveFile(entry.name, await workbench.api.readFile(entry.path)));
+  const download = (entry: FsEntry) =>
+    void task.run(async () => saveFile(entry.name, await workbench.api.readFile(entry.path)));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     open(typed);
@@ -59,33 +65,97 @@ export function FilesPanel() {
   return (
     <div className="panel">
       <form className="toolbar" onSubmit={submit}>
-        <button type="button" className="icon-button" aria-label="Parent folder" title="Parent folder" disabled={directory === "/"} onClick={() => open(parent(directory))}><Icon name="arrowUp" /></button>
-        <input className="grow mono" value={typed} aria-label="Directory" spellCheck={false} onChange={(event) => setTyped(event.target.value)} />
-        <button type="button" className="icon-button" aria-label="Refresh" title="Refresh" onClick={entries.reload}><Icon name="refresh" /></button>
-        <button type="button" className="icon-button" aria-label="New folder" title="New folder" onClick={makeFolder}><Icon name="plus" /></button>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Parent folder"
+          title="Parent folder"
+          disabled={directory === "/"}
+          onClick={() => open(parent(directory))}
+        >
+          <Icon name="arrowUp" />
+        </button>
+        <input
+          className="grow mono"
+          value={typed}
+          aria-label="Directory"
+          spellCheck={false}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Refresh"
+          title="Refresh"
+          onClick={entries.reload}
+        >
+          <Icon name="refresh" />
+        </button>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="New folder"
+          title="New folder"
+          onClick={makeFolder}
+        >
+          <Icon name="plus" />
+        </button>
         <label className="button small">
           <Icon name="upload" size={14} /> Upload
-          <input type="file" multiple className="visually-hidden" aria-label="Upload files" onChange={(event) => { upload(event.target.files); event.target.value = ""; }} />
+          <input
+            type="file"
+            multiple
+            className="visually-hidden"
+            aria-label="Upload files"
+            onChange={(event) => {
+              upload(event.target.files);
+              event.target.value = "";
+            }}
+          />
         </label>
       </form>
       <div className="panel-scroll">
         {task.error !== undefined && <ErrorBox error={task.error} />}
         {entries.error !== undefined && <ErrorBox error={entries.error} retry={entries.reload} />}
         {entries.loading && !entries.value && <Loading what="the folder" />}
-        {entries.value?.length === 0 && !entries.loading && <Empty title="This folder is empty">Upload a file to put one here.</Empty>}
+        {entries.value?.length === 0 && !entries.loading && (
+          <Empty title="This folder is empty">Upload a file to put one here.</Empty>
+        )}
         <ul className="files">
           {entries.value?.slice(0, SHOWN).map((entry) => (
             <li key={entry.path}>
-              <button type="button" className="file-name" onClick={() => (entry.entryType === "directory" ? open(entry.path) : setFile(entry))}>
+              <button
+                type="button"
+                className="file-name"
+                onClick={() => (entry.entryType === "directory" ? open(entry.path) : setFile(entry))}
+              >
                 <Icon name={entry.entryType === "directory" ? "folder" : "file"} size={14} /> {entry.name}
               </button>
               <span className="muted">{entry.entryType === "file" ? bytes(entry.size) : ""}</span>
-              {entry.entryType === "file" && <button type="button" className="icon-button tiny" aria-label={`Download ${entry.name}`} onClick={() => download(entry)}><Icon name="download" size={13} /></button>}
-              <button type="button" className="icon-button tiny" aria-label={`Delete ${entry.name}`} onClick={() => remove(entry)}><Icon name="trash" size={13} /></button>
+              {entry.entryType === "file" && (
+                <button
+                  type="button"
+                  className="icon-button tiny"
+                  aria-label={`Download ${entry.name}`}
+                  onClick={() => download(entry)}
+                >
+                  <Icon name="download" size={13} />
+                </button>
+              )}
+              <button
+                type="button"
+                className="icon-button tiny"
+                aria-label={`Delete ${entry.name}`}
+                onClick={() => remove(entry)}
+              >
+                <Icon name="trash" size={13} />
+              </button>
             </li>
           ))}
         </ul>
-        {(entries.value?.length ?? 0) > SHOWN && <p className="muted small-text">Only the first {SHOWN} entries are shown.</p>}
+        {(entries.value?.length ?? 0) > SHOWN && (
+          <p className="muted small-text">Only the first {SHOWN} entries are shown.</p>
+        )}
       </div>
     </div>
   );

@@ -44,10 +44,23 @@ export function FollowingList<T>({ label, entries, keyOf, render, show, rowHeigh
     lastTop.current = element.scrollTop;
   };
   return (
-    <div className="following" ref={scroller} onScroll={scrolled} tabIndex={0} role="region" aria-label={label}>
+    <div
+      className="following"
+      ref={scroller}
+      onScroll={scrolled}
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
       <div className="virtual" style={{ height: size }}>
         {virtualizer.getVirtualItems().map((one) => (
-          <div key={one.key} data-index={one.index} ref={virtualizer.measureElement} className="virtual-row" style={{ transform: `translateY(${one.start}px)` }}>
+          <div
+            key={one.key}
+            data-index={one.index}
+            ref={virtualizer.measureElement}
+            className="virtual-row"
+            style={{ transform: `translateY(${one.start}px)` }}
+          >
             {render(entries[one.index]!)}
           </div>
         ))}

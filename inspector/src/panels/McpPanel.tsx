@@ -8,7 +8,9 @@ import { lines, pairsFrom, wordsFrom } from "./fields";
 export function McpPanel() {
   return (
     <ConfigPanel
-      kind="mcp" title="MCP" about="MCP servers of this directory. A new session here is offered them; running ones keep what they have."
+      kind="mcp"
+      title="MCP"
+      about="MCP servers of this directory. A new session here is offered them; running ones keep what they have."
       tag={(entry) => (entry.type === "remote" ? String(entry.transport ?? "http") : "local")}
       form={(save) => <McpForm save={save} />}
     />
@@ -32,8 +34,12 @@ function McpForm({ save }: { save: (name: string, entry: JsonObject) => Promise<
     <form className="form card" aria-label="Add an MCP server" onSubmit={(event) => void submit(event)}>
       <h3>Add a server</h3>
       <div className="form-row">
-        <label>Name<input value={name} required onChange={(event) => setName(event.target.value)} /></label>
-        <label>Type
+        <label>
+          Name
+          <input value={name} required onChange={(event) => setName(event.target.value)} />
+        </label>
+        <label>
+          Type
           <select value={type} onChange={(event) => setType(event.target.value)}>
             <option value="local">local command</option>
             <option value="http">remote, HTTP</option>
@@ -43,16 +49,52 @@ function McpForm({ save }: { save: (name: string, entry: JsonObject) => Promise<
       </div>
       {type === "local" ? (
         <>
-          <label>Command<input className="mono" value={command} required placeholder="npx -y some-mcp-server" onChange={(event) => setCommand(event.target.value)} /></label>
-          <label>Environment, NAME=value, one a line<textarea className="mono" rows={2} value={env} onChange={(event) => setEnv(event.target.value)} /></label>
+          <label>
+            Command
+            <input
+              className="mono"
+              value={command}
+              required
+              placeholder="npx -y some-mcp-server"
+              onChange={(event) => setCommand(event.target.value)}
+            />
+          </label>
+          <label>
+            Environment, NAME=value, one a line
+            <textarea
+              className="mono"
+              rows={2}
+              value={env}
+              onChange={(event) => setEnv(event.target.value)}
+            />
+          </label>
         </>
       ) : (
         <>
-          <label>Address<input className="mono" type="url" value={url} required onChange={(event) => setUrl(event.target.value)} /></label>
-          <label>Headers, Name: value, one a line<textarea className="mono" rows={2} value={headers} onChange={(event) => setHeaders(event.target.value)} /></label>
+          <label>
+            Address
+            <input
+              className="mono"
+              type="url"
+              value={url}
+              required
+              onChange={(event) => setUrl(event.target.value)}
+            />
+          </label>
+          <label>
+            Headers, Name: value, one a line
+            <textarea
+              className="mono"
+              rows={2}
+              value={headers}
+              onChange={(event) => setHeaders(event.target.value)}
+            />
+          </label>
         </>
       )}
-      <button type="submit" className="button primary">Add server</button>
+      <button type="submit" className="button primary">
+        Add server
+      </button>
     </form>
   );
 }
@@ -60,10 +102,20 @@ function McpForm({ save }: { save: (name: string, entry: JsonObject) => Promise<
 function localEntry(command: string, env: string): JsonObject {
   const [program = "", ...args] = wordsFrom(command);
   const variables = pairsFrom(lines(env), "=");
-  return { type: "local", command: program, args, ...(Object.keys(variables).length > 0 ? { env: variables } : {}) };
+  return {
+    type: "local",
+    command: program,
+    args,
+    ...(Object.keys(variables).length > 0 ? { env: variables } : {}),
+  };
 }
 
 function remoteEntry(transport: string, url: string, headers: string): JsonObject {
   const given = pairsFrom(lines(headers), ":");
-  return { type: "remote", transport, url: url.trim(), ...(Object.keys(given).length > 0 ? { headers: given } : {}) };
+  return {
+    type: "remote",
+    transport,
+    url: url.trim(),
+    ...(Object.keys(given).length > 0 ? { headers: given } : {}),
+  };
 }

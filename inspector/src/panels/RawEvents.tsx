@@ -22,14 +22,26 @@ const ROW_PX = 32;
 
 export function RawEvents({ snapshot, filter, search, jump }: Props) {
   const wanted = search.toLowerCase();
-  const shown = useFiltered(snapshot.messages, snapshot.count, `${filter}\n${wanted}`, (message) => keeps(message, filter, wanted));
+  const shown = useFiltered(snapshot.messages, snapshot.count, `${filter}\n${wanted}`, (message) =>
+    keeps(message, filter, wanted),
+  );
   const index = jump === undefined ? undefined : shown.findIndex((message) => message.n === jump);
   if (shown.length === 0) {
-    return <Empty title={snapshot.count === 0 ? "No messages yet" : "No message fits"}>{snapshot.count === 0 ? "They appear here as they are sent and received." : "Change the filter or the search."}</Empty>;
+    return (
+      <Empty title={snapshot.count === 0 ? "No messages yet" : "No message fits"}>
+        {snapshot.count === 0
+          ? "They appear here as they are sent and received."
+          : "Change the filter or the search."}
+      </Empty>
+    );
   }
   return (
     <FollowingList
-      label="Messages" entries={shown} keyOf={(message) => message.n} rowHeight={ROW_PX} show={index}
+      label="Messages"
+      entries={shown}
+      keyOf={(message) => message.n}
+      rowHeight={ROW_PX}
+      show={index}
       render={(message) => <EventRow message={message} marked={message.n === jump} />}
     />
   );
@@ -50,7 +62,10 @@ const EventRow = memo(function EventRow({ message, marked }: { message: LoggedMe
   return (
     <div className={`event ${about.category}${marked ? " marked" : ""}`}>
       <button type="button" className="event-head" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <span className={`arrow ${message.sender}`} title={message.sender === "client" ? "client to agent" : "agent to client"}>
+        <span
+          className={`arrow ${message.sender}`}
+          title={message.sender === "client" ? "client to agent" : "agent to client"}
+        >
           <Icon name={iconOf(message, about)} size={13} />
         </span>
         <span className="event-id">{message.eventId ?? ""}</span>
@@ -61,7 +76,9 @@ const EventRow = memo(function EventRow({ message, marked }: { message: LoggedMe
       {open && (
         <div className="event-body">
           <CopyButton text={() => pretty(message.payload)} label="Copy JSON" shown />
-          <pre className="json" tabIndex={0}>{pretty(message.gap ?? message.payload)}</pre>
+          <pre className="json" tabIndex={0}>
+            {pretty(message.gap ?? message.payload)}
+          </pre>
         </div>
       )}
     </div>

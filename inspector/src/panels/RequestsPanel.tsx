@@ -18,11 +18,17 @@ export function RequestsPanel() {
       <div className="toolbar">
         <h2>Requests</h2>
         <span className="muted grow">{count(entries.length, "call")}, newest first</span>
-        <button type="button" className="button small" onClick={() => requests.clear()}>Clear</button>
+        <button type="button" className="button small" onClick={() => requests.clear()}>
+          Clear
+        </button>
       </div>
       <div className="panel-scroll">
-        {entries.length === 0 && <Empty title="No calls yet">Each HTTP call this page makes is listed here.</Empty>}
-        {entries.map((entry) => <RequestRow key={entry.id} entry={entry} withToken={withToken} />)}
+        {entries.length === 0 && (
+          <Empty title="No calls yet">Each HTTP call this page makes is listed here.</Empty>
+        )}
+        {entries.map((entry) => (
+          <RequestRow key={entry.id} entry={entry} withToken={withToken} />
+        ))}
       </div>
     </div>
   );
@@ -36,7 +42,9 @@ function RequestRow({ entry, withToken }: { entry: LoggedRequest; withToken: boo
       <button type="button" className="event-head" aria-expanded={open} onClick={() => setOpen(!open)}>
         <span className="pill mono">{entry.method}</span>
         <span className="event-name mono ellipsis">{entry.url.replace(/^https?:\/\/[^/]+/, "")}</span>
-        <span className={failed ? "bad-text" : "good-text"}>{entry.error ? "failed" : (entry.status ?? "…")}</span>
+        <span className={failed ? "bad-text" : "good-text"}>
+          {entry.error ? "failed" : (entry.status ?? "…")}
+        </span>
         <span className="muted">{entry.durationMs === undefined ? "" : `${entry.durationMs} ms`}</span>
         <time>{clock(entry.startedAt)}</time>
       </button>
@@ -44,8 +52,22 @@ function RequestRow({ entry, withToken }: { entry: LoggedRequest; withToken: boo
         <div className="event-body">
           <CopyButton text={() => asCurl(entry, withToken)} label="Copy as curl" shown />
           <CopyButton text={() => asPython(entry, withToken)} label="Copy as Python" shown />
-          {entry.body && <><h4>Request</h4><pre className="json" tabIndex={0}>{formatted(entry.body)}</pre></>}
-          {entry.responseBody && <><h4>Response</h4><pre className="json" tabIndex={0}>{formatted(entry.responseBody)}</pre></>}
+          {entry.body && (
+            <>
+              <h4>Request</h4>
+              <pre className="json" tabIndex={0}>
+                {formatted(entry.body)}
+              </pre>
+            </>
+          )}
+          {entry.responseBody && (
+            <>
+              <h4>Response</h4>
+              <pre className="json" tabIndex={0}>
+                {formatted(entry.responseBody)}
+              </pre>
+            </>
+          )}
           {entry.error && <p className="bad-text">{entry.error}</p>}
         </div>
       )}

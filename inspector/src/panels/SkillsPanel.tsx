@@ -7,8 +7,14 @@ import { ConfigPanel } from "./ConfigPanel";
 export function SkillsPanel() {
   return (
     <ConfigPanel
-      kind="skills" title="Skills" about="Sources of skills for this directory. The server stores them; agents fetch them."
-      tag={(entry) => listAt(entry, "sources").map((source) => textAt(source, "type") ?? "").join(", ")}
+      kind="skills"
+      title="Skills"
+      about="Sources of skills for this directory. The server stores them; agents fetch them."
+      tag={(entry) =>
+        listAt(entry, "sources")
+          .map((source) => textAt(source, "type") ?? "")
+          .join(", ")
+      }
       form={(save) => <SkillForm save={save} />}
     />
   );
@@ -17,10 +23,14 @@ export function SkillsPanel() {
 function SkillForm({ save }: { save: (name: string, entry: JsonObject) => Promise<boolean> }) {
   const empty = { name: "", type: "github", source: "", skills: "", ref: "", subpath: "" };
   const [values, setValues] = useState(empty);
-  const set = (key: keyof typeof empty) => (event: { target: { value: string } }) => setValues({ ...values, [key]: event.target.value });
+  const set = (key: keyof typeof empty) => (event: { target: { value: string } }) =>
+    setValues({ ...values, [key]: event.target.value });
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const skills = values.skills.split(",").map((one) => one.trim()).filter(Boolean);
+    const skills = values.skills
+      .split(",")
+      .map((one) => one.trim())
+      .filter(Boolean);
     const source: JsonObject = { type: values.type, source: values.source.trim() };
     if (skills.length > 0) source.skills = skills;
     if (values.ref) source.ref = values.ref.trim();
@@ -31,8 +41,12 @@ function SkillForm({ save }: { save: (name: string, entry: JsonObject) => Promis
     <form className="form card" aria-label="Add a skill" onSubmit={(event) => void submit(event)}>
       <h3>Add a skill</h3>
       <div className="form-row">
-        <label>Name<input value={values.name} required onChange={set("name")} /></label>
-        <label>Type
+        <label>
+          Name
+          <input value={values.name} required onChange={set("name")} />
+        </label>
+        <label>
+          Type
           <select value={values.type} onChange={set("type")}>
             <option value="github">github</option>
             <option value="git">git</option>
@@ -40,13 +54,39 @@ function SkillForm({ save }: { save: (name: string, entry: JsonObject) => Promis
           </select>
         </label>
       </div>
-      <label>Source<input className="mono" value={values.source} required placeholder={values.type === "github" ? "owner/repository" : values.type === "git" ? "https://…/repository.git" : "/path/to/skills"} onChange={set("source")} /></label>
-      <label>Only these skills, separated by commas<input value={values.skills} onChange={set("skills")} /></label>
+      <label>
+        Source
+        <input
+          className="mono"
+          value={values.source}
+          required
+          placeholder={
+            values.type === "github"
+              ? "owner/repository"
+              : values.type === "git"
+                ? "https://…/repository.git"
+                : "/path/to/skills"
+          }
+          onChange={set("source")}
+        />
+      </label>
+      <label>
+        Only these skills, separated by commas
+        <input value={values.skills} onChange={set("skills")} />
+      </label>
       <div className="form-row">
-        <label>Branch or tag<input value={values.ref} onChange={set("ref")} /></label>
-        <label>Folder inside<input value={values.subpath} onChange={set("subpath")} /></label>
+        <label>
+          Branch or tag
+          <input value={values.ref} onChange={set("ref")} />
+        </label>
+        <label>
+          Folder inside
+          <input value={values.subpath} onChange={set("subpath")} />
+        </label>
       </div>
-      <button type="submit" className="button primary">Add skill</button>
+      <button type="submit" className="button primary">
+        Add skill
+      </button>
     </form>
   );
 }

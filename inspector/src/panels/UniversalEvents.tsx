@@ -19,15 +19,35 @@ interface Props {
 const ROW_PX = 32;
 
 export function UniversalEvents({ instance, snapshot, search }: Props) {
-  const derived = useMemo(() => ({ mapper: new UniversalMapper(instance.serverId), upTo: 0, events: [] as UniversalEvent[] }), [instance]);
+  const derived = useMemo(
+    () => ({ mapper: new UniversalMapper(instance.serverId), upTo: 0, events: [] as UniversalEvent[] }),
+    [instance],
+  );
   for (; derived.upTo < snapshot.count; derived.upTo += 1) {
     const message = snapshot.messages[derived.upTo]!;
-    if (!message.gap) derived.events.push(...derived.mapper.feed(message.payload, message.sender, new Date(message.time).toISOString()));
+    if (!message.gap)
+      derived.events.push(
+        ...derived.mapper.feed(message.payload, message.sender, new Date(message.time).toISOString()),
+      );
   }
   const wanted = search.toLowerCase();
-  const shown = useFiltered(derived.events, derived.events.length, wanted, (event) => wanted === "" || JSON.stringify(event).toLowerCase().includes(wanted));
-  if (shown.length === 0) return <Empty title={derived.events.length === 0 ? "No universal events yet" : "No event fits"} />;
-  return <FollowingList label="Universal events" entries={shown} keyOf={(event) => event.sequence} rowHeight={ROW_PX} render={(event) => <UniversalRow event={event} />} />;
+  const shown = useFiltered(
+    derived.events,
+    derived.events.length,
+    wanted,
+    (event) => wanted === "" || JSON.stringify(event).toLowerCase().includes(wanted),
+  );
+  if (shown.length === 0)
+    return <Empty title={derived.events.length === 0 ? "No universal events yet" : "No event fits"} />;
+  return (
+    <FollowingList
+      label="Universal events"
+      entries={shown}
+      keyOf={(event) => event.sequence}
+      rowHeight={ROW_PX}
+      render={(event) => <UniversalRow event={event} />}
+    />
+  );
 }
 
 const UniversalRow = memo(function UniversalRow({ event }: { event: UniversalEvent }) {
@@ -38,12 +58,18 @@ const UniversalRow = memo(function UniversalRow({ event }: { event: UniversalEve
         <span className="event-id">{event.sequence}</span>
         <span className="event-name">{event.type}</span>
         <span className="event-hint">{hint(event)}</span>
-        {event.synthetic && <span className="pill" title="Made on this side to complete the picture">synthetic</span>}
+        {event.synthetic && (
+          <span className="pill" title="Made on this side to complete the picture">
+            synthetic
+          </span>
+        )}
       </button>
       {open && (
         <div className="event-body">
           <CopyButton text={() => pretty(event)} label="Copy JSON" shown />
-          <pre className="json" tabIndex={0}>{pretty(event)}</pre>
+          <pre className="json" tabIndex={0}>
+            {pretty(event)}
+          </pre>
         </div>
       )}
     </div>

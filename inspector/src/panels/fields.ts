@@ -1,17 +1,24 @@
 /** Text fields of forms as data. */
 
 export function lines(text: string): string[] {
-  return text.split("\n").map((line) => line.trim()).filter(Boolean);
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter(Boolean);
 }
 
 /** Words of a command line; quotes hold blanks together. */
 export function wordsFrom(text: string): string[] {
-  return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3] ?? "");
+  return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
+    (match) => match[1] ?? match[2] ?? match[3] ?? "",
+  );
 }
 
 export function pairsFrom(given: string[], separator: string): Record<string, string> {
-  return Object.fromEntries(given.map((line) => {
-    const at = line.indexOf(separator);
-    return at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
-  }));
+  return Object.fromEntries(
+    given.map((line) => {
+      const at = line.indexOf(separator);
+      return at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+    }),
+  );
 }

@@ -6,36 +6,44 @@ import type { SessionRecord } from "../storage/records";
 import type { Workbench } from "../session/workbench";
 
 export function exportJsonl(messages: readonly LoggedMessage[], sessionId: string): string {
-  const lines = messages.filter((message) => !message.gap).map((message, index) =>
-    JSON.stringify({
-      id: `${sessionId}-${index + 1}`,
-      eventIndex: index + 1,
-      sessionId,
-      createdAt: message.time,
-      connectionId: sessionId,
-      sender: message.sender,
-      ...(message.eventId === undefined ? {} : { streamEventId: message.eventId }),
-      payload: message.payload,
-    }),
-  );
+  const lines = messages
+    .filter((message) => !message.gap)
+    .map((message, index) =>
+      JSON.stringify({
+        id: `${sessionId}-${index + 1}`,
+        eventIndex: index + 1,
+        sessionId,
+        createdAt: message.time,
+        connectionId: sessionId,
+        sender: message.sender,
+        ...(message.eventId === undefined ? {} : { streamEventId: message.eventId }),
+        payload: message.payload,
+      }),
+    );
   return lines.map((line) => `${line}\n`).join("");
 }
 
 /** The messages of an exported file. Bare JSON-RPC messages, one a line, are taken as the agent's. */
 export function parseJsonl(text: string): Pick<StoredMessage, "sender" | "time" | "payload">[] {
-  return text.split("\n").filter((line) => line.trim() !== "").map((line, index) => {
-    const entry = parseLine(line, index + 1);
-    if (!isObject(entry) || entry.payload === undefined) return { sender: "agent", time: Date.now(), payload: entry };
-    const sender = textAt(entry, "sender") === "client" ? "client" : "agent";
-    return { sender, time: numberAt(entry, "createdAt") ?? Date.now(), payload: entry.payload };
-  });
+  return text
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line, index) => {
+      const entry = parseLine(line, index + 1);
+      if (!isObject(entry) || entry.payload === undefined)
+        return { sender: "agent", time: Date.now(), payload: entry };
+      const sender = textAt(entry, "sender") === "client" ? "client" : "agent";
+      return { sender, time: numberAt(entry, "createdAt") ?? Date.now(), payload: entry.payload };
+    });
 }
 
 function parseLine(line: string, number: number): Json {
   try {
     return JSON.parse(line) as Json;
   } catch {
-    throw new Error(`Line ${number} of the file is not JSON. Pick a file that was exported here, one JSON object a line.`);
+    throw new Error(
+      `Line ${number} of the file is not JSON. Pick a file that was exported here, one JSON object a line.`,
+    );
   }
 }
 
@@ -45,11 +53,26 @@ export async function importJsonl(workbench: Workbench, file: File): Promise<Ses
   const id = crypto.randomUUID();
   const log = `import|${id}`;
   const now = Date.now();
-  const rows = messages.map((message, index): StoredMessage => ({ ...message, log, position: index + 1, order: 0 }));
+  const rows = messages.map((message, index): StoredMessage => ({
+    ...message,
+    log,
+    position: index + 1,
+    order: 0,
+  }));
   await workbench.history.addMessages(rows);
   const session: SessionRecord = {
-    id, origin: workbench.http.origin, agent: "imported", serverId: `import-${id.slice(0, 8)}`, title: file.name,
-    cwd: "", mcpServers: [], createdAt: now, lastActiveAt: now, archived: false, imported: true, logs: [log],
+    id,
+    origin: workbench.http.origin,
+    agent: "imported",
+    serverId: `import-${id.slice(0, 8)}`,
+    title: file.name,
+    cwd: "",
+    mcpServers: [],
+    createdAt: now,
+    lastActiveAt: now,
+    archived: false,
+    imported: true,
+    logs: [log],
   };
   await workbench.sessions.put(session);
   return session;

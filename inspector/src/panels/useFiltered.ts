@@ -2,8 +2,18 @@
 
 import { useRef } from "react";
 
-export function useFiltered<T>(entries: readonly T[], count: number, filterKey: string, keep: (entry: T) => boolean): readonly T[] {
-  const memory = useRef<{ entries: readonly T[]; key: string; upTo: number; kept: T[] }>({ entries: [], key: "", upTo: 0, kept: [] });
+export function useFiltered<T>(
+  entries: readonly T[],
+  count: number,
+  filterKey: string,
+  keep: (entry: T) => boolean,
+): readonly T[] {
+  const memory = useRef<{ entries: readonly T[]; key: string; upTo: number; kept: T[] }>({
+    entries: [],
+    key: "",
+    upTo: 0,
+    kept: [],
+  });
   const current = memory.current;
   if (current.entries !== entries || current.key !== filterKey || current.upTo > count) {
     memory.current = { entries, key: filterKey, upTo: 0, kept: [] };

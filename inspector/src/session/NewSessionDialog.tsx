@@ -53,28 +53,58 @@ export function NewSessionDialog({ agent, close, created }: Props) {
           {agents.loading && !agents.value && <Loading what="the agents" />}
           {agents.error !== undefined && <ErrorBox error={agents.error} retry={agents.reload} />}
           {readyFirst(agents.value ?? []).map((one) => (
-            <AgentRadio key={one.id} agent={one} checked={one.id === chosen} choose={() => { setChosen(one.id); setModel(""); setMode(""); }} />
+            <AgentRadio
+              key={one.id}
+              agent={one}
+              checked={one.id === chosen}
+              choose={() => {
+                setChosen(one.id);
+                setModel("");
+                setMode("");
+              }}
+            />
           ))}
         </fieldset>
         <label>
           Directory
-          <input value={directory} onChange={(event) => setDirectory(event.target.value)} required pattern="/.*" title="An absolute path on the server's machine" className="mono" spellCheck={false} />
+          <input
+            value={directory}
+            onChange={(event) => setDirectory(event.target.value)}
+            required
+            pattern="/.*"
+            title="An absolute path on the server's machine"
+            className="mono"
+            spellCheck={false}
+          />
         </label>
         <div className="form-row">
-          <OptionInput label="Model" option={option(about.value, "model")} value={model} change={setModel} custom />
+          <OptionInput
+            label="Model"
+            option={option(about.value, "model")}
+            value={model}
+            change={setModel}
+            custom
+          />
           <OptionInput label="Mode" option={option(about.value, "mode")} value={mode} change={setMode} />
         </div>
-        {about.value?.configError && <p className="muted small-text">Options could not be read: {about.value.configError}</p>}
+        {about.value?.configError && (
+          <p className="muted small-text">Options could not be read: {about.value.configError}</p>
+        )}
         {(mcp.value?.length ?? 0) > 0 && (
           <label className="check">
             <input type="checkbox" checked={withMcp} onChange={(event) => setWithMcp(event.target.checked)} />
-            Give it the MCP servers of this directory: {mcp.value?.map((server) => String(server.name)).join(", ")}
+            Give it the MCP servers of this directory:{" "}
+            {mcp.value?.map((server) => String(server.name)).join(", ")}
           </label>
         )}
         {task.error !== undefined && <ErrorBox error={task.error} />}
         <div className="dialog-actions">
-          <span className="muted grow" role="status">{task.running ? progress : ""}</span>
-          <button type="button" className="button" onClick={close}>Cancel</button>
+          <span className="muted grow" role="status">
+            {task.running ? progress : ""}
+          </span>
+          <button type="button" className="button" onClick={close}>
+            Cancel
+          </button>
           <button type="submit" className="button primary" disabled={!chosen || task.running}>
             {task.running ? "Creating…" : "Create session"}
           </button>
@@ -89,7 +119,9 @@ function AgentRadio({ agent, checked, choose }: { agent: AgentInfo; checked: boo
     <label className={checked ? "agent-option chosen" : "agent-option"}>
       <input type="radio" name="agent" value={agent.id} checked={checked} onChange={choose} />
       <span>{agentLabel(agent.id)}</span>
-      <span className={agent.installed ? "pill good" : "pill"}>{agent.installed ? "installed" : "not installed"}</span>
+      <span className={agent.installed ? "pill good" : "pill"}>
+        {agent.installed ? "installed" : "not installed"}
+      </span>
       {!agent.credentialsAvailable && <span className="pill warn">no credentials</span>}
     </label>
   );
@@ -116,8 +148,22 @@ function OptionInput({ label, option: offered, value, change, custom = false }: 
     return (
       <label>
         {label}
-        <input value={value} autoFocus placeholder="Name of the model" onChange={(event) => change(event.target.value)} />
-        <button type="button" className="link-button" onClick={() => { setTyping(false); change(""); }}>Back to the list</button>
+        <input
+          value={value}
+          autoFocus
+          placeholder="Name of the model"
+          onChange={(event) => change(event.target.value)}
+        />
+        <button
+          type="button"
+          className="link-button"
+          onClick={() => {
+            setTyping(false);
+            change("");
+          }}
+        >
+          Back to the list
+        </button>
       </label>
     );
   }
@@ -126,15 +172,25 @@ function OptionInput({ label, option: offered, value, change, custom = false }: 
     <label>
       {label}
       <select aria-label={label} value={value} onChange={(event) => chosen(event.target.value)}>
-        <option value="">Default ({offered.options.find((one) => one.value === offered.currentValue)?.name ?? offered.currentValue})</option>
-        {offered.options.map((one) => <option key={one.value} value={one.value}>{one.name}</option>)}
+        <option value="">
+          Default (
+          {offered.options.find((one) => one.value === offered.currentValue)?.name ?? offered.currentValue})
+        </option>
+        {offered.options.map((one) => (
+          <option key={one.value} value={one.value}>
+            {one.name}
+          </option>
+        ))}
         {custom && <option value={CUSTOM}>Custom…</option>}
       </select>
     </label>
   );
 }
 
-async function configuredServers(workbench: ReturnType<typeof useWorkbench>, directory: string): Promise<JsonObject[]> {
+async function configuredServers(
+  workbench: ReturnType<typeof useWorkbench>,
+  directory: string,
+): Promise<JsonObject[]> {
   if (!directory.startsWith("/")) return [];
   return acpServers(await workbench.api.configEntries("mcp", directory));
 }

@@ -39,22 +39,39 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
   const sessionId = chosen || conversation.sessionIds.at(-1) || "";
   const running = server !== undefined && server.status !== "exited";
 
-  const close = () => void task.run(async () => {
-    await workbench.api.closeServer(serverId);
-    await workbench.servers.refresh();
-  });
+  const close = () =>
+    void task.run(async () => {
+      await workbench.api.closeServer(serverId);
+      await workbench.servers.refresh();
+    });
 
   if (loaded && !server && stream === "gone" && conversation.items.length === 0) {
-    return <Empty title="This server is not running">It was closed, or it never ran here. The side bar lists what runs now.</Empty>;
+    return (
+      <Empty title="This server is not running">
+        It was closed, or it never ran here. The side bar lists what runs now.
+      </Empty>
+    );
   }
   return (
     <section className="chat" aria-label={`Server ${serverId}`}>
       <ChatHeader
-        instance={instance} agent={server?.agent ?? "agent"} id={serverId} title={serverId} sessionId={sessionId} running={running && taking}
+        instance={instance}
+        agent={server?.agent ?? "agent"}
+        id={serverId}
+        title={serverId}
+        sessionId={sessionId}
+        running={running && taking}
         actions={
           <>
-            <label className="switch"><input type="checkbox" checked={taking} onChange={(event) => setTaking(event.target.checked)} /> Take part</label>
-            {server && <button type="button" className="button small danger" disabled={task.running} onClick={close}>Close server</button>}
+            <label className="switch">
+              <input type="checkbox" checked={taking} onChange={(event) => setTaking(event.target.checked)} />{" "}
+              Take part
+            </label>
+            {server && (
+              <button type="button" className="button small danger" disabled={task.running} onClick={close}>
+                Close server
+              </button>
+            )}
           </>
         }
       />
@@ -66,17 +83,28 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
       {running && taking && sessionId && (
         <>
           {conversation.sessionIds.length > 1 && (
-            <label className="session-choice">Session{" "}
+            <label className="session-choice">
+              Session{" "}
               <select value={sessionId} onChange={(event) => setChosen(event.target.value)}>
-                {conversation.sessionIds.map((one) => <option key={one} value={one}>{one}</option>)}
+                {conversation.sessionIds.map((one) => (
+                  <option key={one} value={one}>
+                    {one}
+                  </option>
+                ))}
               </select>
             </label>
           )}
           <Composer instance={instance} sessionId={sessionId} directory="" sent={() => undefined} />
         </>
       )}
-      {running && taking && !sessionId && <div className="ended-bar">No session has been opened on this server yet, so there is nothing to prompt.</div>}
-      {running && !taking && <div className="ended-bar">Watching. Switch on “Take part” to answer and to send prompts.</div>}
+      {running && taking && !sessionId && (
+        <div className="ended-bar">
+          No session has been opened on this server yet, so there is nothing to prompt.
+        </div>
+      )}
+      {running && !taking && (
+        <div className="ended-bar">Watching. Switch on “Take part” to answer and to send prompts.</div>
+      )}
     </section>
   );
 }
@@ -94,7 +122,12 @@ function ServerFacts({ server }: { server: ServerInfo }) {
   ];
   return (
     <dl className="facts">
-      {facts.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}
+      {facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
     </dl>
   );
 }

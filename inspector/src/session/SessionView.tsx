@@ -26,13 +26,20 @@ export function SessionView({ id }: { id: string }) {
   const sessions = useObservable(workbench.sessions.sessions);
   const session = sessions?.find((one) => one.id === id);
   const logs = session?.logs.join() ?? "";
-  const opened = useLoaded(async () => (session ? openSession(workbench, session) : undefined), [id, session?.id, logs]);
+  const opened = useLoaded(
+    async () => (session ? openSession(workbench, session) : undefined),
+    [id, session?.id, logs],
+  );
 
   useEffect(() => focusInstance.set(opened.value), [opened.value]);
   useEffect(() => focusDirectory.set(session?.cwd ?? ""), [session?.cwd]);
 
   if (sessions && !session) {
-    return <Empty title="This session is not in this browser">Sessions live in the browser that created them. Pick another one, or attach to a live server.</Empty>;
+    return (
+      <Empty title="This session is not in this browser">
+        Sessions live in the browser that created them. Pick another one, or attach to a live server.
+      </Empty>
+    );
   }
   if (opened.error !== undefined) return <ErrorBox error={opened.error} retry={opened.reload} />;
   if (!session || !opened.value) return <Loading what="the conversation" />;
@@ -44,29 +51,47 @@ function OpenSession({ session, instance }: { session: SessionRecord; instance: 
   const { conversation, stream } = useInstance(instance);
   const server = liveServer(session, useObservable(workbench.servers.state).servers);
   const task = useTask();
-  const running = server !== undefined && server.status !== "exited" && stream !== "gone" && !conversation.exited;
-  const waiting = conversation.items.filter((item) => item.kind === "request" && item.state === "pending").length;
-  const title = conversation.title ?? firstWords(conversation.items.find((item) => item.kind === "message" && item.role === "user"));
+  const running =
+    server !== undefined && server.status !== "exited" && stream !== "gone" && !conversation.exited;
+  const waiting = conversation.items.filter(
+    (item) => item.kind === "request" && item.state === "pending",
+  ).length;
+  const title =
+    conversation.title ??
+    firstWords(conversation.items.find((item) => item.kind === "message" && item.role === "user"));
 
   useEffect(() => setPendingCards(session.id, running ? waiting : 0), [session.id, waiting, running]);
   useEffect(() => {
     if (title && title !== session.title) void workbench.sessions.change(session.id, { title });
   }, [title, session.title]);
 
-  const sent = useCallback(() => void workbench.sessions.change(session.id, { lastActiveAt: Date.now(), forgotten: false }), [session.id]);
+  const sent = useCallback(
+    () => void workbench.sessions.change(session.id, { lastActiveAt: Date.now(), forgotten: false }),
+    [session.id],
+  );
   const loading = useObservable(workbench.servers.state).loaded === false;
   return (
     <section className="chat" aria-label={`Session with ${agentLabel(session.agent)}`}>
       <ChatHeader
-        instance={instance} agent={session.agent} id={session.id} title={session.title}
-        sessionId={session.agentSessionId} running={running}
+        instance={instance}
+        agent={session.agent}
+        id={session.id}
+        title={session.title}
+        sessionId={session.agentSessionId}
+        running={running}
         actions={<SessionActions session={session} running={running} task={task} />}
       />
       <ConversationList instance={instance} answerable={running} />
       {server?.status === "exited" && <ExitNotice server={server} />}
       {task.error !== undefined && <ErrorBox error={task.error} />}
       {running || loading ? (
-        <Composer instance={instance} sessionId={session.agentSessionId ?? ""} directory={session.cwd} replay={session.forgotten} sent={sent} />
+        <Composer
+          instance={instance}
+          sessionId={session.agentSessionId ?? ""}
+          directory={session.cwd}
+          replay={session.forgotten}
+          sent={sent}
+        />
       ) : (
         <EndedBar session={session} task={task} />
       )}
@@ -76,23 +101,38 @@ function OpenSession({ session, instance }: { session: SessionRecord; instance: 
 
 function EndedBar({ session, task }: { session: SessionRecord; task: Task }) {
   const workbench = useWorkbench();
-  if (session.imported) return <div className="ended-bar">Imported: this conversation can be read, not continued.</div>;
+  if (session.imported)
+    return <div className="ended-bar">Imported: this conversation can be read, not continued.</div>;
   return (
     <div className="ended-bar">
       <span className="grow">This session's server is not running.</span>
-      <button type="button" className="button primary" disabled={task.running} onClick={() => void task.run(() => resumeSession(workbench, session))}>
+      <button
+        type="button"
+        className="button primary"
+        disabled={task.running}
+        onClick={() => void task.run(() => resumeSession(workbench, session))}
+      >
         <Icon name="play" size={14} /> {task.running ? "Resuming…" : "Resume"}
       </button>
     </div>
   );
 }
 
-function SessionActions({ session, running, task }: { session: SessionRecord; running: boolean; task: Task }) {
+function SessionActions({
+  session,
+  running,
+  task,
+}: {
+  session: SessionRecord;
+  running: boolean;
+  task: Task;
+}) {
   const workbench = useWorkbench();
-  const end = () => task.run(async () => {
-    await workbench.api.closeServer(session.serverId);
-    await workbench.servers.refresh();
-  });
+  const end = () =>
+    task.run(async () => {
+      await workbench.api.closeServer(session.serverId);
+      await workbench.servers.refresh();
+    });
   const archive = () => workbench.sessions.change(session.id, { archived: !session.archived });
   const remove = async () => {
     if (!window.confirm("Delete this session and its history from this browser?")) return;
@@ -102,11 +142,31 @@ function SessionActions({ session, running, task }: { session: SessionRecord; ru
   };
   return (
     <>
-      {running && <button type="button" className="button small" disabled={task.running} onClick={() => void end()}>End</button>}
-      <button type="button" className="icon-button" aria-label={session.archived ? "Unarchive" : "Archive"} title={session.archived ? "Unarchive" : "Archive"} onClick={() => void archive()}>
+      {running && (
+        <button type="button" className="button small" disabled={task.running} onClick={() => void end()}>
+          End
+        </button>
+      )}
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={session.archived ? "Unarchive" : "Archive"}
+        title={session.archived ? "Unarchive" : "Archive"}
+        onClick={() => void archive()}
+      >
         <Icon name="archive" />
       </button>
-      {!running && <button type="button" className="icon-button" aria-label="Delete from this browser" title="Delete from this browser" onClick={() => void remove()}><Icon name="trash" /></button>}
+      {!running && (
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Delete from this browser"
+          title="Delete from this browser"
+          onClick={() => void remove()}
+        >
+          <Icon name="trash" />
+        </button>
+      )}
     </>
   );
 }

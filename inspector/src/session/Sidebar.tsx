@@ -25,13 +25,24 @@ export function Sidebar({ create, chosen }: { create: () => void; chosen: () => 
     <aside className="sidebar" aria-label="Sessions and servers">
       <div className="side-head">
         <h2>{archived ? "Archived sessions" : "Sessions"}</h2>
-        <button type="button" className="button small primary" onClick={create}><Icon name="plus" size={14} /> New</button>
+        <button type="button" className="button small primary" onClick={create}>
+          <Icon name="plus" size={14} /> New
+        </button>
       </div>
       {!sessions && <Loading what="your sessions" />}
-      {shown?.length === 0 && <Empty title="No sessions yet">They are kept in this browser{workbench.history.durable ? "" : " until the tab closes"}.</Empty>}
+      {shown?.length === 0 && (
+        <Empty title="No sessions yet">
+          They are kept in this browser{workbench.history.durable ? "" : " until the tab closes"}.
+        </Empty>
+      )}
       <ul className="side-list">
         {shown?.map((session) => (
-          <SessionRow key={session.id} session={session} server={liveServer(session, servers.servers)} chosen={chosen} />
+          <SessionRow
+            key={session.id}
+            session={session}
+            server={liveServer(session, servers.servers)}
+            chosen={chosen}
+          />
         ))}
       </ul>
       {(hasArchived || archived) && (
@@ -41,20 +52,37 @@ export function Sidebar({ create, chosen }: { create: () => void; chosen: () => 
       )}
       <div className="side-head">
         <h2>Live servers</h2>
-        <button type="button" className="icon-button" aria-label="Refresh servers" onClick={() => void workbench.servers.refresh().catch(() => undefined)}>
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Refresh servers"
+          onClick={() => void workbench.servers.refresh().catch(() => undefined)}
+        >
           <Icon name="refresh" size={14} />
         </button>
       </div>
       {servers.problem && <ErrorBox error={servers.problem} />}
-      {servers.loaded && !servers.problem && servers.servers.length === 0 && <Empty title="Nothing is running" />}
+      {servers.loaded && !servers.problem && servers.servers.length === 0 && (
+        <Empty title="Nothing is running" />
+      )}
       <ul className="side-list">
-        {servers.servers.map((server) => <ServerRow key={server.serverId} server={server} chosen={chosen} />)}
+        {servers.servers.map((server) => (
+          <ServerRow key={server.serverId} server={server} chosen={chosen} />
+        ))}
       </ul>
     </aside>
   );
 }
 
-function SessionRow({ session, server, chosen }: { session: SessionRecord; server?: ServerInfo; chosen: () => void }) {
+function SessionRow({
+  session,
+  server,
+  chosen,
+}: {
+  session: SessionRecord;
+  server?: ServerInfo;
+  chosen: () => void;
+}) {
   const waiting = useObservable(pendingCards).get(session.id) ?? 0;
   const state = session.imported ? "imported" : (server?.status ?? "ended");
   return (
@@ -62,9 +90,15 @@ function SessionRow({ session, server, chosen }: { session: SessionRecord; serve
       <span className={`dot ${state}`} aria-hidden="true" />
       <span className="side-text">
         <strong>{session.title || `${agentLabel(session.agent)} ${session.id.slice(0, 8)}`}</strong>
-        <span className="muted">{agentLabel(session.agent)} · {state} · {ago(session.createdAt)}</span>
+        <span className="muted">
+          {agentLabel(session.agent)} · {state} · {ago(session.createdAt)}
+        </span>
       </span>
-      {waiting > 0 && <span className="badge" aria-label={`${count(waiting, "question")} waiting`}>{waiting}</span>}
+      {waiting > 0 && (
+        <span className="badge" aria-label={`${count(waiting, "question")} waiting`}>
+          {waiting}
+        </span>
+      )}
     </SideLink>
   );
 }
@@ -90,12 +124,22 @@ export function exitText(server: ServerInfo): string | undefined {
   return server.exitCode === undefined ? "exited" : `exit code ${server.exitCode}`;
 }
 
-function SideLink({ route, chosen, children }: { route: Route; chosen: () => void; children: React.ReactNode }) {
+function SideLink({
+  route,
+  chosen,
+  children,
+}: {
+  route: Route;
+  chosen: () => void;
+  children: React.ReactNode;
+}) {
   const active = routePath(useObservable(currentRoute)) === routePath(route);
   return (
     <li>
       <a
-        href={routePath(route)} className="side-row" aria-current={active ? "page" : undefined}
+        href={routePath(route)}
+        className="side-row"
+        aria-current={active ? "page" : undefined}
         onClick={(event) => {
           if (event.metaKey || event.ctrlKey || event.shiftKey) return;
           event.preventDefault();

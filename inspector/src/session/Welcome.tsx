@@ -14,14 +14,18 @@ export function Welcome({ create }: { create: (agent?: string) => void }) {
   return (
     <div className="welcome">
       <h1>Start a session</h1>
-      <p className="muted">Pick an agent. The mock agent needs no key and shows everything this page can draw.</p>
+      <p className="muted">
+        Pick an agent. The mock agent needs no key and shows everything this page can draw.
+      </p>
       {agents.loading && !agents.value && <Loading what="the agents" />}
       {agents.error !== undefined && <ErrorBox error={agents.error} retry={agents.reload} />}
       {agents.value?.length === 0 && <Empty title="The server knows no agents" />}
       <div className="agent-grid">
         {readyFirst(agents.value ?? []).map((agent) => (
           <button key={agent.id} type="button" className="agent-tile" onClick={() => create(agent.id)}>
-            <span className="avatar" aria-hidden="true">{agentLabel(agent.id)[0]?.toUpperCase()}</span>
+            <span className="avatar" aria-hidden="true">
+              {agentLabel(agent.id)[0]?.toUpperCase()}
+            </span>
             <span className="tile-text">
               <strong>{agentLabel(agent.id)}</strong>
               <span className="muted">{agent.installed ? "Installed" : "Installs on first use"}</span>

@@ -18,7 +18,11 @@ export function endpointFromAddress(): Endpoint {
     query.delete("token");
     query.delete("headers");
     const rest = query.toString();
-    window.history.replaceState(null, "", window.location.pathname + (rest ? `?${rest}` : "") + window.location.hash);
+    window.history.replaceState(
+      null,
+      "",
+      window.location.pathname + (rest ? `?${rest}` : "") + window.location.hash,
+    );
   }
   return { url, token: given ?? savedToken(url), headers };
 }
@@ -51,7 +55,9 @@ function headersFrom(text: string | null): Record<string, string> {
   try {
     const parsed: unknown = JSON.parse(text);
     if (!isObject(parsed)) return {};
-    return Object.fromEntries(Object.entries(parsed).map(([name, value]) => [name.toLowerCase(), String(value)]));
+    return Object.fromEntries(
+      Object.entries(parsed).map(([name, value]) => [name.toLowerCase(), String(value)]),
+    );
   } catch {
     return {};
   }

@@ -49,8 +49,16 @@ export async function createSession(
     if (chosen.model) await chooseModel(instance, opened.sessionId, opened, chosen.model);
     const now = Date.now();
     const record: SessionRecord = {
-      ...chosen, id, serverId, origin: workbench.http.origin, agentSessionId: opened.sessionId, title: "",
-      createdAt: now, lastActiveAt: now, archived: false, logs: [log],
+      ...chosen,
+      id,
+      serverId,
+      origin: workbench.http.origin,
+      agentSessionId: opened.sessionId,
+      title: "",
+      createdAt: now,
+      lastActiveAt: now,
+      archived: false,
+      logs: [log],
     };
     workbench.keep(`session:${id}`, instance);
     await workbench.sessions.put(record);
@@ -74,7 +82,9 @@ async function start(workbench: Workbench, instance: Instance, serverId: string,
 /** The life of the instance that the session knows, if the server still has it. */
 export function liveServer(session: SessionRecord, servers: readonly ServerInfo[]): ServerInfo | undefined {
   const server = servers.find((one) => one.serverId === session.serverId);
-  return server && logKey(session.origin, server.serverId, server.createdAtMs) === session.logs.at(-1) ? server : undefined;
+  return server && logKey(session.origin, server.serverId, server.createdAtMs) === session.logs.at(-1)
+    ? server
+    : undefined;
 }
 
 /** Show a session: its stored history, then the rest of the stream if the server still has the instance. */
@@ -86,7 +96,9 @@ export async function openSession(workbench: Workbench, session: SessionRecord):
   const instance = new Instance(workbench, session.serverId, current, true);
   for (const log of session.logs.slice(0, -1)) instance.addHistory(await workbench.history.messages(log));
   const stored = await workbench.history.messages(current);
-  const live = session.imported ? undefined : liveServer(session, await workbench.servers.refresh().catch(() => []));
+  const live = session.imported
+    ? undefined
+    : liveServer(session, await workbench.servers.refresh().catch(() => []));
   if (live) {
     instance.restore(stored);
     instance.listen();
@@ -113,7 +125,13 @@ export async function resumeSession(workbench: Workbench, session: SessionRecord
   const logs = session.logs.includes(log) ? session.logs : [...session.logs, log];
   // Kept first: the changed record makes the view look for the instance.
   workbench.keep(`session:${session.id}`, instance);
-  await workbench.sessions.put({ ...session, logs, agentSessionId, lastActiveAt: Date.now(), forgotten: !restored });
+  await workbench.sessions.put({
+    ...session,
+    logs,
+    agentSessionId,
+    lastActiveAt: Date.now(),
+    forgotten: !restored,
+  });
 }
 
 async function load(instance: Instance, session: SessionRecord): Promise<boolean> {
@@ -129,7 +147,10 @@ async function load(instance: Instance, session: SessionRecord): Promise<boolean
 }
 
 function renew(instance: Instance, session: SessionRecord): Promise<NewSessionResponse> {
-  return instance.request<NewSessionResponse>("session/new", { cwd: session.cwd, mcpServers: session.mcpServers });
+  return instance.request<NewSessionResponse>("session/new", {
+    cwd: session.cwd,
+    mcpServers: session.mcpServers,
+  });
 }
 
 /** Watch any instance of the server. */

@@ -15,6 +15,7 @@ export async function stopTurn(instance: Instance): Promise<void> {
     await instance.notify("session/cancel", { sessionId });
   }
   for (const item of items) {
-    if (item.kind === "request" && item.state === "pending") await instance.answer(item.request, cancelResult(item.request));
+    if (item.kind === "request" && item.state === "pending")
+      await instance.answer(item.request, cancelResult(item.request));
   }
 }

@@ -18,7 +18,13 @@ export function CopyButton({ text, label, shown = false }: Props) {
     setTimeout(() => setCopied(false), 1500);
   };
   return (
-    <button type="button" className={shown ? "button small" : "icon-button"} aria-label={shown ? undefined : label} title={label} onClick={() => void copy()}>
+    <button
+      type="button"
+      className={shown ? "button small" : "icon-button"}
+      aria-label={shown ? undefined : label}
+      title={label}
+      onClick={() => void copy()}
+    >
       <Icon name={copied ? "check" : "copy"} size={14} />
       {shown && <span>{copied ? "Copied" : label}</span>}
     </button>

@@ -3,7 +3,15 @@
 import { useEffect, useRef, type ReactNode } from "react";
 import { Icon } from "./Icon";
 
-export function Dialog({ title, close, children }: { title: string; close: () => void; children: ReactNode }) {
+export function Dialog({
+  title,
+  close,
+  children,
+}: {
+  title: string;
+  close: () => void;
+  children: ReactNode;
+}) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     dialog.current?.showModal();
@@ -12,7 +20,9 @@ export function Dialog({ title, close, children }: { title: string; close: () =>
     <dialog ref={dialog} className="dialog" aria-label={title} onClose={close} onCancel={close}>
       <div className="dialog-head">
         <h2>{title}</h2>
-        <button type="button" className="icon-button" aria-label="Close" onClick={close}><Icon name="close" /></button>
+        <button type="button" className="icon-button" aria-label="Close" onClick={close}>
+          <Icon name="close" />
+        </button>
       </div>
       {children}
     </dialog>

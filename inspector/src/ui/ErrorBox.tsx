@@ -12,9 +12,17 @@ export function ErrorBox({ error, retry }: { error: unknown; retry?: () => void 
         <strong>{title}</strong>
         <p>{detail}</p>
         {advice && <p className="muted">{advice}</p>}
-        {stderr && <pre className="stderr" tabIndex={0}>{stderr}</pre>}
+        {stderr && (
+          <pre className="stderr" tabIndex={0}>
+            {stderr}
+          </pre>
+        )}
       </div>
-      {retry && <button type="button" className="button small" onClick={retry}>Try again</button>}
+      {retry && (
+        <button type="button" className="button small" onClick={retry}>
+          Try again
+        </button>
+      )}
     </div>
   );
 }

@@ -18,4 +18,3 @@ export function useTheme(): Theme {
   }, [name]);
   return { name, next: () => setName(ORDER[(ORDER.indexOf(name as never) + 1) % ORDER.length] ?? "system") };
 }
-

@@ -18,7 +18,8 @@ export function blockPart(block: JsonObject): Part {
     const mime = asText(block.mimeType);
     return { type: "image", path: uri ?? `data:${mime ?? ""}`, mime };
   }
-  if (block.type === "resource_link" && uri) return { type: "file_ref", path: uriPath(uri), action: "read", diff: null };
+  if (block.type === "resource_link" && uri)
+    return { type: "file_ref", path: uriPath(uri), action: "read", diff: null };
   if (block.type === "resource" && isObject(block.resource) && holdsJson(block.resource)) {
     return { type: "json", json: jsonOf(block.resource.text as string) };
   }
@@ -27,7 +28,10 @@ export function blockPart(block: JsonObject): Part {
 
 function uriPath(uri: string): string {
   if (!uri.startsWith("file://")) return uri;
-  const path = uri.slice("file://".length).replace(/^[^/?#]*/, "").replace(/[?#].*$/s, "");
+  const path = uri
+    .slice("file://".length)
+    .replace(/^[^/?#]*/, "")
+    .replace(/[?#].*$/s, "");
   try {
     return decodeURIComponent(path) || uri;
   } catch {
@@ -38,7 +42,11 @@ function uriPath(uri: string): string {
 export function diffPart(content: JsonObject): Part {
   const { path, newText } = content;
   const oldText = content.oldText ?? null;
-  if (typeof path !== "string" || typeof newText !== "string" || (oldText !== null && typeof oldText !== "string")) {
+  if (
+    typeof path !== "string" ||
+    typeof newText !== "string" ||
+    (oldText !== null && typeof oldText !== "string")
+  ) {
     return { type: "json", json: content };
   }
   const action = oldText === null ? "write" : "patch";
@@ -47,7 +55,10 @@ export function diffPart(content: JsonObject): Part {
 
 function holdsJson(resource: JsonObject): boolean {
   const mime = (asText(resource.mimeType) ?? "").split(";")[0]!.trim().toLowerCase();
-  return typeof resource.text === "string" && (["application/json", "text/json"].includes(mime) || mime.endsWith("+json"));
+  return (
+    typeof resource.text === "string" &&
+    (["application/json", "text/json"].includes(mime) || mime.endsWith("+json"))
+  );
 }
 
 function jsonOf(text: string): Json {

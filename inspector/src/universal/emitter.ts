@@ -38,8 +38,13 @@ export class Emitter {
     const drafts = this.drafts;
     this.drafts = [];
     const legacy = drafts.length > 0 && isObject(message) ? legacyEventOf(message) : null;
-    const principal = Math.max(0, drafts.findIndex((draft) => !draft.synthetic));
-    return drafts.map((draft, index) => this.event(draft, index === principal ? legacy : null, message, time));
+    const principal = Math.max(
+      0,
+      drafts.findIndex((draft) => !draft.synthetic),
+    );
+    return drafts.map((draft, index) =>
+      this.event(draft, index === principal ? legacy : null, message, time),
+    );
   }
 
   private event(draft: Draft, legacy: LegacyEvent | null, message: Json, time: string): UniversalEvent {

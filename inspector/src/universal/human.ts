@@ -39,14 +39,26 @@ export class Human {
     if (!isObject(toolCall) || !Array.isArray(offered)) return false;
     const options = permissionOptions(offered);
     if (isPlanApproval(toolCall, this.tools.facts(asText(toolCall.toolCallId)))) {
-      this.ask(requestId, this.out.newId("quest"), planPrompt(toolCall), options.map((one) => one.name), planOutcome(options), true);
+      this.ask(
+        requestId,
+        this.out.newId("quest"),
+        planPrompt(toolCall),
+        options.map((one) => one.name),
+        planOutcome(options),
+        true,
+      );
       return true;
     }
     const named = asText(asObject(productMeta(params).permission).permissionId);
     const id = named && !this.permissions.has(named) ? named : this.out.newId("perm");
     const action = asText(toolCall.title) ?? asText(toolCall.kind) ?? asText(toolCall.toolCallId) ?? "";
     const metadata = { request_id: requestId, tool_call: toolCall, options: offered };
-    const data = (status: string, extra: JsonObject) => ({ permission_id: id, action, status, metadata: { ...metadata, ...extra } });
+    const data = (status: string, extra: JsonObject) => ({
+      permission_id: id,
+      action,
+      status,
+      metadata: { ...metadata, ...extra },
+    });
     this.out.emit("permission.requested", data("requested", {}));
     this.permissions.set(id, {
       id,
@@ -63,7 +75,9 @@ export class Human {
     if (typeof params.prompt !== "string") return false;
     const id = asText(params.questionId) ?? asText(params.question_id) ?? this.out.newId("quest");
     if (this.questions.has(id)) return false;
-    const values = asList(params.options).map(optionValue).filter((value) => value !== null);
+    const values = asList(params.options)
+      .map(optionValue)
+      .filter((value) => value !== null);
     this.ask(requestId, id, params.prompt, values, questionOutcome, false);
     return true;
   }
@@ -73,9 +87,17 @@ export class Human {
     const mode = params.mode === undefined ? "form" : params.mode;
     if (mode !== "form" || typeof message !== "string" || !isObject(requestedSchema)) return false;
     const fields = Object.entries(asObject(requestedSchema.properties));
-    if (fields.length === 0) this.ask(requestId, this.out.newId("quest"), message, [], formOutcome(""), false);
+    if (fields.length === 0)
+      this.ask(requestId, this.out.newId("quest"), message, [], formOutcome(""), false);
     for (const [name, field] of fields) {
-      this.ask(requestId, this.out.newId("quest"), fieldPrompt(message, asObject(field)), fieldValues(asObject(field)), formOutcome(name), false);
+      this.ask(
+        requestId,
+        this.out.newId("quest"),
+        fieldPrompt(message, asObject(field)),
+        fieldValues(asObject(field)),
+        formOutcome(name),
+        false,
+      );
     }
     return true;
   }
@@ -94,7 +116,9 @@ export class Human {
   /** The agent takes a request back; whether it was open. */
   withdraw(requestId: Json | undefined): boolean {
     const key = jsonText(requestId);
-    const open = [...this.permissions.values(), ...this.questions.values()].some((one) => one.requestKey === key);
+    const open = [...this.permissions.values(), ...this.questions.values()].some(
+      (one) => one.requestKey === key,
+    );
     this.answer(requestId ?? null, {});
     return open;
   }
@@ -106,8 +130,21 @@ export class Human {
     }
   }
 
-  private ask(requestId: Json, id: string, prompt: string, options: string[], outcome: Outcome, synthetic: boolean): void {
-    const data = (status: string, response: string | null) => ({ question_id: id, prompt, options, response, status });
+  private ask(
+    requestId: Json,
+    id: string,
+    prompt: string,
+    options: string[],
+    outcome: Outcome,
+    synthetic: boolean,
+  ): void {
+    const data = (status: string, response: string | null) => ({
+      question_id: id,
+      prompt,
+      options,
+      response,
+      status,
+    });
     this.out.emit("question.requested", data("requested", null), synthetic);
     this.questions.set(id, {
       id,
@@ -125,7 +162,9 @@ type Outcome = (result: JsonObject) => ["answered" | "rejected", string | null];
 function permissionOptions(offered: Json[]): PermissionOption[] {
   return offered.map(asObject).flatMap((option) => {
     const optionId = asText(option.optionId);
-    return optionId ? [{ optionId, name: asText(option.name) ?? optionId, kind: asText(option.kind) ?? "" }] : [];
+    return optionId
+      ? [{ optionId, name: asText(option.name) ?? optionId, kind: asText(option.kind) ?? "" }]
+      : [];
   });
 }
 
@@ -134,7 +173,10 @@ function selected(result: JsonObject): string | null {
   return outcome.outcome === "selected" && typeof outcome.optionId === "string" ? outcome.optionId : null;
 }
 
-function permissionOutcome(options: PermissionOption[], result: JsonObject): { status: string; extra: JsonObject } {
+function permissionOutcome(
+  options: PermissionOption[],
+  result: JsonObject,
+): { status: string; extra: JsonObject } {
   const optionId = selected(result);
   if (optionId === null) return { status: "reject", extra: { cancelled: true } };
   const option = options.find((one) => one.optionId === optionId);
@@ -165,7 +207,10 @@ function planOutcome(options: PermissionOption[]): Outcome {
 }
 
 function formOutcome(name: string): Outcome {
-  return (result) => (result.action === "accept" ? ["answered", answerText(asObject(result.content)[name])] : ["rejected", null]);
+  return (result) =>
+    result.action === "accept"
+      ? ["answered", answerText(asObject(result.content)[name])]
+      : ["rejected", null];
 }
 
 const questionOutcome: Outcome = (result) => {

@@ -34,7 +34,11 @@ export class Items {
   }
 
   delta(item: Item, delta: string, synthetic = false): void {
-    this.out.emit("item.delta", { item_id: item.item_id, native_item_id: item.native_item_id, delta }, synthetic);
+    this.out.emit(
+      "item.delta",
+      { item_id: item.item_id, native_item_id: item.native_item_id, delta },
+      synthetic,
+    );
   }
 
   complete(item: Item, content: Part[], status: ItemStatus, synthetic: boolean): void {

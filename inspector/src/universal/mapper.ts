@@ -23,8 +23,17 @@ const PROBLEM_PREFIX = "urn:sandbox-agent:error:";
 
 /** Methods of the agent that serve the client's machinery; there is no event for them. */
 const PLUMBING = new Set([
-  "fs/read_text_file", "fs/write_text_file", "terminal/create", "terminal/output", "terminal/release",
-  "terminal/wait_for_exit", "terminal/kill", "elicitation/complete", "mcp/connect", "mcp/message", "mcp/disconnect",
+  "fs/read_text_file",
+  "fs/write_text_file",
+  "terminal/create",
+  "terminal/output",
+  "terminal/release",
+  "terminal/wait_for_exit",
+  "terminal/kill",
+  "elicitation/complete",
+  "mcp/connect",
+  "mcp/message",
+  "mcp/disconnect",
 ]);
 
 export class UniversalMapper {
@@ -56,7 +65,8 @@ export class UniversalMapper {
     const fields = asObject(message);
     if (typeof fields.method === "string") {
       const params = asObject(fields.params);
-      if ("id" in fields) this.calls.set(`${direction} ${jsonText(fields.id)}`, { method: fields.method, params });
+      if ("id" in fields)
+        this.calls.set(`${direction} ${jsonText(fields.id)}`, { method: fields.method, params });
       if (direction === "client") this.fromClient(fields, fields.method, params);
       else this.fromAgent(fields, fields.method, params);
     } else if ("id" in fields && ("result" in fields || "error" in fields)) {
@@ -82,11 +92,16 @@ export class UniversalMapper {
     const id = message.id ?? null;
     let understood = true;
     if (method === "session/update") this.update(message, params);
-    else if (method === "session/request_permission") understood = "id" in message && this.human.requestPermission(id, params);
-    else if (method === "_sandboxagent/session/request_question") understood = "id" in message && this.human.requestQuestion(id, params);
-    else if (method === "elicitation/create") understood = "id" in message && this.human.requestForm(id, params);
-    else if (method === "$/cancel_request") understood = this.human.withdraw(params.requestId) || "requestId" in params;
-    else if (/^_(sandboxagent|adapter)\//.test(method)) this.notification(message, method, params, method.startsWith("_adapter/"));
+    else if (method === "session/request_permission")
+      understood = "id" in message && this.human.requestPermission(id, params);
+    else if (method === "_sandboxagent/session/request_question")
+      understood = "id" in message && this.human.requestQuestion(id, params);
+    else if (method === "elicitation/create")
+      understood = "id" in message && this.human.requestForm(id, params);
+    else if (method === "$/cancel_request")
+      understood = this.human.withdraw(params.requestId) || "requestId" in params;
+    else if (/^_(sandboxagent|adapter)\//.test(method))
+      this.notification(message, method, params, method.startsWith("_adapter/"));
     else understood = PLUMBING.has(method);
     if (!understood) this.unparsed(`no universal event for ${method}`, method, message);
   }
@@ -143,7 +158,11 @@ export class UniversalMapper {
       const code = codeText(payload.code);
       this.out.emit("error", { message: payload.message, code, details: payload.details ?? null }, synthetic);
     } else if (method === "_sandboxagent/agent/unparsed" && typeof payload.error === "string") {
-      const data = { error: payload.error, location: asText(payload.location) ?? "", raw_hash: asText(payload.raw_hash) };
+      const data = {
+        error: payload.error,
+        location: asText(payload.location) ?? "",
+        raw_hash: asText(payload.raw_hash),
+      };
       this.out.emit("agent.unparsed", data, synthetic, true);
     } else if (method === "_adapter/invalid_stdout" && typeof params.raw === "string") {
       this.unparsed(asText(params.error) ?? "not JSON", "stdout", params.raw);
@@ -216,6 +235,12 @@ function readError(error: Json | undefined): { error: ErrorData; synthetic: bool
   if (problem.startsWith(PROBLEM_PREFIX)) {
     return { error: { message, code: problem.slice(PROBLEM_PREFIX.length), details: data }, synthetic: true };
   }
-  const code = fields.code === undefined || fields.code === null ? null : codeText("code" in kept ? kept.code : fields.code);
-  return { error: { message, code, details: "details" in kept ? (kept.details ?? null) : data }, synthetic: false };
+  const code =
+    fields.code === undefined || fields.code === null
+      ? null
+      : codeText("code" in kept ? kept.code : fields.code);
+  return {
+    error: { message, code, details: "details" in kept ? (kept.details ?? null) : data },
+    synthetic: false,
+  };
 }

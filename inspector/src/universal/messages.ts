@@ -65,7 +65,12 @@ export class Messages {
       this.open.delete(slot);
       const [said, whole] = [textOf(contentOf(message)), textOf(final.content)];
       if (whole.startsWith(said) && whole !== said) this.items.delta(item, whole.slice(said.length), true);
-      this.items.complete(item, final.content.length > 0 ? final.content : contentOf(message), final.status, false);
+      this.items.complete(
+        item,
+        final.content.length > 0 ? final.content : contentOf(message),
+        final.status,
+        false,
+      );
       return true;
     }
     return false;

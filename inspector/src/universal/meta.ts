@@ -80,7 +80,12 @@ export function legacyEventOf(message: JsonObject): LegacyEvent | null {
 /** The tool's own name, at the root of `_meta` or inside an agent's namespace. */
 export function toolNameOf(holder: JsonObject): string | null {
   const root = asObject(holder._meta);
-  for (const place of [root, ...Object.keys(root).sort(byCodePoint).map((key) => root[key])]) {
+  for (const place of [
+    root,
+    ...Object.keys(root)
+      .sort(byCodePoint)
+      .map((key) => root[key]),
+  ]) {
     const name = asText(asObject(place).toolName) ?? asText(asObject(place).tool_name);
     if (name) return name;
   }

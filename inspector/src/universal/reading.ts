@@ -23,7 +23,9 @@ export function asInteger(value: Json | undefined): number | null {
 export function jsonText(value: Json | undefined): string {
   if (Array.isArray(value)) return `[${value.map(jsonText).join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value ?? null);
-  const keys = Object.keys(value).filter((key) => value[key] !== undefined).sort(byCodePoint);
+  const keys = Object.keys(value)
+    .filter((key) => value[key] !== undefined)
+    .sort(byCodePoint);
   return `{${keys.map((key) => `${JSON.stringify(key)}:${jsonText(value[key])}`).join(",")}}`;
 }
 

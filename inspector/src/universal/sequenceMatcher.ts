@@ -47,8 +47,13 @@ function placesOf(b: readonly string[]): Map<string, number[]> {
 }
 
 function longestRun(
-  a: readonly string[], b: readonly string[], places: Map<string, number[]>,
-  alo: number, ahi: number, blo: number, bhi: number,
+  a: readonly string[],
+  b: readonly string[],
+  places: Map<string, number[]>,
+  alo: number,
+  ahi: number,
+  blo: number,
+  bhi: number,
 ): Run {
   let best: Run = [alo, blo, 0];
   let lengths = new Map<number, number>();

@@ -27,7 +27,8 @@ export class SessionState {
 
   started(method: string, params: JsonObject, result: JsonObject, synthetic: boolean): void {
     if (synthetic) this.loading = false;
-    this.out.nativeSessionId = asText(result.sessionId) ?? asText(params.sessionId) ?? this.out.nativeSessionId;
+    this.out.nativeSessionId =
+      asText(result.sessionId) ?? asText(params.sessionId) ?? this.out.nativeSessionId;
     if (this.live) return;
     this.live = true;
     this.ended = false;
@@ -53,10 +54,24 @@ export class SessionState {
 /** The payload of `_sandboxagent/session/ended`, flat or under `data`. */
 export function endedData(params: JsonObject, byClient: boolean): JsonObject {
   const payload: JsonObject = { ...params, ...asObject(params.data) };
-  const reason = ["completed", "error", "terminated"].includes(payload.reason as string) ? payload.reason! : byClient ? "terminated" : "completed";
-  const by = ["agent", "daemon"].includes(payload.terminated_by as string) ? payload.terminated_by! : byClient ? "daemon" : "agent";
+  const reason = ["completed", "error", "terminated"].includes(payload.reason as string)
+    ? payload.reason!
+    : byClient
+      ? "terminated"
+      : "completed";
+  const by = ["agent", "daemon"].includes(payload.terminated_by as string)
+    ? payload.terminated_by!
+    : byClient
+      ? "daemon"
+      : "agent";
   if (reason !== "error") return { reason, terminated_by: by };
-  return withoutNulls({ reason, terminated_by: by, message: asText(payload.message), exit_code: asInteger(payload.exit_code), stderr: stderr(payload.stderr) });
+  return withoutNulls({
+    reason,
+    terminated_by: by,
+    message: asText(payload.message),
+    exit_code: asInteger(payload.exit_code),
+    stderr: stderr(payload.stderr),
+  });
 }
 
 /** How the session ended when the process left. */
@@ -65,19 +80,33 @@ export function exitData(params: JsonObject): JsonObject {
   const { signal } = params;
   const named = (typeof signal === "string" || typeof signal === "number") && signal;
   return withoutNulls({
-    reason: "error", terminated_by: "agent", message: named ? `the agent was ended by ${named}` : null,
-    exit_code: asInteger(params.code), stderr: stderr(params.stderr),
+    reason: "error",
+    terminated_by: "agent",
+    message: named ? `the agent was ended by ${named}` : null,
+    exit_code: asInteger(params.code),
+    stderr: stderr(params.stderr),
   });
 }
 
 function stderr(value: Json | undefined): JsonObject | null {
   if (isObject(value)) {
-    return withoutNulls({ head: asText(value.head), tail: asText(value.tail), truncated: value.truncated === true, total_lines: asInteger(value.total_lines) });
+    return withoutNulls({
+      head: asText(value.head),
+      tail: asText(value.tail),
+      truncated: value.truncated === true,
+      total_lines: asInteger(value.total_lines),
+    });
   }
   if (typeof value !== "string" || value === "") return null;
   const lines = value.replace(/\n$/, "").split("\n");
-  if (lines.length <= HEAD_LINES + TAIL_LINES) return { head: value, truncated: false, total_lines: lines.length };
-  return { head: lines.slice(0, HEAD_LINES).join("\n"), tail: lines.slice(-TAIL_LINES).join("\n"), truncated: true, total_lines: lines.length };
+  if (lines.length <= HEAD_LINES + TAIL_LINES)
+    return { head: value, truncated: false, total_lines: lines.length };
+  return {
+    head: lines.slice(0, HEAD_LINES).join("\n"),
+    tail: lines.slice(-TAIL_LINES).join("\n"),
+    truncated: true,
+    total_lines: lines.length,
+  };
 }
 
 function withoutNulls(fields: JsonObject): JsonObject {

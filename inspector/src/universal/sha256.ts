@@ -5,7 +5,7 @@ const START = primes(8).map((prime) => fraction(Math.sqrt(prime)));
 
 export function sha256(text: string): string {
   const input = new TextEncoder().encode(text);
-  const padded = new Uint8Array(((input.length + 8) >> 6 << 6) + 64);
+  const padded = new Uint8Array((((input.length + 8) >> 6) << 6) + 64);
   padded.set(input);
   padded[input.length] = 0x80;
   const view = new DataView(padded.buffer);

@@ -21,12 +21,20 @@ const DETAIL: Record<string, (update: JsonObject) => string | null> = {
   current_mode_update: (update) => asText(update.currentModeId),
   config_option_update: (update) => {
     const options = asList(update.configOptions).map(asObject);
-    const shown = options.map(({ id, currentValue }) => `${String(id)}=${typeof currentValue === "string" ? currentValue : jsonText(currentValue)}`);
+    const shown = options.map(
+      ({ id, currentValue }) =>
+        `${String(id)}=${typeof currentValue === "string" ? currentValue : jsonText(currentValue)}`,
+    );
     return shown.join(", ") || null;
   },
   available_commands_update: (update) => {
     const names = asList(update.availableCommands).map((command) => asText(asObject(command).name));
-    return names.filter((name) => name !== null).map((name) => `/${name}`).join(", ") || null;
+    return (
+      names
+        .filter((name) => name !== null)
+        .map((name) => `/${name}`)
+        .join(", ") || null
+    );
   },
   session_info_update: (update) => asText(update.title),
 };
@@ -35,12 +43,26 @@ export function addNotice(items: Items, kind: string, update: JsonObject): void 
   const facts = itemFacts(update);
   const read = Object.hasOwn(DETAIL, kind) ? DETAIL[kind] : undefined;
   if (!read) {
-    items.whole(items.create("unknown", null, { facts }), [{ type: "json", json: update }], "completed", false);
+    items.whole(
+      items.create("unknown", null, { facts }),
+      [{ type: "json", json: update }],
+      "completed",
+      false,
+    );
     return;
   }
   const full = read(update);
   const characters = full === null ? [] : [...full];
-  const detail = characters.length > LONGEST_DETAIL ? `${characters.slice(0, LONGEST_DETAIL - 1).join("")}…` : full;
+  const detail =
+    characters.length > LONGEST_DETAIL ? `${characters.slice(0, LONGEST_DETAIL - 1).join("")}…` : full;
   const item = items.create("status", null, { facts });
-  items.whole(item, [{ type: "status", label: kind, detail }, { type: "json", json: update }], "completed", false);
+  items.whole(
+    item,
+    [
+      { type: "status", label: kind, detail },
+      { type: "json", json: update },
+    ],
+    "completed",
+    false,
+  );
 }

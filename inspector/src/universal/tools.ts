@@ -21,7 +21,8 @@ class Tool {
   ) {}
 
   merge(update: JsonObject): void {
-    for (const key of MERGED) if (update[key] !== undefined && update[key] !== null) this.fields[key] = update[key];
+    for (const key of MERGED)
+      if (update[key] !== undefined && update[key] !== null) this.fields[key] = update[key];
     this.name = toolNameOf(update) ?? this.name;
   }
 
@@ -83,15 +84,23 @@ export class Tools {
   }
 
   closeAll(status: ItemStatus): void {
-    for (const tool of this.open()) this.complete(tool, status, { synthetic: true, withResult: tool.hasOutput() });
+    for (const tool of this.open())
+      this.complete(tool, status, { synthetic: true, withResult: tool.hasOutput() });
     this.turn += 1;
   }
 
   finish(final: UniversalItem): boolean {
-    const tool = this.open().find((one) => final.item_id === one.item.item_id || final.item_id === one.callId);
+    const tool = this.open().find(
+      (one) => final.item_id === one.item.item_id || final.item_id === one.callId,
+    );
     if (!tool) return false;
     tool.completed = true;
-    this.items.complete(tool.item, final.content.length > 0 ? final.content : tool.callContent(), final.status, false);
+    this.items.complete(
+      tool.item,
+      final.content.length > 0 ? final.content : tool.callContent(),
+      final.status,
+      false,
+    );
     return true;
   }
 
@@ -100,7 +109,11 @@ export class Tools {
   }
 
   private create(update: JsonObject, callId: string, parentId: string | null, synthetic: boolean): void {
-    const item = this.items.create("tool_call", "assistant", { facts: itemFacts(update), nativeItemId: callId, parentId });
+    const item = this.items.create("tool_call", "assistant", {
+      facts: itemFacts(update),
+      nativeItemId: callId,
+      parentId,
+    });
     const tool = new Tool(callId, item, this.turn);
     this.tools.set(callId, tool);
     tool.merge(update);
@@ -119,28 +132,48 @@ export class Tools {
     const status = finalStatus(update);
     const after = tool.text();
     if (status) this.complete(tool, status, { snapshot: snapshotOf(update) });
-    else if (after !== before && after.startsWith(before)) this.items.delta(tool.item, after.slice(before.length));
+    else if (after !== before && after.startsWith(before))
+      this.items.delta(tool.item, after.slice(before.length));
   }
 
   private complete(
-    tool: Tool, status: ItemStatus,
-    { synthetic = false, withResult = true, snapshot = null }: { synthetic?: boolean; withResult?: boolean; snapshot?: UniversalItem | null },
+    tool: Tool,
+    status: ItemStatus,
+    {
+      synthetic = false,
+      withResult = true,
+      snapshot = null,
+    }: { synthetic?: boolean; withResult?: boolean; snapshot?: UniversalItem | null },
   ): void {
     tool.completed = true;
     const content = snapshot && snapshot.content.length > 0 ? snapshot.content : tool.callContent();
     this.items.complete(tool.item, content, status, synthetic);
     if (!withResult) return;
-    const result = this.items.create("tool_result", "tool", { nativeItemId: tool.callId, parentId: tool.item.item_id });
+    const result = this.items.create("tool_result", "tool", {
+      nativeItemId: tool.callId,
+      parentId: tool.item.item_id,
+    });
     this.items.whole(result, tool.resultContent(), status, synthetic);
   }
 
   /** What comes after a final status is kept as a notice beside the call. */
   private late(tool: Tool, update: JsonObject): void {
     tool.merge(update);
-    const note = this.items.create("status", null, { nativeItemId: tool.callId, parentId: tool.item.item_id });
+    const note = this.items.create("status", null, {
+      nativeItemId: tool.callId,
+      parentId: tool.item.item_id,
+    });
     const label = asText(update.sessionUpdate) ?? "tool_call_update";
     const detail = asText(update.title) ?? asText(update.status);
-    this.items.whole(note, [{ type: "status", label, detail }, { type: "json", json: update }], "completed", false);
+    this.items.whole(
+      note,
+      [
+        { type: "status", label, detail },
+        { type: "json", json: update },
+      ],
+      "completed",
+      false,
+    );
   }
 }
 

@@ -37,7 +37,8 @@ export class Turns {
     this.echoText = blocks.map((block) => blockText(block) ?? "").join("");
     this.echoBlocks = blocks.filter((block) => blockText(block) === null).map(jsonText);
     const content = blocks.filter((block) => !isReplay(block)).map(blockPart);
-    if (content.length > 0) this.items.whole(this.items.create("message", "user"), content, "completed", true);
+    if (content.length > 0)
+      this.items.whole(this.items.create("message", "user"), content, "completed", true);
   }
 
   /** Whether a user chunk only repeats the prompt of an open turn; text may come in pieces. */

@@ -18,7 +18,10 @@ export function unifiedDiff(path: string, before: string, after: string): string
         out.push(...a.slice(...code.a).map((line) => ` ${line}`));
         continue;
       }
-      out.push(...a.slice(...code.a).map((line) => `-${line}`), ...b.slice(...code.b).map((line) => `+${line}`));
+      out.push(
+        ...a.slice(...code.a).map((line) => `-${line}`),
+        ...b.slice(...code.b).map((line) => `+${line}`),
+      );
     }
   }
   return out.map((line) => (line.endsWith("\n") ? line : `${line}\n\\ No newline at end of file\n`)).join("");
