@@ -10,5 +10,7 @@ export default defineConfig(globalIgnores(["node_modules", "src/api/schema.d.ts"
   rules: {
     // Asynchronous interfaces (History) have implementations without anything to wait for.
     "@typescript-eslint/require-await": "off",
+    // About the React Compiler, which the build does not use: it cannot memoise TanStack Virtual.
+    "react-hooks/incompatible-library": "off",
   },
 });

@@ -1,14 +1,14 @@
-/** Connects, then shows the workbench; asks for endpoint and token when it cannot. */
+/** Connects, then shows the connected page; asks for endpoint and token when it cannot connect. */
 
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Http, type Endpoint } from "./api/http";
 import { ApiProblem } from "./api/problem";
 import { RequestLog } from "./api/requestLog";
 import { ServerApi } from "./api/server";
+import { AppLayout } from "./AppLayout";
 import { ConnectScreen } from "./ConnectScreen";
-import { endpointFromAddress, forgetToken, saveToken } from "./session/connection";
-import { Workbench, WorkbenchProvider } from "./session/workbench";
-import { Shell } from "./Shell";
+import { AppState, AppStateProvider } from "./state/appState";
+import { endpointFromAddress, forgetToken, savedToken, saveToken } from "./state/endpoint";
 import { openHistory } from "./storage/history";
 import { Loading } from "./ui/Empty";
 import { useTheme } from "./ui/useTheme";
@@ -16,46 +16,54 @@ import { useTheme } from "./ui/useTheme";
 const firstEndpoint = endpointFromAddress();
 
 type Phase =
-  { name: "connecting" } | { name: "asking"; error?: unknown } | { name: "connected"; workbench: Workbench };
+  | { name: "connecting" }
+  | { name: "asking"; endpoint: Endpoint; error?: unknown }
+  | { name: "connected"; app: AppState };
+
+async function connect(endpoint: Endpoint, remember?: boolean): Promise<AppState> {
+  await new ServerApi(new Http(endpoint, new RequestLog())).health();
+  // A remembered token stays where it is; one from the address or the form is saved.
+  const isNew = endpoint.token !== savedToken(endpoint.url);
+  if (remember !== undefined || isNew) saveToken(endpoint, remember ?? false);
+  return new AppState(endpoint, await openHistory());
+}
 
 export function App() {
-  const [endpoint, setEndpoint] = useState<Endpoint>(firstEndpoint);
   const [phase, setPhase] = useState<Phase>({ name: "connecting" });
   const theme = useTheme();
 
-  const connect = useCallback(async (target: Endpoint, remember?: boolean) => {
-    setEndpoint(target);
-    await new ServerApi(new Http(target, new RequestLog())).health();
-    if (remember !== undefined || target.token) saveToken(target, remember ?? false);
-    setPhase({ name: "connected", workbench: new Workbench(target, await openHistory()) });
+  useEffect(() => {
+    connect(firstEndpoint).then(
+      (app) => setPhase({ name: "connected", app }),
+      (error: unknown) => {
+        const needsToken = error instanceof ApiProblem && error.status === 401 && !firstEndpoint.token;
+        setPhase({ name: "asking", endpoint: firstEndpoint, ...(needsToken ? {} : { error }) });
+      },
+    );
   }, []);
 
-  useEffect(() => {
-    connect(firstEndpoint).catch((error: unknown) => {
-      const needsToken = error instanceof ApiProblem && error.status === 401 && !firstEndpoint.token;
-      setPhase(needsToken ? { name: "asking" } : { name: "asking", error });
-    });
-  }, [connect]);
+  const connectTo = async (endpoint: Endpoint, remember: boolean) =>
+    setPhase({ name: "connected", app: await connect(endpoint, remember) });
 
-  const disconnect = (workbench: Workbench) => {
-    workbench.close();
-    forgetToken(workbench.endpoint);
-    setEndpoint({ ...workbench.endpoint, token: "" });
-    setPhase({ name: "asking" });
+  const disconnect = (app: AppState) => {
+    app.close();
+    forgetToken(app.endpoint);
+    setPhase({ name: "asking", endpoint: { ...app.endpoint, token: "" } });
   };
 
-  if (phase.name === "connecting")
+  if (phase.name === "connecting") {
     return (
       <div className="centred">
         <Loading what="the inspector" />
       </div>
     );
+  }
   if (phase.name === "asking") {
-    return <ConnectScreen endpoint={endpoint} error={phase.error} connect={connect} theme={theme} />;
+    return <ConnectScreen endpoint={phase.endpoint} error={phase.error} connect={connectTo} theme={theme} />;
   }
   return (
-    <WorkbenchProvider value={phase.workbench}>
-      <Shell disconnect={() => disconnect(phase.workbench)} theme={theme} />
-    </WorkbenchProvider>
+    <AppStateProvider value={phase.app}>
+      <AppLayout disconnect={() => disconnect(phase.app)} theme={theme} />
+    </AppStateProvider>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useState, type FormEvent } from "react";
 import type { Endpoint } from "./api/http";
-import { openEndpoint } from "./session/connection";
+import { openEndpoint } from "./state/endpoint";
 import { ErrorBox } from "./ui/ErrorBox";
 import { Logo } from "./ui/Logo";
 import { ThemeButton } from "./ui/ThemeButton";
@@ -12,7 +12,7 @@ import { useTask } from "./ui/useTask";
 interface Props {
   endpoint: Endpoint;
   error: unknown;
-  connect(endpoint: Endpoint, remember: boolean): Promise<void>;
+  connect: (endpoint: Endpoint, remember: boolean) => Promise<void>;
   theme: Theme;
 }
 

@@ -1,36 +1,33 @@
-/** The panels beside the conversation. */
+/** The panels beside the conversation. Each is loaded when it is opened first, except the first one. */
 
-import { useEffect, type KeyboardEvent } from "react";
-import type { Instance } from "./live/instance";
-import { AgentsPanel } from "./panels/AgentsPanel";
-import { EventsPanel } from "./panels/EventsPanel";
-import { FilesPanel } from "./panels/FilesPanel";
-import { McpPanel } from "./panels/McpPanel";
-import { RequestsPanel } from "./panels/RequestsPanel";
-import { SkillsPanel } from "./panels/SkillsPanel";
-import { focusEvent } from "./session/focus";
-import { useObservable } from "./session/observable";
-import { useStored } from "./ui/useStored";
+import { lazy, Suspense, type KeyboardEvent } from "react";
+import type { Instance } from "./instance/instance";
+import { EventsPanel } from "./panels/events/EventsPanel";
+import { useObservable } from "./state/observable";
+import { PANELS, selectedPanel, showPanel } from "./state/selection";
+import { Loading } from "./ui/Empty";
 
-const TABS = ["Events", "Agents", "Files", "MCP", "Skills", "Requests"] as const;
+const AgentsPanel = lazy(async () => ({ default: (await import("./panels/AgentsPanel")).AgentsPanel }));
+const FilesPanel = lazy(async () => ({ default: (await import("./panels/FilesPanel")).FilesPanel }));
+const McpPanel = lazy(async () => ({ default: (await import("./panels/McpPanel")).McpPanel }));
+const SkillsPanel = lazy(async () => ({ default: (await import("./panels/SkillsPanel")).SkillsPanel }));
+const RequestsPanel = lazy(async () => ({ default: (await import("./panels/RequestsPanel")).RequestsPanel }));
+
+const STEPS: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
 
 export function Dock({ instance, showMain }: { instance: Instance | undefined; showMain: () => void }) {
-  const [tab, setTab] = useStored("dock-tab", "Events");
-  const jump = useObservable(focusEvent);
-  useEffect(() => {
-    if (jump !== undefined) setTab("Events");
-  }, [jump]);
+  const tab = useObservable(selectedPanel);
   const arrow = (event: KeyboardEvent) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const step = STEPS[event.key];
     if (!step) return;
-    const next = TABS[(TABS.indexOf(tab as never) + step + TABS.length) % TABS.length]!;
-    setTab(next);
+    const next = PANELS[(PANELS.indexOf(tab) + step + PANELS.length) % PANELS.length]!;
+    showPanel(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
   return (
     <aside className="dock" aria-label="Panels">
       <div className="tabs" role="tablist" aria-label="Panels" onKeyDown={arrow}>
-        {TABS.map((name) => (
+        {PANELS.map((name) => (
           <button
             key={name}
             id={`tab-${name}`}
@@ -39,19 +36,21 @@ export function Dock({ instance, showMain }: { instance: Instance | undefined; s
             aria-selected={tab === name}
             aria-controls="dock-panel"
             tabIndex={tab === name ? 0 : -1}
-            onClick={() => setTab(name)}
+            onClick={() => showPanel(name)}
           >
             {name}
           </button>
         ))}
       </div>
       <div className="dock-panel" id="dock-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        {tab === "Events" && <EventsPanel instance={instance} showMain={showMain} />}
-        {tab === "Agents" && <AgentsPanel />}
-        {tab === "Files" && <FilesPanel />}
-        {tab === "MCP" && <McpPanel />}
-        {tab === "Skills" && <SkillsPanel />}
-        {tab === "Requests" && <RequestsPanel />}
+        <Suspense fallback={<Loading what="the panel" />}>
+          {tab === "Events" && <EventsPanel instance={instance} showMain={showMain} />}
+          {tab === "Agents" && <AgentsPanel />}
+          {tab === "Files" && <FilesPanel />}
+          {tab === "MCP" && <McpPanel />}
+          {tab === "Skills" && <SkillsPanel />}
+          {tab === "Requests" && <RequestsPanel />}
+        </Suspense>
       </div>
     </aside>
   );

@@ -1,10 +1,12 @@
-/** What an agent is told that forgot the conversation, and what is refused in its requests. */
+/** The history sent to an agent that forgot the conversation, and the requests that are refused. */
 
 import { expect, test } from "vitest";
-import type { Item } from "../src/conversation/types";
-import { promptItem } from "../src/conversation/prompt";
-import { refusal } from "../src/live/refusal";
-import { replayBlock } from "../src/session/replay";
+import type { Item } from "../src/fold/chat/conversation";
+import { promptItem } from "../src/fold/chat/promptItem";
+import { MessageReader } from "../src/fold/messageReader";
+import type { Json } from "../src/json";
+import { unsupportedError } from "../src/instance/unsupportedError";
+import { replayBlock } from "../src/fold/replayBlock";
 
 function said(role: "user" | "assistant", text: string): Item {
   return { kind: "message", role, text, attachments: [], key: text, n: 0, time: 0 };
@@ -34,7 +36,11 @@ test("nothing said is nothing to replay", () => {
   expect(replayBlock([])).toBeUndefined();
 });
 
-test("requests that nobody serves are refused, those for people are not", () => {
+function refusal(payload: Json) {
+  return unsupportedError(new MessageReader().read({ sender: "agent", payload }));
+}
+
+test("requests that the page does not serve are refused, those for the user are not", () => {
   expect(refusal({ jsonrpc: "2.0", id: 1, method: "fs/read_text_file", params: {} })).toMatchObject({
     id: 1,
     error: { code: -32601 },

@@ -1,14 +1,26 @@
 /** Requests of the agent and the answers to them. */
 
 import { expect, test } from "vitest";
+import { MessageReader } from "../src/fold/messageReader";
+import type { AgentRequest } from "../src/fold/agentRequest";
 import {
   answerResult,
   cancelResult,
-  readReply,
-  readRequest,
+  outcomeText,
+  readOutcome,
   rejectResult,
-} from "../src/conversation/requests";
+} from "../src/fold/requestResult";
 import type { JsonObject } from "../src/json";
+
+function readRequest(payload: JsonObject): AgentRequest | undefined {
+  const reading = new MessageReader().read({ sender: "agent", payload });
+  return reading.kind === "call" ? reading.request : undefined;
+}
+
+function readReply(request: AgentRequest, { result }: { result: JsonObject }) {
+  const outcome = readOutcome(request, result);
+  return { state: outcome.accepted ? "answered" : "rejected", answer: outcomeText(request, outcome) };
+}
 
 function question(more: JsonObject): JsonObject {
   return {
@@ -64,7 +76,7 @@ test("an answered question carries the answers and mirrors them", () => {
     answers: [["a"]],
     _meta: { "sandboxagent.dev": { outcome: "answered", answers: [["a"]] } },
   });
-  expect(readReply(request, { jsonrpc: "2.0", id: "q", result })).toEqual({ state: "answered", answer: "A" });
+  expect(readReply(request, { result })).toEqual({ state: "answered", answer: "A" });
 });
 
 test("a rejected question says so in both places", () => {

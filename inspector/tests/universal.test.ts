@@ -1,11 +1,11 @@
-/** The fixtures of the Python client library: both mappers give the same events, ids included. */
+/** The fixtures of the Python client library: both mappers derive the same events, ids included. */
 
-import { readdirSync, readFileSync } from "node:fs";
 import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import type { Json } from "../src/json";
-import { UniversalMapper } from "../src/universal/mapper";
-import { sha256 } from "../src/universal/sha256";
+import { MessageReader } from "../src/fold/messageReader";
+import { UniversalMapper } from "../src/fold/universal/mapper";
 
 interface Fixture {
   name: string;
@@ -28,16 +28,19 @@ test.each(fixtures.map((fixture) => [fixture.name, fixture] as const))(
   (_name, fixture) => {
     const { session_id, agent, include_raw } = fixture.mapper;
     const mapper = new UniversalMapper(session_id, agent ?? null, include_raw ?? false);
+    const reader = new MessageReader();
     const events = fixture.input.flatMap(({ message, direction, time }) =>
-      mapper.feed(message, direction, time),
+      mapper.add(reader.read({ sender: direction, payload: message }), time),
     );
     expect(events).toEqual(fixture.expected);
   },
 );
 
 test.each(["", "abc", "é".repeat(100), "x".repeat(1000)])(
-  "sha256 agrees with the one of Node: %#",
+  "the hash of what cannot be read agrees with the one of Node: %#",
   (text) => {
-    expect(sha256(text)).toBe(createHash("sha256").update(text).digest("hex"));
+    const reading = new MessageReader().read({ sender: "agent", payload: text });
+    const [event] = new UniversalMapper("s").add(reading, "");
+    expect(event?.data.raw_hash).toBe(createHash("sha256").update(text).digest("hex"));
   },
 );

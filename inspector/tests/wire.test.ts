@@ -1,13 +1,14 @@
 /** The event stream's text, the order of messages, snippets, exports and addresses. */
 
 import { expect, test } from "vitest";
-import { SseParser, type SseEvent } from "../src/api/sseParser";
-import { diffLines } from "../src/conversation/diff";
-import { fromStored, toStored } from "../src/live/message";
-import { exportJsonl, parseJsonl } from "../src/panels/jsonl";
+import type { ConfigEntry } from "../src/api/bodies";
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { diffLines } from "../src/conversation/diffLines";
+import { fromStored, toStored } from "../src/fold/message";
+import { exportJsonl, parseJsonl } from "../src/panels/events/jsonl";
 import { asCurl, asPython } from "../src/panels/snippets";
-import { pairsFrom, wordsFrom } from "../src/panels/fields";
-import { parseRoute, routePath } from "../src/session/route";
+import { pairsFrom, wordsFrom } from "../src/panels/formFields";
+import { parseRoute, routePath } from "../src/state/route";
 import { acpServers } from "../src/session/mcpServers";
 import { selectOptions } from "../src/session/options";
 
@@ -15,12 +16,12 @@ const STREAM =
   'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\nevent: gap\ndata: {"oldest":3,"newest":9}\n\nevent: message\r\nid: 2\r\ndata: x\r\n\r\n';
 
 test.each([1, 3, 11, 1000])("a stream cut into pieces of %i characters gives the same events", (size) => {
-  const events: SseEvent[] = [];
+  const events: EventSourceMessage[] = [];
   let heartbeats = 0;
-  const parser = new SseParser(
-    (event) => events.push(event),
-    () => (heartbeats += 1),
-  );
+  const parser = createParser({
+    onEvent: (event) => events.push(event),
+    onComment: () => (heartbeats += 1),
+  });
   for (let at = 0; at < STREAM.length; at += size) parser.feed(STREAM.slice(at, at + size));
   expect(events).toEqual([
     { event: "message", id: "1", data: '{"a":1}' },
@@ -92,10 +93,10 @@ test("a stray percent sign in an address is itself", () => {
 });
 
 test("configured MCP servers take the shape of ACP, disabled ones are left out", () => {
-  const entries = {
+  const entries: Record<string, ConfigEntry["mcp"]> = {
     files: { type: "local", command: ["npx", "-y"], args: ["server"], env: { A: "1" } },
     web: { type: "remote", url: "https://h/mcp", transport: "sse" },
-    off: { type: "local", command: "x", enabled: false },
+    off: { type: "local", command: "x", args: [], enabled: false },
   };
   expect(acpServers(entries)).toEqual([
     { name: "files", command: "npx", args: ["-y", "server"], env: [{ name: "A", value: "1" }] },

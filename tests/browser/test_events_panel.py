@@ -30,9 +30,9 @@ def test_messages_of_both_directions_are_listed_filtered_and_searched(inspector:
     messages.get_by_role("button", name="Copy JSON").click()
     copied = json.loads(inspector.page.evaluate("navigator.clipboard.readText()"))
     assert copied["params"]["update"]["content"]["text"] == "needle-in-the-stream"
-    expect(panel.locator(".stream-light")).to_contain_text("connected")
+    expect(panel.locator(".stream-status")).to_contain_text("connected")
     last = inspector.server.acp.list()[-1]["lastEventId"]
-    expect(panel.locator(".stream-light")).to_contain_text(f"last event {last}")
+    expect(panel.locator(".stream-status")).to_contain_text(f"last event {last}")
 
 
 @pytest.mark.clause("inspector-7-events")
@@ -86,7 +86,7 @@ def test_a_gap_is_shown_where_events_are_missing(
     tab.server.acp.call(tab.server_id, "session/prompt", params)
     tab.page.goto(session)
     expect(tab.conversation.locator(".gap-mark")).to_be_visible()
-    expect(tab.page.locator(".stream-light").first).to_have_attribute("title", "Event stream: " + light(tab))
+    expect(tab.page.locator(".stream-status").first).to_have_attribute("title", "Event stream: " + light(tab))
     expect(tab.conversation).to_contain_text("before the gap")
 
 

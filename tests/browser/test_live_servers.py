@@ -86,7 +86,7 @@ def test_a_server_killed_and_started_again_keeps_the_history(
     tab.say_and_wait("echo before the crash")
     first.signal(signal.SIGKILL)
     first.wait_for_exit(10)
-    expect(tab.page.locator(".chat-head .stream-light")).to_contain_text("reconnecting")
+    expect(tab.page.locator(".chat-head .stream-status")).to_contain_text("reconnecting")
     monkeypatch.setattr("tests.support.server_process.free_port", lambda: first.port)
     second = start_server("second", token=None)
     tab.server = second

@@ -1,11 +1,11 @@
 /**
- * The event stream of one server instance, read with fetch so that the token travels in a header.
+ * The event stream of one server instance, read with fetch because EventSource cannot send the token as a header.
  * Reconnects with Last-Event-ID until closed; reports gaps, and a 404 as the end of the instance.
  */
 
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { Http } from "./http";
 import { ApiProblem, problemOf } from "./problem";
-import { SseParser, type SseEvent } from "./sseParser";
 
 export type StreamState = "connecting" | "connected" | "reconnecting" | "gone" | "refused" | "closed";
 
@@ -28,7 +28,7 @@ const LONGEST_RETRY_MS = 5_000;
 export class EventStream {
   private abort = new AbortController();
   private connection = new AbortController();
-  private wake: (() => void) | undefined;
+  private endDelay: (() => void) | undefined;
   reconnects = 0;
 
   constructor(
@@ -43,12 +43,12 @@ export class EventStream {
   close(): void {
     this.abort.abort();
     this.connection.abort();
-    this.wake?.();
+    this.endDelay?.();
   }
 
-  /** Skip the waiting time of a reconnect, for example when a person sent something. */
-  hurry(): void {
-    this.wake?.();
+  /** Skip the delay of a reconnect, for example when the user sent something. */
+  retryNow(): void {
+    this.endDelay?.();
   }
 
   private async run(): Promise<void> {
@@ -67,7 +67,7 @@ export class EventStream {
       if (this.abort.signal.aborted) break;
       this.reconnects += 1;
       this.listener.state("reconnecting");
-      await this.pause(delay);
+      await this.wait(delay);
       delay = Math.min(delay * 2, LONGEST_RETRY_MS);
     }
     this.listener.state("closed");
@@ -85,7 +85,7 @@ export class EventStream {
     if (!response.ok || !response.body) throw await problemOf(response);
     connected();
     this.listener.state("connected");
-    const parser = new SseParser((event) => this.take(event));
+    const parser = createParser({ onEvent: (event) => this.take(event) });
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const timer = setTimeout(() => this.connection.abort(), SILENCE_LIMIT_MS);
@@ -95,24 +95,24 @@ export class EventStream {
     }
   }
 
-  private take(event: SseEvent): void {
+  private take(event: EventSourceMessage): void {
     if (event.event === "gap") {
       const gap = JSON.parse(event.data) as Gap;
       this.lastEventId = Math.max(0, gap.oldest - 1);
       this.listener.gap(gap);
       return;
     }
-    if (event.event !== "message" || event.id === undefined) return;
+    if ((event.event ?? "message") !== "message" || event.id === undefined) return;
     const id = Number(event.id);
     if (id <= this.lastEventId) return;
     this.lastEventId = id;
     this.listener.message(id, event.data);
   }
 
-  private pause(ms: number): Promise<void> {
+  private wait(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms);
-      this.wake = () => {
+      this.endDelay = () => {
         clearTimeout(timer);
         resolve();
       };
@@ -120,7 +120,7 @@ export class EventStream {
   }
 }
 
-/** Answers that another try would get again: the instance is gone, or the token is wrong. */
+/** Whether another attempt would get the same answer: the instance is gone, or the token is wrong. */
 function isFinal(problem: ApiProblem): boolean {
   return [400, 401, 403, 404, 421].includes(problem.status);
 }

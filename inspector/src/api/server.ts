@@ -1,59 +1,18 @@
-/** The server's endpoints as typed functions. Shapes follow the OpenAPI document of the server. */
+/** The server's endpoints as typed functions. */
 
+import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { isObject, parseJson } from "../json";
+import type {
+  AgentInfo,
+  ConfigEntry,
+  ConfigKind,
+  FsEntry,
+  FsStat,
+  InstallResult,
+  ServerInfo,
+} from "./bodies";
 import type { Http } from "./http";
-import { problemOf } from "./problem";
-import { SseParser } from "./sseParser";
-import type { JsonObject } from "../json";
-
-export interface ServerInfo {
-  serverId: string;
-  agent: string;
-  createdAtMs: number;
-  status: "starting" | "running" | "exited";
-  pid: number | null;
-  exitCode?: number;
-  signal?: string;
-  pendingRequests: number;
-  lastEventId: number;
-  subscribers: number;
-  lastActivityMs: number;
-}
-
-export interface ConfigOption {
-  id: string;
-  name: string;
-  category?: string;
-  currentValue: string;
-  options: { name: string; value: string }[];
-  type: string;
-}
-
-export interface AgentInfo {
-  id: string;
-  installed: boolean;
-  credentialsAvailable: boolean;
-  version?: string;
-  path?: string;
-  capabilities: Record<string, boolean>;
-  serverStatus?: { status: string; uptimeMs: number };
-  configOptions?: ConfigOption[];
-  configError?: string;
-}
-
-export interface FsEntry {
-  name: string;
-  path: string;
-  entryType: "file" | "directory";
-  size: number;
-  modified?: string;
-}
-
-export interface InstallResult {
-  already_installed: boolean;
-  artifacts: { kind: string; path: string; source: string; version?: string }[];
-}
-
-export type ConfigKind = "mcp" | "skills";
+import { problemOf, type ApiProblem } from "./problem";
 
 export function acpPath(serverId: string): string {
   return `/v1/acp/${encodeURIComponent(serverId)}`;
@@ -66,8 +25,8 @@ export class ServerApi {
     await this.http.json("/v1/health");
   }
 
-  async servers(quiet = true): Promise<ServerInfo[]> {
-    return (await this.http.json<{ servers: ServerInfo[] }>("/v1/acp", { quiet })).servers;
+  async servers(): Promise<ServerInfo[]> {
+    return (await this.http.json<{ servers: ServerInfo[] }>("/v1/acp", { quiet: true })).servers;
   }
 
   async closeServer(serverId: string): Promise<void> {
@@ -75,15 +34,15 @@ export class ServerApi {
   }
 
   /** Why an exited instance ended. A POST to it is refused with the facts and reaches no process. */
-  async exitFacts(serverId: string) {
+  async exitProblem(serverId: string): Promise<ApiProblem | undefined> {
     const json = { jsonrpc: "2.0", method: "$/inspector/exit_facts" };
     const response = await this.http.send(acpPath(serverId), { method: "POST", json, quiet: true });
     return response.status === 502 ? problemOf(response) : undefined;
   }
 
   async agents(config = false): Promise<AgentInfo[]> {
-    return (await this.http.json<{ agents: AgentInfo[] }>("/v1/agents", { query: config ? { config } : {} }))
-      .agents;
+    const query = config ? { config } : {};
+    return (await this.http.json<{ agents: AgentInfo[] }>("/v1/agents", { query })).agents;
   }
 
   agent(id: string): Promise<AgentInfo> {
@@ -100,10 +59,12 @@ export class ServerApi {
     if (!response.headers.get("content-type")?.startsWith("text/event-stream") || !response.body) {
       return (await response.json()) as InstallResult;
     }
-    let outcome: { event: string; data: string } | undefined;
-    const parser = new SseParser((event) => {
-      if (event.event === "progress") progress(progressText(event.data));
-      else if (event.event === "result" || event.event === "error") outcome = event;
+    let outcome: EventSourceMessage | undefined;
+    const parser = createParser({
+      onEvent: (event) => {
+        if (event.event === "progress") progress(progressText(event.data));
+        else if (event.event === "result" || event.event === "error") outcome = event;
+      },
     });
     for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) parser.feed(chunk);
     if (outcome?.event === "result") return JSON.parse(outcome.data) as InstallResult;
@@ -113,7 +74,7 @@ export class ServerApi {
   }
 
   async homeDirectory(): Promise<string> {
-    const home = await this.http.json<{ path: string }>("/v1/fs/stat", { query: { path: "." }, quiet: true });
+    const home = await this.http.json<FsStat>("/v1/fs/stat", { query: { path: "." }, quiet: true });
     return home.path.replace(/\/\.?$/, "") || "/";
   }
 
@@ -138,8 +99,11 @@ export class ServerApi {
     await this.http.checked("/v1/fs/mkdir", { method: "POST", query: { path } });
   }
 
-  async configEntries(kind: ConfigKind, directory: string): Promise<Record<string, JsonObject>> {
-    const found = await this.http.json<{ entries: Record<string, JsonObject> }>(
+  async configEntries<K extends ConfigKind>(
+    kind: K,
+    directory: string,
+  ): Promise<Record<string, ConfigEntry[K]>> {
+    const found = await this.http.json<{ entries: Record<string, ConfigEntry[K]> }>(
       `/v1/config/${kind}/entries`,
       {
         query: { directory },
@@ -148,7 +112,12 @@ export class ServerApi {
     return found.entries;
   }
 
-  async putConfig(kind: ConfigKind, directory: string, name: string, entry: JsonObject): Promise<void> {
+  async putConfig<K extends ConfigKind>(
+    kind: K,
+    directory: string,
+    name: string,
+    entry: ConfigEntry[K],
+  ): Promise<void> {
     const query = { directory, [nameParameter(kind)]: name };
     await this.http.checked(`/v1/config/${kind}`, { method: "PUT", query, json: entry });
   }
@@ -164,12 +133,9 @@ function nameParameter(kind: ConfigKind): string {
 }
 
 function progressText(data: string): string {
-  try {
-    const parsed = JSON.parse(data) as Record<string, unknown> | string;
-    if (typeof parsed === "string") return parsed;
-    const text = parsed.message ?? parsed.detail ?? parsed.line ?? parsed.step ?? parsed.phase;
-    return typeof text === "string" ? text : data;
-  } catch {
-    return data;
-  }
+  const parsed = parseJson(data);
+  if (typeof parsed === "string") return parsed;
+  if (!isObject(parsed)) return data;
+  const text = parsed.message ?? parsed.detail ?? parsed.line ?? parsed.step ?? parsed.phase;
+  return typeof text === "string" ? text : data;
 }

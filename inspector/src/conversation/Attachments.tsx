@@ -1,4 +1,4 @@
-/** Blocks of a message that are not text: pictures, sound, files. Nothing is loaded from elsewhere. */
+/** Blocks of a message that are not text: pictures, sound, files. No other host is contacted. */
 
 import type { ContentBlock } from "@agentclientprotocol/sdk";
 import { Icon } from "../ui/Icon";
@@ -50,7 +50,7 @@ export function Attachment({ block }: { block: ContentBlock }) {
   return <span className="file-chip">{block.type}</span>;
 }
 
-/** Only raster pictures: an SVG may carry more than a picture. */
+/** Raster types only: an SVG may contain scripts. */
 function imageType(mimeType: string): string {
   return /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(mimeType) ? mimeType : "image/png";
 }

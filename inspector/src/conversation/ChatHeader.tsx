@@ -1,15 +1,15 @@
-/** Who one talks to, how the stream is, and the switches of the session. */
+/** The header of a conversation: agent, state of the stream, options of the session. */
 
-import type { ReactNode } from "react";
-import type { Instance } from "../live/instance";
-import { useInstance } from "../live/useInstance";
+import { useMemo, type ReactNode } from "react";
+import type { Instance } from "../instance/instance";
+import { useInstance } from "../instance/useInstance";
 import { selectOptions, setOption, type SelectOption } from "../session/options";
 import { agentLabel } from "../ui/agentLabel";
 import { CopyButton } from "../ui/CopyButton";
 import { ErrorBox } from "../ui/ErrorBox";
 import { useTask } from "../ui/useTask";
-import { StreamLight } from "./StreamLight";
-import type { Usage } from "./types";
+import { StreamStatus } from "./StreamStatus";
+import type { Usage } from "../fold/chat/conversation";
 
 interface Props {
   instance: Instance;
@@ -23,8 +23,8 @@ interface Props {
 
 export function ChatHeader({ instance, agent, id, title, sessionId, running, actions }: Props) {
   const snapshot = useInstance(instance);
-  const { agentInfo, usage } = snapshot.conversation;
-  const options = selectOptions(snapshot.conversation);
+  const { agentInfo, usage, modes, configOptions } = snapshot.conversation;
+  const options = useMemo(() => selectOptions({ modes, configOptions }), [modes, configOptions]);
   const task = useTask();
   const change = (option: SelectOption, value: string) =>
     void task.run(() => setOption(instance, sessionId ?? "", option, value));
@@ -42,7 +42,7 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, act
         <CopyButton text={sessionId ?? id} label="Copy session id" />
         <UsagePill usage={usage} />
         <span className="grow" />
-        <StreamLight snapshot={snapshot} />
+        <StreamStatus snapshot={snapshot} />
         {actions}
       </div>
       {running && options.length > 0 && (

@@ -1,4 +1,4 @@
-/** The agent's slash commands that fit what is being typed. */
+/** The agent's slash commands that match the typed text. */
 
 import type { AvailableCommand } from "@agentclientprotocol/sdk";
 import { useEffect, useRef } from "react";
@@ -16,7 +16,7 @@ export function matchingCommands(commands: AvailableCommand[], text: string): Av
 interface Props {
   commands: AvailableCommand[];
   active: number;
-  choose(name: string): void;
+  choose: (name: string) => void;
 }
 
 export function CommandMenu({ commands, active, choose }: Props) {

@@ -1,12 +1,13 @@
-/** Write a prompt: Enter sends, Shift+Enter makes a new line, `/` lists the agent's commands. */
+/** The input of prompts: Enter sends, Shift+Enter makes a new line, `/` lists the agent's commands. */
 
+import type { ContentBlock } from "@agentclientprotocol/sdk";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
-import type { Instance } from "../live/instance";
-import { useInstance } from "../live/useInstance";
+import type { Instance } from "../instance/instance";
+import { useInstance } from "../instance/useInstance";
 import { attachmentBlock, uploadAttachment, type Attachment } from "../session/attachments";
-import { replayBlock } from "../session/replay";
-import { promptBlocks, stopTurn } from "../session/turn";
-import { useWorkbench } from "../session/workbench";
+import { replayBlock } from "../fold/replayBlock";
+import { stopTurn } from "../session/stopTurn";
+import { useAppState } from "../state/appState";
 import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
 import { useTask } from "../ui/useTask";
@@ -15,15 +16,15 @@ import { CommandMenu, matchingCommands } from "./CommandMenu";
 interface Props {
   instance: Instance;
   sessionId: string;
-  /** Where attachments go; empty if unknown. */
+  /** Directory for attachments; empty if unknown. */
   directory: string;
-  /** The agent does not remember the conversation: send it along. */
+  /** The agent lost the conversation: the prompt carries it. */
   replay?: boolean;
-  sent(): void;
+  sent: () => void;
 }
 
 export function Composer({ instance, sessionId, directory, replay = false, sent }: Props) {
-  const workbench = useWorkbench();
+  const app = useAppState();
   const { conversation } = useInstance(instance);
   const [text, setText] = useState("");
   const [attachments, setAttachments] = useState<Attachment[]>([]);
@@ -43,14 +44,16 @@ export function Composer({ instance, sessionId, directory, replay = false, sent 
   }, [text]);
 
   const send = () => {
-    const words = text.trim();
-    if (!words && attachments.length === 0) return;
+    const prompt = text.trim();
+    if (!prompt && attachments.length === 0) return;
     const history = replay ? replayBlock(conversation.items) : undefined;
-    const blocks = [...(history ? [history] : []), ...promptBlocks(words, attachments.map(attachmentBlock))];
+    const blocks: ContentBlock[] = attachments.map(attachmentBlock);
+    if (prompt) blocks.unshift({ type: "text", text: prompt });
+    if (history) blocks.unshift(history);
     setText("");
     setAttachments([]);
     sent();
-    // Not awaited as a task: the turn may last for hours, and the conversation shows how it ends.
+    // Not awaited: the turn may last for hours, and the conversation shows how it ends.
     instance.request("session/prompt", { sessionId, prompt: blocks }).catch(() => undefined);
   };
 
@@ -89,7 +92,7 @@ export function Composer({ instance, sessionId, directory, replay = false, sent 
     if (!files) return;
     void upload.run(async () => {
       for (const file of files) {
-        const uploaded = await uploadAttachment(workbench.api, directory, file);
+        const uploaded = await uploadAttachment(app.api, directory, file);
         setAttachments((before) => [...before, uploaded]);
       }
     });

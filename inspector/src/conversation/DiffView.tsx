@@ -1,24 +1,55 @@
-/** A change to a file, line by line. */
+/** A change to a file, line by line. jsdiff is loaded and run outside of rendering, once per change. */
 
-import { useMemo, useState } from "react";
-import { diffLines, type DiffLine } from "./diff";
+import type { Diff } from "@agentclientprotocol/sdk";
+import { Suspense, use, useState, type ReactNode } from "react";
+import type { DiffLine } from "./diffLines";
 
 const SHOWN_LINES = 40;
 const SIGNS: Record<DiffLine["kind"], string> = { same: " ", added: "+", removed: "-", skip: "…" };
 
-export function DiffView({ path, before, after }: { path: string; before: string; after: string }) {
-  const lines = useMemo(() => diffLines(before, after), [before, after]);
-  const [all, setAll] = useState(false);
-  const shown = all ? lines : lines.slice(0, SHOWN_LINES);
-  const added = lines.filter((line) => line.kind === "added").length;
-  const removed = lines.filter((line) => line.kind === "removed").length;
+const computed = new WeakMap<Diff, Promise<DiffLine[]>>();
+
+function linesOf(diff: Diff): Promise<DiffLine[]> {
+  const known = computed.get(diff);
+  if (known) return known;
+  const lines = import("./diffLines").then(({ diffLines }) => diffLines(diff.oldText ?? "", diff.newText));
+  computed.set(diff, lines);
+  return lines;
+}
+
+export function DiffView({ diff }: { diff: Diff }) {
+  return (
+    <Suspense fallback={<DiffFrame path={diff.path} />}>
+      <DiffLines diff={diff} />
+    </Suspense>
+  );
+}
+
+function DiffFrame({ path, counts, children }: { path: string; counts?: ReactNode; children?: ReactNode }) {
   return (
     <div className="diff">
       <div className="diff-head">
-        <code>{path}</code> <span className="good-text">+{added}</span>{" "}
-        <span className="bad-text">-{removed}</span>
+        <code>{path}</code> {counts}
       </div>
-      <pre tabIndex={0} aria-label={`Change of ${path}`}>
+      {children}
+    </div>
+  );
+}
+
+function DiffLines({ diff }: { diff: Diff }) {
+  const lines = use(linesOf(diff));
+  const [all, setAll] = useState(false);
+  const shown = all ? lines : lines.slice(0, SHOWN_LINES);
+  const count = (kind: DiffLine["kind"]) => lines.filter((line) => line.kind === kind).length;
+  const counts = (
+    <>
+      <span className="good-text">+{count("added")}</span>{" "}
+      <span className="bad-text">-{count("removed")}</span>
+    </>
+  );
+  return (
+    <DiffFrame path={diff.path} counts={counts}>
+      <pre tabIndex={0} aria-label={`Change of ${diff.path}`}>
         {shown.map((line, index) => (
           <span key={index} className={`diff-line ${line.kind}`}>{`${SIGNS[line.kind]} ${line.text}\n`}</span>
         ))}
@@ -28,6 +59,6 @@ export function DiffView({ path, before, after }: { path: string; before: string
           {all ? "Show less" : `Show all ${lines.length} lines`}
         </button>
       )}
-    </div>
+    </DiffFrame>
   );
 }

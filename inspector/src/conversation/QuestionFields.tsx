@@ -1,7 +1,7 @@
 /** The input of one question: buttons, check boxes or a text field. */
 
 import { useId } from "react";
-import type { Choice, Question } from "./requests";
+import { permissionKind, type Choice, type Question } from "../fold/agentRequest";
 
 interface Props {
   asked: Question;
@@ -9,7 +9,7 @@ interface Props {
   titled: boolean;
   given: string[];
   disabled: boolean;
-  change(given: string[]): void;
+  change: (given: string[]) => void;
 }
 
 export function QuestionFields({ asked, titled, given, disabled, change }: Props) {
@@ -86,6 +86,7 @@ function Key({ index }: { index: number }) {
 }
 
 function tone(choice: Choice): string {
-  if (choice.kind?.startsWith("allow")) return "allow";
-  return choice.kind?.startsWith("reject") ? "reject" : "";
+  const kind = permissionKind(choice);
+  if (kind?.startsWith("allow")) return "allow";
+  return kind?.startsWith("reject") ? "reject" : "";
 }

@@ -1,24 +1,18 @@
 /**
- * A request of the agent as a card: permission, question or form. Keys: 1 to 9 go to an option (or tick it),
- * Enter sends, Escape rejects; they work in the card and while nothing else has the focus.
+ * A request of the agent as a card: permission, question or form. The keys 1 to 9 focus an option (or tick
+ * it), Enter sends, Escape rejects; they work in the card and while nothing else has the focus.
  */
 
-import { useEffect, useId, useRef, useState, type FormEvent } from "react";
-import type { Instance } from "../live/instance";
+import { useEffect, useEffectEvent, useId, useRef, useState, type FormEvent } from "react";
+import { rejectChoice, type AgentRequest } from "../fold/agentRequest";
+import type { RequestItem, RequestState } from "../fold/chat/conversation";
+import { answerResult, rejectResult, type Answers } from "../fold/requestResult";
+import type { Instance } from "../instance/instance";
 import { ErrorBox } from "../ui/ErrorBox";
 import { pretty } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { useTask } from "../ui/useTask";
 import { QuestionFields } from "./QuestionFields";
-import {
-  answerResult,
-  rejectChoice,
-  rejectResult,
-  type AgentRequest,
-  type Answers,
-  type RequestState,
-} from "./requests";
-import type { RequestItem } from "./types";
 
 interface Props {
   item: RequestItem;
@@ -26,10 +20,10 @@ interface Props {
   answerable: boolean;
 }
 
-/** A card that just came takes the focus; one that scrolls into view later does not. */
-const FRESH_MS = 3000;
+/** A card takes the focus within this time; one that scrolls into view later does not. */
+const NEW_FOR_MS = 3000;
 
-const STATE_WORDS: Record<RequestState, string> = {
+const STATE_LABELS: Record<RequestState, string> = {
   pending: "Waiting for you",
   answered: "Answered",
   rejected: "Rejected",
@@ -54,7 +48,7 @@ export function RequestCard({ item, instance, answerable }: Props) {
     if (answersAtOnce(request) && given.length > 0) send(next);
   };
   useCardKeys(card, open && !task.running, reject);
-  useFirstFocus(card, open && Date.now() - item.time < FRESH_MS);
+  useFirstFocus(card, open, item.time);
 
   const complete = request.questions.every(
     (asked, index) => !asked.required || (answers[index]?.length ?? 0) > 0,
@@ -77,7 +71,7 @@ export function RequestCard({ item, instance, answerable }: Props) {
         <Icon name={request.kind === "permission" ? "shield" : "question"} />
         <strong id={title}>{heading(request)}</strong>
         <span className={`pill request-state ${state}`} role="status" aria-live="polite">
-          {STATE_WORDS[state]}
+          {STATE_LABELS[state]}
           {answer ? `: ${answer}` : ""}
         </span>
       </div>
@@ -150,13 +144,13 @@ function answersAtOnce(request: AgentRequest): boolean {
   );
 }
 
-/** Take the focus if nobody is typing, so that the keys work at once. */
-function useFirstFocus(card: React.RefObject<HTMLFormElement | null>, fresh: boolean): void {
+/** Take the focus of a new card if the user is not typing, so that the keys work at once. */
+function useFirstFocus(card: React.RefObject<HTMLFormElement | null>, open: boolean, time: number): void {
   useEffect(() => {
     const active = document.activeElement;
     const idle = active === document.body || (active instanceof HTMLTextAreaElement && active.value === "");
-    if (fresh && idle) card.current?.focus({ preventScroll: true });
-  }, [fresh, card]);
+    if (open && idle && Date.now() - time < NEW_FOR_MS) card.current?.focus({ preventScroll: true });
+  }, [open, time, card]);
 }
 
 function useCardKeys(
@@ -164,8 +158,7 @@ function useCardKeys(
   active: boolean,
   reject: () => void,
 ): void {
-  const latest = useRef(reject);
-  latest.current = reject;
+  const onEscape = useEffectEvent(reject);
   useEffect(() => {
     if (!active) return undefined;
     const pressed = (event: KeyboardEvent) => {
@@ -177,7 +170,7 @@ function useCardKeys(
         target instanceof HTMLInputElement && target.type !== "checkbox" && target.type !== "radio";
       if (event.key === "Escape") {
         event.preventDefault();
-        latest.current();
+        onEscape();
       } else if (!typing && /^[1-9]$/.test(event.key)) {
         const option = element.querySelectorAll<HTMLElement>("[data-option]")[Number(event.key) - 1];
         if (!option) return;

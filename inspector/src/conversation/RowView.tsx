@@ -1,16 +1,16 @@
 /** One row of the conversation. */
 
 import { memo, useState } from "react";
-import type { Instance } from "../live/instance";
+import type { Instance } from "../instance/instance";
 import { MarkdownBlock } from "../markdown/MarkdownBlock";
-import { focusEvent } from "../session/focus";
+import { showEvent } from "../state/selection";
 import { clock, count, duration } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Attachments } from "./Attachments";
 import { RequestCard } from "./RequestCard";
 import { ToolCard } from "./ToolCard";
-import type { Row } from "./rows";
-import type { Item, MessageItem, NoteItem, PlanItem } from "./types";
+import type { Row } from "../fold/chat/rows";
+import type { Item, MessageItem, NoteItem, PlanItem } from "../fold/chat/conversation";
 
 interface Props {
   row: Row;
@@ -160,7 +160,7 @@ function EventLink({ n }: { n: number }) {
       className="icon-button tiny"
       aria-label="Show the raw event"
       title="Show the raw event"
-      onClick={() => focusEvent.set(n)}
+      onClick={() => showEvent(n)}
     >
       <Icon name="link" size={12} />
     </button>

@@ -1,4 +1,4 @@
-/** A tool call: what was done, to what, and what came of it. */
+/** A tool call: its title, status, locations, content, input and output. */
 
 import { useState } from "react";
 import type { ToolCallContent } from "@agentclientprotocol/sdk";
@@ -7,7 +7,7 @@ import { duration, pretty } from "../ui/format";
 import { Icon, type IconName } from "../ui/Icon";
 import { Attachment } from "./Attachments";
 import { DiffView } from "./DiffView";
-import type { ToolItem } from "./types";
+import type { ToolItem } from "../fold/chat/conversation";
 
 const ICONS: Record<string, IconName> = {
   read: "file",
@@ -21,7 +21,7 @@ const ICONS: Record<string, IconName> = {
   switch_mode: "shield",
 };
 
-const STATUS_WORDS: Record<string, string> = {
+const STATUS_LABELS: Record<string, string> = {
   pending: "waiting",
   in_progress: "running",
   completed: "done",
@@ -36,7 +36,7 @@ export function ToolCard({ item }: { item: ToolItem }) {
       <button type="button" className="tool-head" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name={ICONS[item.toolKind] ?? "tool"} size={15} />
         <span className="tool-title">{item.title}</span>
-        <span className={`pill tool-status ${item.status}`}>{STATUS_WORDS[item.status] ?? item.status}</span>
+        <span className={`pill tool-status ${item.status}`}>{STATUS_LABELS[item.status] ?? item.status}</span>
         {took && <span className="muted">{took}</span>}
         <span className={open ? "turned" : ""}>
           <Icon name="chevron" size={14} />
@@ -69,8 +69,7 @@ export function ToolCard({ item }: { item: ToolItem }) {
 }
 
 function ToolContent({ content, item }: { content: ToolCallContent; item: ToolItem }) {
-  if (content.type === "diff")
-    return <DiffView path={content.path} before={content.oldText ?? ""} after={content.newText} />;
+  if (content.type === "diff") return <DiffView diff={content} />;
   if (content.type === "terminal")
     return <Terminal text={item.terminal?.text ?? ""} exitCode={item.terminal?.exitCode} />;
   if (content.content.type === "text") {
@@ -99,7 +98,8 @@ function Terminal({ text, exitCode }: { text: string; exitCode?: number }) {
   );
 }
 
-/** Colour codes and other control sequences, which have no meaning in a page. */
+/** Colour codes and other control sequences of a terminal, which the page does not show. */
+// eslint-disable-next-line no-control-regex -- these characters are what it looks for
 const CONTROL = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007]*(?:\u0007|\u001b\\))/g;
 
 function plainTerminal(text: string): string {

@@ -1,8 +1,9 @@
-/** The agents of the server: state, versions, capabilities, install with progress. */
+/** The agents of the server: state, version, options, capabilities, and installing them. */
 
-import { useState } from "react";
-import type { AgentInfo } from "../api/server";
-import { useWorkbench } from "../session/workbench";
+import { useCallback, useMemo, useState } from "react";
+import type { AgentInfo } from "../api/bodies";
+import { selectOptions } from "../session/options";
+import { useAppState } from "../state/appState";
 import { agentLabel } from "../ui/agentLabel";
 import { Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
@@ -11,9 +12,12 @@ import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
 import { useTask } from "../ui/useTask";
 
+const SHOWN_CHOICES = 8;
+const SHOWN_PROGRESS_LINES = 50;
+
 export function AgentsPanel() {
-  const workbench = useWorkbench();
-  const agents = useLoaded(() => workbench.api.agents(true), [workbench]);
+  const { api } = useAppState();
+  const agents = useLoaded(useCallback(() => api.agents(true), [api]));
   return (
     <div className="panel">
       <div className="toolbar">
@@ -34,7 +38,7 @@ export function AgentsPanel() {
 }
 
 function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }) {
-  const workbench = useWorkbench();
+  const app = useAppState();
   const [lines, setLines] = useState<string[]>([]);
   const [outcome, setOutcome] = useState("");
   const task = useTask();
@@ -42,8 +46,8 @@ function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }
     setLines([]);
     setOutcome("");
     void task.run(async () => {
-      const result = await workbench.api.install(agent.id, agent.installed, (line) =>
-        setLines((before) => [...before.slice(-50), line]),
+      const result = await app.api.install(agent.id, agent.installed, (line) =>
+        setLines((before) => [...before.slice(-SHOWN_PROGRESS_LINES), line]),
       );
       const parts = result.artifacts.map(
         (artifact) => `${artifact.kind} ${artifact.version ?? ""} (${artifact.source})`,
@@ -54,6 +58,8 @@ function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }
       changed();
     });
   };
+  const { configOptions } = agent;
+  const options = useMemo(() => selectOptions({ configOptions }), [configOptions]);
   const flags = Object.entries(agent.capabilities);
   return (
     <article className="card" aria-label={agentLabel(agent.id)}>
@@ -93,15 +99,17 @@ function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }
             </dd>
           </div>
         )}
-        {agent.configOptions?.map((option) => (
+        {options.map((option) => (
           <div key={option.id}>
             <dt>{option.name}</dt>
             <dd>
-              {option.options
-                .slice(0, 8)
+              {option.choices
+                .slice(0, SHOWN_CHOICES)
                 .map((one) => one.name)
                 .join(", ")}
-              {option.options.length > 8 ? ` and ${option.options.length - 8} more` : ""}
+              {option.choices.length > SHOWN_CHOICES
+                ? ` and ${option.choices.length - SHOWN_CHOICES} more`
+                : ""}
             </dd>
           </div>
         ))}

@@ -1,48 +1,62 @@
-/** Entries of a directory's config: listed, shown, removed; a form adds more. */
+/** The entries of a directory's config: list, show and remove them; a form adds more. */
 
-import { useEffect, useState, type ReactNode } from "react";
-import type { ConfigKind } from "../api/server";
-import type { JsonObject } from "../json";
-import { focusDirectory } from "../session/focus";
-import { useObservable } from "../session/observable";
-import { useHomeWhenEmpty } from "../session/useHomeWhenEmpty";
-import { useWorkbench } from "../session/workbench";
+import { useCallback, useState, type ReactNode } from "react";
+import type { ConfigEntry, ConfigKind } from "../api/bodies";
+import { useAppState } from "../state/appState";
+import { useObservable } from "../state/observable";
+import { selectedDirectory } from "../state/selection";
+import { useDefaultDirectory } from "../state/useDefaultDirectory";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { pretty } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
-import { useStored } from "../ui/useStored";
+import { readStored, writeStored } from "../ui/useStored";
 import { useTask } from "../ui/useTask";
 
-interface Props {
-  kind: ConfigKind;
+/** Returns whether the entry was stored. */
+export type SaveEntry<K extends ConfigKind> = (name: string, entry: ConfigEntry[K]) => Promise<boolean>;
+
+interface Props<K extends ConfigKind> {
+  kind: K;
   title: string;
   about: string;
-  tag(entry: JsonObject): string;
-  form(save: (name: string, entry: JsonObject) => Promise<boolean>): ReactNode;
+  tag: (entry: ConfigEntry[K]) => string;
+  form: (save: SaveEntry<K>) => ReactNode;
 }
 
-export function ConfigPanel({ kind, title, about, tag, form }: Props) {
-  const workbench = useWorkbench();
-  const [directory, setDirectory] = useStored(`${kind}-directory`, "");
-  const session = useObservable(focusDirectory);
+/** The panel starts in the directory of the open session, and again when another session is opened. */
+export function ConfigPanel<K extends ConfigKind>(props: Props<K>) {
+  const directory = useObservable(selectedDirectory);
+  return <DirectoryConfig key={directory} {...props} start={directory} />;
+}
+
+function DirectoryConfig<K extends ConfigKind>({
+  kind,
+  title,
+  about,
+  tag,
+  form,
+  start,
+}: Props<K> & { start: string }) {
+  const { api } = useAppState();
+  const [directory, setDirectory] = useState(() => start || (readStored(`${kind}-directory`) ?? ""));
   const [open, setOpen] = useState("");
   const task = useTask();
   const entries = useLoaded(
-    async () => (directory ? workbench.api.configEntries(kind, directory) : {}),
-    [directory],
+    useCallback(async () => (directory ? api.configEntries(kind, directory) : {}), [api, kind, directory]),
   );
-  useEffect(() => {
-    if (session) setDirectory(session);
-  }, [session]);
-  useHomeWhenEmpty(session || directory, setDirectory);
+  const change = (next: string) => {
+    setDirectory(next);
+    writeStored(`${kind}-directory`, next);
+  };
+  useDefaultDirectory(directory, change);
 
-  const save = (name: string, entry: JsonObject) =>
-    task.run(() => workbench.api.putConfig(kind, directory, name, entry).then(entries.reload));
+  const save: SaveEntry<K> = (name, entry) =>
+    task.run(() => api.putConfig(kind, directory, name, entry).then(entries.reload));
   const remove = (name: string) =>
-    void task.run(() => workbench.api.deleteConfig(kind, directory, name).then(entries.reload));
-  const listed = Object.entries<JsonObject>(entries.value ?? {});
+    void task.run(() => api.deleteConfig(kind, directory, name).then(entries.reload));
+  const listed = Object.entries<ConfigEntry[K]>(entries.value ?? {});
   return (
     <div className="panel">
       <div className="toolbar">
@@ -52,7 +66,7 @@ export function ConfigPanel({ kind, title, about, tag, form }: Props) {
           value={directory}
           aria-label="Directory"
           spellCheck={false}
-          onChange={(event) => setDirectory(event.target.value)}
+          onChange={(event) => change(event.target.value)}
         />
         <button
           type="button"

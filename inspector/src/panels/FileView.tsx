@@ -1,8 +1,8 @@
-/** One file: read it, change it, save it. */
+/** One file: view, edit and save it. */
 
-import { useState } from "react";
-import type { FsEntry } from "../api/server";
-import { useWorkbench } from "../session/workbench";
+import { useCallback, useState } from "react";
+import type { FsEntry } from "../api/bodies";
+import { useAppState } from "../state/appState";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { bytes } from "../ui/format";
@@ -10,21 +10,23 @@ import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
 import { useTask } from "../ui/useTask";
 
-/** A text field with more than this is no longer pleasant to type in. */
+/** Typing in a text field with more than this is slow. */
 const MAX_TEXT_BYTES = 1_000_000;
 
 export function FileView({ entry, close }: { entry: FsEntry; close: () => void }) {
-  const workbench = useWorkbench();
+  const { api } = useAppState();
   const [draft, setDraft] = useState<string | undefined>();
   const [saved, setSaved] = useState(false);
   const task = useTask();
   const content = useLoaded(
-    async () => (entry.size > MAX_TEXT_BYTES ? undefined : textOf(await workbench.api.readFile(entry.path))),
-    [entry.path],
+    useCallback(
+      async () => (entry.size > MAX_TEXT_BYTES ? undefined : decodedText(await api.readFile(entry.path))),
+      [api, entry],
+    ),
   );
   const save = () =>
     void task.run(async () => {
-      await workbench.api.writeFile(entry.path, draft ?? "");
+      await api.writeFile(entry.path, draft ?? "");
       setSaved(true);
       setDraft(undefined);
       content.reload();
@@ -77,7 +79,7 @@ export function FileView({ entry, close }: { entry: FsEntry; close: () => void }
   );
 }
 
-async function textOf(blob: Blob): Promise<string | undefined> {
+async function decodedText(blob: Blob): Promise<string | undefined> {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(await blob.arrayBuffer());
   } catch {

@@ -1,30 +1,36 @@
-/** The files of the server's machine: walk, view, edit, upload, download. */
+/** The files of the server's machine: browse, view, edit, upload, download. */
 
-import { useEffect, useState, type FormEvent } from "react";
-import type { FsEntry } from "../api/server";
-import { focusDirectory } from "../session/focus";
-import { useObservable } from "../session/observable";
-import { useHomeWhenEmpty } from "../session/useHomeWhenEmpty";
-import { useWorkbench } from "../session/workbench";
+import { useCallback, useState, type FormEvent } from "react";
+import type { FsEntry } from "../api/bodies";
+import { useAppState } from "../state/appState";
+import { useObservable } from "../state/observable";
+import { selectedDirectory } from "../state/selection";
+import { useDefaultDirectory } from "../state/useDefaultDirectory";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { bytes } from "../ui/format";
 import { Icon } from "../ui/Icon";
+import { saveFile } from "../ui/saveFile";
 import { useLoaded } from "../ui/useLoaded";
 import { useTask } from "../ui/useTask";
 import { FileView } from "./FileView";
-import { saveFile } from "./jsonl";
 
+const SHOWN_ENTRIES = 200;
+
+/** The panel starts in the directory of the open session, and again when another session is opened. */
 export function FilesPanel() {
-  const workbench = useWorkbench();
-  const start = useObservable(focusDirectory);
+  const directory = useObservable(selectedDirectory);
+  return <DirectoryFiles key={directory} start={directory} />;
+}
+
+function DirectoryFiles({ start }: { start: string }) {
+  const { api } = useAppState();
   const [directory, setDirectory] = useState(start);
   const [typed, setTyped] = useState(start);
   const [file, setFile] = useState<FsEntry | undefined>();
   const task = useTask();
   const entries = useLoaded(
-    async () => (directory ? sorted(await workbench.api.entries(directory)) : []),
-    [directory],
+    useCallback(async () => (directory ? sorted(await api.entries(directory)) : []), [api, directory]),
   );
 
   const open = (path: string) => {
@@ -32,30 +38,25 @@ export function FilesPanel() {
     setTyped(path);
     setFile(undefined);
   };
-  useEffect(() => {
-    if (start) open(start);
-  }, [start]);
-  useHomeWhenEmpty(start || typed, open);
+  useDefaultDirectory(typed, open);
 
   const upload = (files: FileList | null) =>
     void task.run(async () => {
-      for (const one of files ?? []) await workbench.api.writeFile(join(directory, one.name), one);
+      for (const one of files ?? []) await api.writeFile(join(directory, one.name), one);
       entries.reload();
     });
   const makeFolder = () => {
     const name = window.prompt("Name of the new folder");
-    if (name) void task.run(() => workbench.api.makeDirectory(join(directory, name)).then(entries.reload));
+    if (name) void task.run(() => api.makeDirectory(join(directory, name)).then(entries.reload));
   };
   const remove = (entry: FsEntry) => {
     const what = entry.entryType === "directory" ? "this folder and everything in it" : "this file";
     if (window.confirm(`Delete ${what}?\n${entry.path}`)) {
-      void task.run(() =>
-        workbench.api.deleteEntry(entry.path, entry.entryType === "directory").then(entries.reload),
-      );
+      void task.run(() => api.deleteEntry(entry.path, entry.entryType === "directory").then(entries.reload));
     }
   };
   const download = (entry: FsEntry) =>
-    void task.run(async () => saveFile(entry.name, await workbench.api.readFile(entry.path)));
+    void task.run(async () => saveFile(entry.name, await api.readFile(entry.path)));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     open(typed);
@@ -122,7 +123,7 @@ export function FilesPanel() {
           <Empty title="This folder is empty">Upload a file to put one here.</Empty>
         )}
         <ul className="files">
-          {entries.value?.slice(0, SHOWN).map((entry) => (
+          {entries.value?.slice(0, SHOWN_ENTRIES).map((entry) => (
             <li key={entry.path}>
               <button
                 type="button"
@@ -153,15 +154,13 @@ export function FilesPanel() {
             </li>
           ))}
         </ul>
-        {(entries.value?.length ?? 0) > SHOWN && (
-          <p className="muted small-text">Only the first {SHOWN} entries are shown.</p>
+        {(entries.value?.length ?? 0) > SHOWN_ENTRIES && (
+          <p className="muted small-text">Only the first {SHOWN_ENTRIES} entries are shown.</p>
         )}
       </div>
     </div>
   );
 }
-
-const SHOWN = 200;
 
 function sorted(entries: FsEntry[]): FsEntry[] {
   return entries.sort((a, b) => a.entryType.localeCompare(b.entryType) || a.name.localeCompare(b.name));

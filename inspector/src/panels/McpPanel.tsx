@@ -1,9 +1,9 @@
-/** MCP servers of a directory. New sessions in that directory are offered them. */
+/** The MCP servers of a directory, which new sessions in it may use. */
 
 import { useState, type FormEvent } from "react";
-import type { JsonObject } from "../json";
-import { ConfigPanel } from "./ConfigPanel";
-import { lines, pairsFrom, wordsFrom } from "./fields";
+import type { ConfigEntry } from "../api/bodies";
+import { ConfigPanel, type SaveEntry } from "./ConfigPanel";
+import { lines, pairsFrom, wordsFrom } from "./formFields";
 
 export function McpPanel() {
   return (
@@ -11,13 +11,13 @@ export function McpPanel() {
       kind="mcp"
       title="MCP"
       about="MCP servers of this directory. A new session here is offered them; running ones keep what they have."
-      tag={(entry) => (entry.type === "remote" ? String(entry.transport ?? "http") : "local")}
+      tag={(entry) => (entry.type === "remote" ? (entry.transport ?? "http") : "local")}
       form={(save) => <McpForm save={save} />}
     />
   );
 }
 
-function McpForm({ save }: { save: (name: string, entry: JsonObject) => Promise<boolean> }) {
+function McpForm({ save }: { save: SaveEntry<"mcp"> }) {
   const [name, setName] = useState("");
   const [type, setType] = useState("local");
   const [command, setCommand] = useState("");
@@ -26,7 +26,10 @@ function McpForm({ save }: { save: (name: string, entry: JsonObject) => Promise<
   const [headers, setHeaders] = useState("");
   const submit = async (event: FormEvent) => {
     event.preventDefault();
-    const entry = type === "local" ? localEntry(command, env) : remoteEntry(type, url, headers);
+    const entry =
+      type === "local"
+        ? localEntry(command, env)
+        : remoteEntry(type === "sse" ? "sse" : "http", url, headers);
     if (!(await save(name.trim(), entry))) return;
     for (const clear of [setName, setCommand, setEnv, setUrl, setHeaders]) clear("");
   };
@@ -99,7 +102,7 @@ function McpForm({ save }: { save: (name: string, entry: JsonObject) => Promise<
   );
 }
 
-function localEntry(command: string, env: string): JsonObject {
+function localEntry(command: string, env: string): ConfigEntry["mcp"] {
   const [program = "", ...args] = wordsFrom(command);
   const variables = pairsFrom(lines(env), "=");
   return {
@@ -110,7 +113,7 @@ function localEntry(command: string, env: string): JsonObject {
   };
 }
 
-function remoteEntry(transport: string, url: string, headers: string): JsonObject {
+function remoteEntry(transport: "http" | "sse", url: string, headers: string): ConfigEntry["mcp"] {
   const given = pairsFrom(lines(headers), ":");
   return {
     type: "remote",

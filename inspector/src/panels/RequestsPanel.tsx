@@ -2,17 +2,17 @@
 
 import { useState, useSyncExternalStore } from "react";
 import type { LoggedRequest } from "../api/requestLog";
-import { useWorkbench } from "../session/workbench";
+import { useAppState } from "../state/appState";
 import { CopyButton } from "../ui/CopyButton";
 import { Empty } from "../ui/Empty";
 import { clock, count } from "../ui/format";
 import { asCurl, asPython } from "./snippets";
 
 export function RequestsPanel() {
-  const workbench = useWorkbench();
-  const { requests } = workbench;
+  const app = useAppState();
+  const { requests } = app;
   const entries = useSyncExternalStore(requests.subscribe, requests.snapshot);
-  const withToken = workbench.endpoint.token !== "";
+  const withToken = app.endpoint.token !== "";
   return (
     <div className="panel">
       <div className="toolbar">

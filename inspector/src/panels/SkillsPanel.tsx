@@ -1,8 +1,8 @@
-/** Skills of a directory: where each comes from. */
+/** The skills of a directory and their sources. */
 
 import { useState, type FormEvent } from "react";
-import { listAt, textAt, type JsonObject } from "../json";
-import { ConfigPanel } from "./ConfigPanel";
+import type { ConfigEntry } from "../api/bodies";
+import { ConfigPanel, type SaveEntry } from "./ConfigPanel";
 
 export function SkillsPanel() {
   return (
@@ -10,17 +10,13 @@ export function SkillsPanel() {
       kind="skills"
       title="Skills"
       about="Sources of skills for this directory. The server stores them; agents fetch them."
-      tag={(entry) =>
-        listAt(entry, "sources")
-          .map((source) => textAt(source, "type") ?? "")
-          .join(", ")
-      }
+      tag={(entry) => entry.sources.map((source) => source.type).join(", ")}
       form={(save) => <SkillForm save={save} />}
     />
   );
 }
 
-function SkillForm({ save }: { save: (name: string, entry: JsonObject) => Promise<boolean> }) {
+function SkillForm({ save }: { save: SaveEntry<"skills"> }) {
   const empty = { name: "", type: "github", source: "", skills: "", ref: "", subpath: "" };
   const [values, setValues] = useState(empty);
   const set = (key: keyof typeof empty) => (event: { target: { value: string } }) =>
@@ -31,7 +27,10 @@ function SkillForm({ save }: { save: (name: string, entry: JsonObject) => Promis
       .split(",")
       .map((one) => one.trim())
       .filter(Boolean);
-    const source: JsonObject = { type: values.type, source: values.source.trim() };
+    const source: ConfigEntry["skills"]["sources"][number] = {
+      type: values.type,
+      source: values.source.trim(),
+    };
     if (skills.length > 0) source.skills = skills;
     if (values.ref) source.ref = values.ref.trim();
     if (values.subpath) source.subpath = values.subpath.trim();

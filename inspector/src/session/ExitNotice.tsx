@@ -1,18 +1,17 @@
-/** Why a process ended: exit code or signal, and the last lines it wrote to stderr. */
+/** How a process ended: exit code or signal, and its last output on stderr. */
 
-import type { ServerInfo } from "../api/server";
+import type { ServerInfo } from "../api/bodies";
+import { useCallback } from "react";
 import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
 import { exitText } from "./Sidebar";
-import { useWorkbench } from "./workbench";
+import { useAppState } from "../state/appState";
 
 export function ExitNotice({ server }: { server: ServerInfo }) {
-  const workbench = useWorkbench();
-  const facts = useLoaded(
-    () => workbench.api.exitFacts(server.serverId),
-    [server.serverId, server.createdAtMs, server.status],
-  );
-  const stderr = facts.value?.stderr;
+  const { api } = useAppState();
+  const { serverId } = server;
+  const { value: problem } = useLoaded(useCallback(() => api.exitProblem(serverId), [api, serverId]));
+  const stderr = problem?.stderr;
   return (
     <div className="exit-notice" role="status">
       <Icon name="warning" />

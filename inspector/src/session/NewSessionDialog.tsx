@@ -1,9 +1,10 @@
 /** Create a session: agent, directory, model, mode, MCP servers of the directory. */
 
-import { useState, type FormEvent } from "react";
-import type { AgentInfo, ConfigOption } from "../api/server";
-import type { JsonObject } from "../json";
-import type { SessionRecord } from "../storage/records";
+import type { McpServer } from "@agentclientprotocol/sdk";
+import { useCallback, useMemo, useState, type FormEvent } from "react";
+import type { AgentInfo } from "../api/bodies";
+import type { ServerApi } from "../api/server";
+import type { SessionRecord } from "../storage/sessionRecord";
 import { agentLabel } from "../ui/agentLabel";
 import { Dialog } from "../ui/Dialog";
 import { Loading } from "../ui/Empty";
@@ -13,19 +14,21 @@ import { useStored } from "../ui/useStored";
 import { useTask } from "../ui/useTask";
 import { createSession } from "./lifecycle";
 import { acpServers } from "./mcpServers";
+import { selectOptions, type SelectOption } from "./options";
 import { readyFirst } from "./Welcome";
-import { useHomeWhenEmpty } from "./useHomeWhenEmpty";
-import { useWorkbench } from "./workbench";
+import { useDefaultDirectory } from "../state/useDefaultDirectory";
+import { useAppState } from "../state/appState";
 
 interface Props {
   agent?: string;
-  close(): void;
-  created(session: SessionRecord): void;
+  close: () => void;
+  created: (session: SessionRecord) => void;
 }
 
 export function NewSessionDialog({ agent, close, created }: Props) {
-  const workbench = useWorkbench();
-  const agents = useLoaded(() => workbench.api.agents(), [workbench]);
+  const app = useAppState();
+  const { api } = app;
+  const agents = useLoaded(useCallback(() => api.agents(), [api]));
   const [chosen, setChosen] = useState(agent ?? "");
   const [directory, setDirectory] = useStored("directory", "");
   const [model, setModel] = useState("");
@@ -33,16 +36,18 @@ export function NewSessionDialog({ agent, close, created }: Props) {
   const [withMcp, setWithMcp] = useState(true);
   const [progress, setProgress] = useState("");
   const task = useTask();
-  const about = useLoaded(async () => (chosen ? workbench.api.agent(chosen) : undefined), [chosen]);
-  const mcp = useLoaded(() => configuredServers(workbench, directory), [directory]);
+  const about = useLoaded(useCallback(async () => (chosen ? api.agent(chosen) : undefined), [api, chosen]));
+  const configOptions = about.value?.configOptions;
+  const options = useMemo(() => selectOptions({ configOptions }), [configOptions]);
+  const mcp = useLoaded(useCallback(() => configuredServers(api, directory), [api, directory]));
 
-  useHomeWhenEmpty(directory, setDirectory);
+  useDefaultDirectory(directory, setDirectory);
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const mcpServers = withMcp ? (mcp.value ?? []) : [];
     const wanted = { agent: chosen, cwd: directory.trim(), model: model.trim(), mode, mcpServers };
-    void task.run(async () => created(await createSession(workbench, wanted, setProgress)));
+    void task.run(async () => created(await createSession(app, wanted, setProgress)));
   };
 
   return (
@@ -80,12 +85,17 @@ export function NewSessionDialog({ agent, close, created }: Props) {
         <div className="form-row">
           <OptionInput
             label="Model"
-            option={option(about.value, "model")}
+            option={options.find((one) => one.category === "model")}
             value={model}
             change={setModel}
             custom
           />
-          <OptionInput label="Mode" option={option(about.value, "mode")} value={mode} change={setMode} />
+          <OptionInput
+            label="Mode"
+            option={options.find((one) => one.category === "mode")}
+            value={mode}
+            change={setMode}
+          />
         </div>
         {about.value?.configError && (
           <p className="muted small-text">Options could not be read: {about.value.configError}</p>
@@ -93,8 +103,7 @@ export function NewSessionDialog({ agent, close, created }: Props) {
         {(mcp.value?.length ?? 0) > 0 && (
           <label className="check">
             <input type="checkbox" checked={withMcp} onChange={(event) => setWithMcp(event.target.checked)} />
-            Give it the MCP servers of this directory:{" "}
-            {mcp.value?.map((server) => String(server.name)).join(", ")}
+            Give it the MCP servers of this directory: {mcp.value?.map((server) => server.name).join(", ")}
           </label>
         )}
         {task.error !== undefined && <ErrorBox error={task.error} />}
@@ -127,15 +136,11 @@ function AgentRadio({ agent, checked, choose }: { agent: AgentInfo; checked: boo
   );
 }
 
-function option(agent: AgentInfo | undefined, category: string): ConfigOption | undefined {
-  return agent?.configOptions?.find((one) => one.category === category || one.id === category);
-}
-
 interface OptionProps {
   label: string;
-  option?: ConfigOption;
+  option?: SelectOption;
   value: string;
-  change(value: string): void;
+  change: (value: string) => void;
   custom?: boolean;
 }
 
@@ -174,9 +179,9 @@ function OptionInput({ label, option: offered, value, change, custom = false }: 
       <select aria-label={label} value={value} onChange={(event) => chosen(event.target.value)}>
         <option value="">
           Default (
-          {offered.options.find((one) => one.value === offered.currentValue)?.name ?? offered.currentValue})
+          {offered.choices.find((one) => one.value === offered.currentValue)?.name ?? offered.currentValue})
         </option>
-        {offered.options.map((one) => (
+        {offered.choices.map((one) => (
           <option key={one.value} value={one.value}>
             {one.name}
           </option>
@@ -187,10 +192,7 @@ function OptionInput({ label, option: offered, value, change, custom = false }: 
   );
 }
 
-async function configuredServers(
-  workbench: ReturnType<typeof useWorkbench>,
-  directory: string,
-): Promise<JsonObject[]> {
+async function configuredServers(api: ServerApi, directory: string): Promise<McpServer[]> {
   if (!directory.startsWith("/")) return [];
-  return acpServers(await workbench.api.configEntries("mcp", directory));
+  return acpServers(await api.configEntries("mcp", directory));
 }

@@ -1,12 +1,12 @@
-/** Any instance of the server: watch it, take part in it, close it. */
+/** An instance of the server: watch it, take part in it, close it. */
 
-import { useEffect, useState } from "react";
-import type { ServerInfo } from "../api/server";
+import { useCallback, useEffect, useState } from "react";
+import type { ServerInfo } from "../api/bodies";
 import { ChatHeader } from "../conversation/ChatHeader";
 import { Composer } from "../conversation/Composer";
 import { ConversationList } from "../conversation/ConversationList";
-import type { Instance } from "../live/instance";
-import { useInstance } from "../live/useInstance";
+import type { Instance } from "../instance/instance";
+import { useInstance } from "../instance/useInstance";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
@@ -14,26 +14,26 @@ import { ago } from "../ui/format";
 import { useLoaded } from "../ui/useLoaded";
 import { useTask } from "../ui/useTask";
 import { ExitNotice } from "./ExitNotice";
-import { focusInstance } from "./focus";
+import { selectedInstance } from "../state/selection";
 import { attach } from "./lifecycle";
-import { useObservable } from "./observable";
-import { useWorkbench } from "./workbench";
+import { useObservable } from "../state/observable";
+import { useAppState } from "../state/appState";
 
 export function ServerView({ serverId }: { serverId: string }) {
-  const workbench = useWorkbench();
-  const opened = useLoaded(() => attach(workbench, serverId), [serverId]);
-  useEffect(() => focusInstance.set(opened.value), [opened.value]);
+  const app = useAppState();
+  const opened = useLoaded(useCallback(() => attach(app, serverId), [app, serverId]));
+  useEffect(() => selectedInstance.set(opened.value), [opened.value]);
   if (opened.error !== undefined) return <ErrorBox error={opened.error} retry={opened.reload} />;
   if (!opened.value) return <Loading what="the server" />;
   return <Attached serverId={serverId} instance={opened.value} />;
 }
 
 function Attached({ serverId, instance }: { serverId: string; instance: Instance }) {
-  const workbench = useWorkbench();
-  const { servers, loaded } = useObservable(workbench.servers.state);
+  const app = useAppState();
+  const { servers, loaded } = useObservable(app.servers.state);
   const server = servers.find((one) => one.serverId === serverId);
   const { conversation, stream } = useInstance(instance);
-  const [taking, setTaking] = useState(false);
+  const [takingPart, setTakingPart] = useState(false);
   const [chosen, setChosen] = useState("");
   const task = useTask();
   const sessionId = chosen || conversation.sessionIds.at(-1) || "";
@@ -41,8 +41,8 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
 
   const close = () =>
     void task.run(async () => {
-      await workbench.api.closeServer(serverId);
-      await workbench.servers.refresh();
+      await app.api.closeServer(serverId);
+      await app.servers.refresh();
     });
 
   if (loaded && !server && stream === "gone" && conversation.items.length === 0) {
@@ -60,11 +60,15 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
         id={serverId}
         title={serverId}
         sessionId={sessionId}
-        running={running && taking}
+        running={running && takingPart}
         actions={
           <>
             <label className="switch">
-              <input type="checkbox" checked={taking} onChange={(event) => setTaking(event.target.checked)} />{" "}
+              <input
+                type="checkbox"
+                checked={takingPart}
+                onChange={(event) => setTakingPart(event.target.checked)}
+              />{" "}
               Take part
             </label>
             {server && (
@@ -77,10 +81,10 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
       />
       {server && <ServerFacts server={server} />}
       {task.error !== undefined && <ErrorBox error={task.error} />}
-      <ConversationList instance={instance} answerable={running && taking} />
+      <ConversationList instance={instance} answerable={running && takingPart} />
       {server?.status === "exited" && <ExitNotice server={server} />}
       {!server && loaded && <div className="ended-bar">This server was closed.</div>}
-      {running && taking && sessionId && (
+      {running && takingPart && sessionId && (
         <>
           {conversation.sessionIds.length > 1 && (
             <label className="session-choice">
@@ -97,12 +101,12 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
           <Composer instance={instance} sessionId={sessionId} directory="" sent={() => undefined} />
         </>
       )}
-      {running && taking && !sessionId && (
+      {running && takingPart && !sessionId && (
         <div className="ended-bar">
           No session has been opened on this server yet, so there is nothing to prompt.
         </div>
       )}
-      {running && !taking && (
+      {running && !takingPart && (
         <div className="ended-bar">Watching. Switch on “Take part” to answer and to send prompts.</div>
       )}
     </section>

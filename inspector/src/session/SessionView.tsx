@@ -1,9 +1,9 @@
 /** One session of this browser. */
 
 import { useCallback, useEffect } from "react";
-import type { Instance } from "../live/instance";
-import { useInstance } from "../live/useInstance";
-import type { SessionRecord } from "../storage/records";
+import type { Instance } from "../instance/instance";
+import { useInstance } from "../instance/useInstance";
+import type { SessionRecord } from "../storage/sessionRecord";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
@@ -14,25 +14,28 @@ import { ChatHeader } from "../conversation/ChatHeader";
 import { Composer } from "../conversation/Composer";
 import { ConversationList } from "../conversation/ConversationList";
 import { ExitNotice } from "./ExitNotice";
-import { focusDirectory, focusInstance } from "./focus";
+import { selectedDirectory, selectedInstance } from "../state/selection";
 import { liveServer, openSession, resumeSession } from "./lifecycle";
-import { useObservable } from "./observable";
-import { setPendingCards } from "./pendingCards";
-import { go } from "./route";
-import { useWorkbench } from "./workbench";
+import { useObservable } from "../state/observable";
+import { setPendingCount } from "../state/pendingRequests";
+import { go } from "../state/route";
+import { useAppState } from "../state/appState";
 
 export function SessionView({ id }: { id: string }) {
-  const workbench = useWorkbench();
-  const sessions = useObservable(workbench.sessions.sessions);
+  const app = useAppState();
+  const sessions = useObservable(app.sessions.sessions);
   const session = sessions?.find((one) => one.id === id);
-  const logs = session?.logs.join() ?? "";
+  // A resumed session has another log, and with it another instance.
+  const logs = session?.logs.join();
   const opened = useLoaded(
-    async () => (session ? openSession(workbench, session) : undefined),
-    [id, session?.id, logs],
+    useCallback(async () => {
+      const found = logs === undefined ? undefined : app.sessions.find(id);
+      return found && openSession(app, found);
+    }, [app, id, logs]),
   );
 
-  useEffect(() => focusInstance.set(opened.value), [opened.value]);
-  useEffect(() => focusDirectory.set(session?.cwd ?? ""), [session?.cwd]);
+  useEffect(() => selectedInstance.set(opened.value), [opened.value]);
+  useEffect(() => selectedDirectory.set(session?.cwd ?? ""), [session?.cwd]);
 
   if (sessions && !session) {
     return (
@@ -47,29 +50,24 @@ export function SessionView({ id }: { id: string }) {
 }
 
 function OpenSession({ session, instance }: { session: SessionRecord; instance: Instance }) {
-  const workbench = useWorkbench();
+  const app = useAppState();
   const { conversation, stream } = useInstance(instance);
-  const server = liveServer(session, useObservable(workbench.servers.state).servers);
+  const servers = useObservable(app.servers.state);
+  const server = liveServer(session, servers.servers);
   const task = useTask();
   const running =
     server !== undefined && server.status !== "exited" && stream !== "gone" && !conversation.exited;
-  const waiting = conversation.items.filter(
-    (item) => item.kind === "request" && item.state === "pending",
-  ).length;
-  const title =
-    conversation.title ??
-    firstWords(conversation.items.find((item) => item.kind === "message" && item.role === "user"));
+  const pending = running ? conversation.pendingRequests.length : 0;
+  const title = conversation.title ?? conversation.firstPrompt;
+  const { sessions } = app;
 
-  useEffect(() => setPendingCards(session.id, running ? waiting : 0), [session.id, waiting, running]);
+  useEffect(() => setPendingCount(session.id, pending), [session.id, pending]);
   useEffect(() => {
-    if (title && title !== session.title) void workbench.sessions.change(session.id, { title });
-  }, [title, session.title]);
+    if (title && title !== session.title) void sessions.change(session.id, { title });
+  }, [sessions, title, session.id, session.title]);
 
-  const sent = useCallback(
-    () => void workbench.sessions.change(session.id, { lastActiveAt: Date.now(), forgotten: false }),
-    [session.id],
-  );
-  const loading = useObservable(workbench.servers.state).loaded === false;
+  const sent = () => void sessions.change(session.id, { lastActiveAt: Date.now(), forgotten: false });
+  const loading = !servers.loaded;
   return (
     <section className="chat" aria-label={`Session with ${agentLabel(session.agent)}`}>
       <ChatHeader
@@ -100,7 +98,7 @@ function OpenSession({ session, instance }: { session: SessionRecord; instance: 
 }
 
 function EndedBar({ session, task }: { session: SessionRecord; task: Task }) {
-  const workbench = useWorkbench();
+  const app = useAppState();
   if (session.imported)
     return <div className="ended-bar">Imported: this conversation can be read, not continued.</div>;
   return (
@@ -110,7 +108,7 @@ function EndedBar({ session, task }: { session: SessionRecord; task: Task }) {
         type="button"
         className="button primary"
         disabled={task.running}
-        onClick={() => void task.run(() => resumeSession(workbench, session))}
+        onClick={() => void task.run(() => resumeSession(app, session))}
       >
         <Icon name="play" size={14} /> {task.running ? "Resuming…" : "Resume"}
       </button>
@@ -127,17 +125,17 @@ function SessionActions({
   running: boolean;
   task: Task;
 }) {
-  const workbench = useWorkbench();
+  const app = useAppState();
   const end = () =>
     task.run(async () => {
-      await workbench.api.closeServer(session.serverId);
-      await workbench.servers.refresh();
+      await app.api.closeServer(session.serverId);
+      await app.servers.refresh();
     });
-  const archive = () => workbench.sessions.change(session.id, { archived: !session.archived });
+  const archive = () => app.sessions.change(session.id, { archived: !session.archived });
   const remove = async () => {
     if (!window.confirm("Delete this session and its history from this browser?")) return;
-    workbench.drop(`session:${session.id}`);
-    await workbench.sessions.remove(session);
+    app.drop(`session:${session.id}`);
+    await app.sessions.remove(session);
     go({ page: "home" });
   };
   return (
@@ -169,11 +167,4 @@ function SessionActions({
       )}
     </>
   );
-}
-
-const TITLE_CHARS = 48;
-
-function firstWords(item: { kind: string; text?: string } | undefined): string | undefined {
-  const line = item?.text?.trim().split("\n")[0];
-  return line && line.length > TITLE_CHARS ? `${line.slice(0, TITLE_CHARS)}…` : line;
 }

@@ -1,23 +1,23 @@
 /** Sessions of this browser, and everything that runs on the server. */
 
 import { useState } from "react";
-import type { ServerInfo } from "../api/server";
-import type { SessionRecord } from "../storage/records";
+import type { ServerInfo } from "../api/bodies";
+import type { SessionRecord } from "../storage/sessionRecord";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { ago, count } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { liveServer } from "./lifecycle";
-import { useObservable } from "./observable";
-import { pendingCards } from "./pendingCards";
-import { currentRoute, go, routePath, type Route } from "./route";
-import { useWorkbench } from "./workbench";
+import { useObservable } from "../state/observable";
+import { pendingCounts } from "../state/pendingRequests";
+import { currentRoute, go, routePath, type Route } from "../state/route";
+import { useAppState } from "../state/appState";
 
 export function Sidebar({ create, chosen }: { create: () => void; chosen: () => void }) {
-  const workbench = useWorkbench();
-  const sessions = useObservable(workbench.sessions.sessions);
-  const servers = useObservable(workbench.servers.state);
+  const app = useAppState();
+  const sessions = useObservable(app.sessions.sessions);
+  const servers = useObservable(app.servers.state);
   const [archived, setArchived] = useState(false);
   const shown = sessions?.filter((session) => session.archived === archived);
   const hasArchived = sessions?.some((session) => session.archived);
@@ -32,7 +32,7 @@ export function Sidebar({ create, chosen }: { create: () => void; chosen: () => 
       {!sessions && <Loading what="your sessions" />}
       {shown?.length === 0 && (
         <Empty title="No sessions yet">
-          They are kept in this browser{workbench.history.durable ? "" : " until the tab closes"}.
+          They are kept in this browser{app.history.durable ? "" : " until the tab closes"}.
         </Empty>
       )}
       <ul className="side-list">
@@ -56,7 +56,7 @@ export function Sidebar({ create, chosen }: { create: () => void; chosen: () => 
           type="button"
           className="icon-button"
           aria-label="Refresh servers"
-          onClick={() => void workbench.servers.refresh().catch(() => undefined)}
+          onClick={() => void app.servers.refresh().catch(() => undefined)}
         >
           <Icon name="refresh" size={14} />
         </button>
@@ -83,7 +83,7 @@ function SessionRow({
   server?: ServerInfo;
   chosen: () => void;
 }) {
-  const waiting = useObservable(pendingCards).get(session.id) ?? 0;
+  const waiting = useObservable(pendingCounts).get(session.id) ?? 0;
   const state = session.imported ? "imported" : (server?.status ?? "ended");
   return (
     <SideLink route={{ page: "session", id: session.id }} chosen={chosen}>

@@ -1,16 +1,17 @@
-/** The page without a session: start one, or learn that this is possible. */
+/** The page without a session: the agents to start one with. */
 
-import type { AgentInfo } from "../api/server";
+import { useCallback } from "react";
+import type { AgentInfo } from "../api/bodies";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
-import { useWorkbench } from "./workbench";
+import { useAppState } from "../state/appState";
 
 export function Welcome({ create }: { create: (agent?: string) => void }) {
-  const workbench = useWorkbench();
-  const agents = useLoaded(() => workbench.api.agents(), [workbench]);
+  const { api } = useAppState();
+  const agents = useLoaded(useCallback(() => api.agents(), [api]));
   return (
     <div className="welcome">
       <h1>Start a session</h1>
@@ -39,7 +40,7 @@ export function Welcome({ create }: { create: (agent?: string) => void }) {
   );
 }
 
-/** What can be used at once comes first; otherwise the server's order. */
+/** Agents that can be used at once come first; otherwise the server's order. */
 export function readyFirst(agents: AgentInfo[]): AgentInfo[] {
   const effort = (agent: AgentInfo) => (agent.installed ? 0 : 1) + (agent.credentialsAvailable ? 0 : 2);
   return [...agents].sort((a, b) => effort(a) - effort(b));

@@ -1,4 +1,4 @@
-/** Files given to the agent: uploaded into the session's directory, then named in the prompt. */
+/** Files for the agent: uploaded into the session's directory, then linked in the prompt. */
 
 import type { ContentBlock } from "@agentclientprotocol/sdk";
 import type { ServerApi } from "../api/server";
@@ -14,7 +14,7 @@ const FOLDER = ".sandbox-agent/attachments";
 
 export async function uploadAttachment(api: ServerApi, directory: string, file: File): Promise<Attachment> {
   const safe = file.name.replace(/[/\\\0]/g, "_");
-  // A number of its own: two files of one name must not replace each other.
+  // The prefix keeps two files of one name apart.
   const path = `${directory.replace(/\/$/, "")}/${FOLDER}/${crypto.randomUUID().slice(0, 8)}-${safe}`;
   await api.writeFile(path, file);
   return { name: file.name, path, size: file.size, ...(file.type ? { mimeType: file.type } : {}) };

@@ -1,25 +1,29 @@
-/** Life of a session of this browser: created, opened again after a reload, resumed on a fresh process. */
+/** Life cycle of a session of this browser: created, opened after a reload, resumed on a fresh process. */
 
-import type { InitializeResponse, NewSessionResponse } from "@agentclientprotocol/sdk";
-import type { ServerInfo } from "../api/server";
-import type { JsonObject } from "../json";
-import { Instance } from "../live/instance";
-import { logKey } from "../live/message";
-import type { SessionRecord } from "../storage/records";
-import { chooseMode, chooseModel } from "./options";
-import type { Workbench } from "./workbench";
+import type {
+  InitializeRequest,
+  InitializeResponse,
+  McpServer,
+  NewSessionResponse,
+} from "@agentclientprotocol/sdk";
+import type { ServerInfo } from "../api/bodies";
+import { Instance } from "../instance/instance";
+import { logKey } from "../fold/message";
+import type { SessionRecord } from "../storage/sessionRecord";
+import { chooseOption } from "./options";
+import type { AppState } from "../state/appState";
 
 export interface NewSession {
   agent: string;
   cwd: string;
   model?: string;
   mode?: string;
-  mcpServers: JsonObject[];
+  mcpServers: McpServer[];
 }
 
-const INITIALIZE = {
+const INITIALIZE: InitializeRequest = {
   protocolVersion: 1,
-  clientInfo: { name: "sandbox-agent-inspector", title: "Sandbox Agent inspector", version: "0.1.0" },
+  clientInfo: { name: "sandbox-agent-inspector", title: "Sandbox Agent inspector", version: __VERSION__ },
   clientCapabilities: {
     fs: { readTextFile: false, writeTextFile: false },
     terminal: false,
@@ -29,30 +33,30 @@ const INITIALIZE = {
 };
 
 export async function createSession(
-  workbench: Workbench,
+  app: AppState,
   chosen: NewSession,
   progress: (step: string) => void,
 ): Promise<SessionRecord> {
   const id = crypto.randomUUID();
   const serverId = `ui-${chosen.agent}-${id.slice(0, 8)}`;
-  const instance = new Instance(workbench, serverId, undefined, true);
+  const instance = new Instance(app, serverId, undefined, true);
   try {
     progress(`Starting ${chosen.agent}…`);
-    const { log } = await start(workbench, instance, serverId, chosen.agent);
+    const { log } = await start(app, instance, serverId, chosen.agent);
     instance.listen();
     progress("Opening a session…");
     const opened = await instance.request<NewSessionResponse>("session/new", {
       cwd: chosen.cwd,
       mcpServers: chosen.mcpServers,
     });
-    if (chosen.mode) await chooseMode(instance, opened.sessionId, opened, chosen.mode);
-    if (chosen.model) await chooseModel(instance, opened.sessionId, opened, chosen.model);
+    if (chosen.mode) await chooseOption(instance, opened.sessionId, opened, "mode", chosen.mode);
+    if (chosen.model) await chooseOption(instance, opened.sessionId, opened, "model", chosen.model);
     const now = Date.now();
     const record: SessionRecord = {
       ...chosen,
       id,
       serverId,
-      origin: workbench.http.origin,
+      origin: app.http.origin,
       agentSessionId: opened.sessionId,
       title: "",
       createdAt: now,
@@ -60,26 +64,26 @@ export async function createSession(
       archived: false,
       logs: [log],
     };
-    workbench.keep(`session:${id}`, instance);
-    await workbench.sessions.put(record);
+    app.keep(`session:${id}`, instance);
+    await app.sessions.put(record);
     return record;
   } catch (error) {
     instance.close();
-    await workbench.api.closeServer(serverId).catch(() => undefined);
+    await app.api.closeServer(serverId).catch(() => undefined);
     throw error;
   }
 }
 
-async function start(workbench: Workbench, instance: Instance, serverId: string, agent: string) {
-  instance.link.startWith(agent);
+async function start(app: AppState, instance: Instance, serverId: string, agent: string) {
+  instance.connection.startWith(agent);
   const about = await instance.request<InitializeResponse>("initialize", INITIALIZE);
-  const server = (await workbench.servers.refresh()).find((one) => one.serverId === serverId);
-  const log = logKey(workbench.http.origin, serverId, server?.createdAtMs ?? 0);
-  instance.name(log, true);
+  const server = (await app.servers.refresh()).find((one) => one.serverId === serverId);
+  const log = logKey(app.http.origin, serverId, server?.createdAtMs ?? 0);
+  instance.storeUnder(log, true);
   return { about, log };
 }
 
-/** The life of the instance that the session knows, if the server still has it. */
+/** The run of the instance that the session knows, if the server still has it. */
 export function liveServer(session: SessionRecord, servers: readonly ServerInfo[]): ServerInfo | undefined {
   const server = servers.find((one) => one.serverId === session.serverId);
   return server && logKey(session.origin, server.serverId, server.createdAtMs) === session.logs.at(-1)
@@ -88,44 +92,44 @@ export function liveServer(session: SessionRecord, servers: readonly ServerInfo[
 }
 
 /** Show a session: its stored history, then the rest of the stream if the server still has the instance. */
-export async function openSession(workbench: Workbench, session: SessionRecord): Promise<Instance> {
+export async function openSession(app: AppState, session: SessionRecord): Promise<Instance> {
   const key = `session:${session.id}`;
-  const known = workbench.openInstance(key);
+  const known = app.openInstance(key);
   if (known) return known;
   const current = session.logs.at(-1) ?? "";
-  const instance = new Instance(workbench, session.serverId, current, true);
-  for (const log of session.logs.slice(0, -1)) instance.addHistory(await workbench.history.messages(log));
-  const stored = await workbench.history.messages(current);
+  const instance = new Instance(app, session.serverId, current, true);
+  for (const log of session.logs.slice(0, -1)) instance.addHistory(await app.history.messages(log));
+  const stored = await app.history.messages(current);
   const live = session.imported
     ? undefined
-    : liveServer(session, await workbench.servers.refresh().catch(() => []));
+    : liveServer(session, await app.servers.refresh().catch(() => []));
   if (live) {
     instance.restore(stored);
     instance.listen();
   } else {
     instance.addHistory(stored);
   }
-  workbench.keep(key, instance);
+  app.keep(key, instance);
   return instance;
 }
 
 /** Start a fresh process for a session whose instance ended, and give the agent its session back. */
-export async function resumeSession(workbench: Workbench, session: SessionRecord): Promise<void> {
-  const listed = (await workbench.servers.refresh()).find((one) => one.serverId === session.serverId);
-  // What the ended instance saw last may still be on its way into the history.
-  await workbench.openInstance(`session:${session.id}`)?.stored();
-  const instance = new Instance(workbench, session.serverId, undefined, true);
-  for (const log of session.logs) instance.addHistory(await workbench.history.messages(log));
-  // An exited instance that is still listed keeps its events; they are in the history already.
+export async function resumeSession(app: AppState, session: SessionRecord): Promise<void> {
+  const listed = (await app.servers.refresh()).find((one) => one.serverId === session.serverId);
+  // The last messages of the ended instance may not be stored yet.
+  await app.openInstance(`session:${session.id}`)?.stored();
+  const instance = new Instance(app, session.serverId, undefined, true);
+  for (const log of session.logs) instance.addHistory(await app.history.messages(log));
+  // An exited instance that is still listed replays events that the history already has.
   instance.continueAfter(listed?.lastEventId ?? 0);
-  const { about, log } = await start(workbench, instance, session.serverId, session.agent);
+  const { about, log } = await start(app, instance, session.serverId, session.agent);
   instance.listen();
   const restored = about.agentCapabilities?.loadSession === true && (await load(instance, session));
   const agentSessionId = restored ? session.agentSessionId : (await renew(instance, session)).sessionId;
   const logs = session.logs.includes(log) ? session.logs : [...session.logs, log];
-  // Kept first: the changed record makes the view look for the instance.
-  workbench.keep(`session:${session.id}`, instance);
-  await workbench.sessions.put({
+  // Before the record changes: the view then looks for the instance.
+  app.keep(`session:${session.id}`, instance);
+  await app.sessions.put({
     ...session,
     logs,
     agentSessionId,
@@ -141,7 +145,7 @@ async function load(instance: Instance, session: SessionRecord): Promise<boolean
     await instance.request("session/load", { sessionId, cwd, mcpServers });
     return true;
   } catch {
-    // The agent forgot the session: it gets a new one, and the conversation goes on in the same place.
+    // The agent lost the session: it gets a new one, and the conversation continues in the same record.
     return false;
   }
 }
@@ -153,16 +157,16 @@ function renew(instance: Instance, session: SessionRecord): Promise<NewSessionRe
   });
 }
 
-/** Watch any instance of the server. */
-export async function attach(workbench: Workbench, serverId: string): Promise<Instance> {
+/** Watch an instance of the server. */
+export async function attach(app: AppState, serverId: string): Promise<Instance> {
   const key = `server:${serverId}`;
-  const known = workbench.openInstance(key);
+  const known = app.openInstance(key);
   if (known) return known;
-  const server = (await workbench.servers.refresh()).find((one) => one.serverId === serverId);
-  const log = server && logKey(workbench.http.origin, serverId, server.createdAtMs);
-  const instance = new Instance(workbench, serverId, log, false);
-  if (log) instance.restoreOwn(await workbench.history.messages(log));
+  const server = (await app.servers.refresh()).find((one) => one.serverId === serverId);
+  const log = server && logKey(app.http.origin, serverId, server.createdAtMs);
+  const instance = new Instance(app, serverId, log, false);
+  if (log) instance.restoreSent(await app.history.messages(log));
   instance.listen();
-  workbench.keep(key, instance);
+  app.keep(key, instance);
   return instance;
 }

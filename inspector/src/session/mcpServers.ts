@@ -1,25 +1,26 @@
-/** MCP servers of a directory's config in the shape of ACP. The server itself never injects them. */
+/** MCP servers of a directory's config in the shape of ACP. The server itself never adds them to a session. */
 
-import { isObject, objectAt, textAt, type Json, type JsonObject } from "../json";
+import type { McpServer } from "@agentclientprotocol/sdk";
+import type { ConfigEntry } from "../api/bodies";
 
-export function acpServers(entries: Record<string, JsonObject>): JsonObject[] {
+type McpEntry = ConfigEntry["mcp"];
+
+export function acpServers(entries: Record<string, McpEntry>): McpServer[] {
   return Object.entries(entries)
     .filter(([, entry]) => entry.enabled !== false)
-    .map(([name, entry]) => (entry.type === "remote" ? remote(name, entry) : local(name, entry)));
+    .map(([name, entry]) => (entry.type === "remote" ? remoteServer(name, entry) : localServer(name, entry)));
 }
 
-function local(name: string, entry: JsonObject): JsonObject {
-  const words = Array.isArray(entry.command) ? entry.command : [entry.command ?? ""];
-  const args = Array.isArray(entry.args) ? entry.args : [];
-  const [command = "", ...first] = words;
-  return { name, command, args: [...first, ...args], env: pairs(objectAt(entry, "env")) };
+function localServer(name: string, entry: Extract<McpEntry, { type: "local" }>): McpServer {
+  const [command = "", ...first] = Array.isArray(entry.command) ? entry.command : [entry.command];
+  return { name, command, args: [...first, ...(entry.args ?? [])], env: pairs(entry.env) };
 }
 
-function remote(name: string, entry: JsonObject): JsonObject {
+function remoteServer(name: string, entry: Extract<McpEntry, { type: "remote" }>): McpServer {
   const type = entry.transport === "sse" ? "sse" : "http";
-  return { type, name, url: textAt(entry, "url") ?? "", headers: pairs(objectAt(entry, "headers")) };
+  return { type, name, url: entry.url, headers: pairs(entry.headers) };
 }
 
-function pairs(map: JsonObject | undefined): Json[] {
-  return Object.entries(isObject(map) ? map : {}).map(([name, value]) => ({ name, value: String(value) }));
+function pairs(map: Record<string, string> = {}): { name: string; value: string }[] {
+  return Object.entries(map).map(([name, value]) => ({ name, value }));
 }

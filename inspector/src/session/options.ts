@@ -1,7 +1,7 @@
 /** Model, mode and other options of a session, in the two shapes ACP has for them. */
 
 import type { NewSessionResponse, SessionConfigOption } from "@agentclientprotocol/sdk";
-import type { Instance } from "../live/instance";
+import type { Instance } from "../instance/instance";
 
 type Offer = Pick<NewSessionResponse, "modes" | "configOptions">;
 
@@ -13,7 +13,7 @@ export interface SelectOption {
   choices: { value: string; name: string }[];
 }
 
-/** Options a person can switch, with the older `modes` as one of them if there is no newer one. */
+/** Options that the user can change; the older `modes` is one of them if no option replaces it. */
 export function selectOptions(offer: {
   modes?: Offer["modes"];
   configOptions?: SessionConfigOption[] | null;
@@ -50,25 +50,8 @@ export async function setOption(
   else await instance.request("session/set_config_option", { sessionId, configId: option.id, value });
 }
 
-export async function chooseMode(
-  instance: Instance,
-  sessionId: string,
-  offer: Offer,
-  mode: string,
-): Promise<void> {
-  await choose(instance, sessionId, offer, "mode", mode);
-}
-
-export async function chooseModel(
-  instance: Instance,
-  sessionId: string,
-  offer: Offer,
-  model: string,
-): Promise<void> {
-  await choose(instance, sessionId, offer, "model", model);
-}
-
-async function choose(
+/** Set the option of a category, `mode` or `model`, if the agent offers it and it has another value. */
+export async function chooseOption(
   instance: Instance,
   sessionId: string,
   offer: Offer,

@@ -1,9 +1,9 @@
 /** Sessions and messages of this browser. Two implementations: IndexedDB, and memory where there is none. */
 
-import type { StoredMessage } from "../live/message";
+import type { StoredMessage } from "../fold/message";
 import { IndexedHistory } from "./indexedHistory";
 import { MemoryHistory } from "./memoryHistory";
-import type { SessionRecord } from "./records";
+import type { SessionRecord } from "./sessionRecord";
 
 export interface History {
   readonly durable: boolean;
@@ -19,7 +19,7 @@ export async function openHistory(): Promise<History> {
   try {
     return await IndexedHistory.open();
   } catch {
-    // Private windows and strict policies refuse IndexedDB; the page then forgets on reload and says so.
+    // Private windows and strict policies refuse IndexedDB; the side bar then says that sessions end with the tab.
     return new MemoryHistory();
   }
 }

@@ -1,8 +1,8 @@
-/** History in IndexedDB. Writing the same message twice (two tabs on one server) is harmless: same key. */
+/** History in IndexedDB. Two tabs on one server store a message twice under the same key, which changes nothing. */
 
-import type { StoredMessage } from "../live/message";
+import type { StoredMessage } from "../fold/message";
 import type { History } from "./history";
-import type { SessionRecord } from "./records";
+import type { SessionRecord } from "./sessionRecord";
 
 const NAME = "sandbox-agent-inspector";
 const VERSION = 1;
@@ -26,7 +26,9 @@ export class IndexedHistory implements History {
   }
 
   async sessions(): Promise<SessionRecord[]> {
-    return finished(this.database.transaction("sessions").objectStore("sessions").getAll());
+    return finished(
+      this.database.transaction("sessions").objectStore("sessions").getAll() as IDBRequest<SessionRecord[]>,
+    );
   }
 
   async putSession(session: SessionRecord): Promise<void> {
@@ -39,7 +41,11 @@ export class IndexedHistory implements History {
   }
 
   async messages(log: string): Promise<StoredMessage[]> {
-    return finished(this.database.transaction("messages").objectStore("messages").getAll(wholeLog(log)));
+    return finished(
+      this.database.transaction("messages").objectStore("messages").getAll(wholeLog(log)) as IDBRequest<
+        StoredMessage[]
+      >,
+    );
   }
 
   async addMessages(messages: StoredMessage[]): Promise<void> {

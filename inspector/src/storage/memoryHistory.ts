@@ -1,8 +1,8 @@
-/** History for browsers that refuse IndexedDB: bounded, and gone with the tab. */
+/** History for browsers that refuse IndexedDB: bounded, and lost when the tab closes. */
 
-import type { StoredMessage } from "../live/message";
+import type { StoredMessage } from "../fold/message";
 import type { History } from "./history";
-import type { SessionRecord } from "./records";
+import type { SessionRecord } from "./sessionRecord";
 
 const MAX_SESSIONS = 512;
 const MAX_MESSAGES = 5000;

@@ -1,6 +1,6 @@
-/** Times, sizes and JSON as people read them. */
+/** Times, sizes, counts and JSON for display. */
 
-// Made once: making a formatter for every row would cost more than drawing it.
+// Created once: a formatter per row costs more than drawing the row.
 const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 export function clock(ms: number): string {

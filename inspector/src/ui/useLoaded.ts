@@ -1,28 +1,36 @@
-/** Loads something when the component appears or an input changes, and again on demand. */
+/** Loads data when the component appears, again when `load` changes, and on demand. Callers memoise `load`. */
 
 import { useCallback, useEffect, useState } from "react";
 
 export interface Loaded<T> {
+  /** The latest value; kept while another one is being loaded. */
   value: T | undefined;
   error: unknown;
   loading: boolean;
-  reload(): void;
+  reload: () => void;
 }
 
-export function useLoaded<T>(load: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
-  const [state, setState] = useState<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
+interface Settled<T> {
+  load: () => Promise<T>;
+  round: number;
+  value?: T;
+  error?: unknown;
+}
+
+export function useLoaded<T>(load: () => Promise<T>): Loaded<T> {
   const [round, setRound] = useState(0);
+  const [settled, setSettled] = useState<Settled<T> | undefined>();
   useEffect(() => {
     let current = true;
-    setState((before) => ({ ...before, loading: true }));
     load().then(
-      (value) => current && setState({ value, loading: false }),
-      (error: unknown) => current && setState({ error, loading: false }),
+      (value) => current && setSettled({ load, round, value }),
+      (error: unknown) => current && setSettled({ load, round, error }),
     );
     return () => {
       current = false;
     };
-  }, [...inputs, round]);
+  }, [load, round]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  return { value: state.value, error: state.error, loading: state.loading, reload };
+  const loading = settled?.load !== load || settled.round !== round;
+  return { value: settled?.value, error: settled?.error, loading, reload };
 }

@@ -1,29 +1,30 @@
-/** A setting kept in localStorage. Falls back to memory where storage is refused. */
+/** Settings kept in localStorage, or until the tab closes where storage is refused. */
 
 import { useState } from "react";
 
+const PREFIX = "sandbox-agent-inspector-";
+
 export function useStored(name: string, initial: string): [string, (value: string) => void] {
-  const key = `sandbox-agent-inspector-${name}`;
-  const [value, setValue] = useState(() => read(key) ?? initial);
+  const [value, setValue] = useState(() => readStored(name) ?? initial);
   const change = (next: string) => {
     setValue(next);
-    write(key, next);
+    writeStored(name, next);
   };
   return [value, change];
 }
 
-function read(key: string): string | null {
+export function readStored(name: string): string | null {
   try {
-    return localStorage.getItem(key);
+    return localStorage.getItem(PREFIX + name);
   } catch {
     return null;
   }
 }
 
-function write(key: string, value: string): void {
+export function writeStored(name: string, value: string): void {
   try {
-    localStorage.setItem(key, value);
+    localStorage.setItem(PREFIX + name, value);
   } catch {
-    // Storage is full or refused: the setting lasts as long as the tab.
+    // Storage is full or refused: the setting lasts until the tab closes.
   }
 }

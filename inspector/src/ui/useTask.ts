@@ -1,12 +1,11 @@
-/** Runs an asynchronous action of a person: one at a time, with its error kept for display. */
+/** Runs an asynchronous action of the user and keeps its error for display. */
 
 import { useCallback, useState } from "react";
 
 export interface Task {
   running: boolean;
   error: unknown;
-  run(action: () => Promise<unknown>): Promise<boolean>;
-  clear(): void;
+  run: (action: () => Promise<unknown>) => Promise<boolean>;
 }
 
 export function useTask(): Task {
@@ -25,5 +24,5 @@ export function useTask(): Task {
       setRunning(false);
     }
   }, []);
-  return { running, error, run, clear: () => setError(undefined) };
+  return { running, error, run };
 }

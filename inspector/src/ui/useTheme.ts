@@ -1,4 +1,4 @@
-/** Light, dark or as the system has it. */
+/** The theme: light, dark or that of the system. */
 
 import { useEffect } from "react";
 import { useStored } from "./useStored";
@@ -7,7 +7,7 @@ const ORDER = ["system", "light", "dark"] as const;
 
 export interface Theme {
   name: string;
-  next(): void;
+  next: () => void;
 }
 
 export function useTheme(): Theme {
@@ -16,5 +16,8 @@ export function useTheme(): Theme {
     if (name === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = name;
   }, [name]);
-  return { name, next: () => setName(ORDER[(ORDER.indexOf(name as never) + 1) % ORDER.length] ?? "system") };
+  return {
+    name,
+    next: () => setName(ORDER[(ORDER.findIndex((one) => one === name) + 1) % ORDER.length] ?? "system"),
+  };
 }

@@ -1,0 +1,134 @@
+/** The conversation as the chat shows it, derived from the messages of a log by `ConversationFold`. */
+
+import type {
+  AvailableCommand,
+  ContentBlock,
+  PlanEntry,
+  SessionConfigOption,
+  SessionModeState,
+  ToolCallContent,
+  ToolCallLocation,
+} from "@agentclientprotocol/sdk";
+import type { Gap } from "../../api/eventStream";
+import type { Json, JsonObject } from "../../json";
+import type { AgentRequest } from "../agentRequest";
+
+interface ItemBase {
+  /** The item's index in the conversation; also the React key. */
+  key: string;
+  /** Position of the first message of the item, to jump to the raw event. */
+  n: number;
+  time: number;
+}
+
+export interface MessageItem extends ItemBase {
+  kind: "message" | "thought";
+  role: "user" | "assistant";
+  text: string;
+  /** Blocks that are not text, in order. */
+  attachments: ContentBlock[];
+  messageId?: string;
+}
+
+export interface ToolItem extends ItemBase {
+  kind: "tool";
+  toolCallId: string;
+  title: string;
+  toolKind: string;
+  status: "pending" | "in_progress" | "completed" | "failed";
+  rawInput?: Json;
+  rawOutput?: Json;
+  content: ToolCallContent[];
+  locations: ToolCallLocation[];
+  endedAt?: number;
+  /** Output of a command that the agent ran in a terminal of its own. */
+  terminal?: { text: string; exitCode?: number };
+}
+
+export interface PlanItem extends ItemBase {
+  kind: "plan";
+  entries: PlanEntry[];
+}
+
+export type RequestState = "pending" | "answered" | "rejected" | "stale";
+
+export interface RequestItem extends ItemBase {
+  kind: "request";
+  request: AgentRequest;
+  state: RequestState;
+  /** The answer, in words. */
+  answer?: string;
+  /** The turn or the process of a stale request is over: an answer would reach no one. */
+  closed?: boolean;
+}
+
+export interface NoteItem extends ItemBase {
+  kind: "note";
+  level: "info" | "warning" | "error";
+  label: string;
+  detail?: string;
+}
+
+export interface GapItem extends ItemBase {
+  kind: "gap";
+  gap: Gap;
+}
+
+export interface TurnEndItem extends ItemBase {
+  kind: "turn-end";
+  stopReason: string;
+  durationMs: number;
+}
+
+export type Item = MessageItem | ToolItem | PlanItem | RequestItem | NoteItem | GapItem | TurnEndItem;
+
+/** An item without what the conversation adds. */
+export type NewItem<T = Item> = T extends Item ? Omit<T, keyof ItemBase> : never;
+
+export interface Usage {
+  used?: number;
+  size?: number;
+  cost?: string;
+  totalTokens?: number;
+}
+
+export interface Turn {
+  requestId: string;
+  sessionId: string;
+  startedAt: number;
+}
+
+/** A snapshot: a new object for every batch of messages, never changed afterwards. */
+export interface Conversation {
+  items: readonly Item[];
+  /** Requests that wait for the user, oldest first. */
+  pendingRequests: readonly RequestItem[];
+  /** Sessions seen in this log, in order of appearance. */
+  sessionIds: readonly string[];
+  turns: readonly Turn[];
+  /** How many turns have ended. */
+  endedTurns: number;
+  modes?: SessionModeState;
+  configOptions: SessionConfigOption[];
+  commands: AvailableCommand[];
+  usage: Usage;
+  title?: string;
+  /** First line of the first prompt, a title for sessions that the agent gave none. */
+  firstPrompt?: string;
+  /** The latest event that a screen reader announces: a request, the end of a turn, an error. */
+  announcement?: string;
+  agentInfo?: { name: string; version?: string };
+  agentCapabilities?: JsonObject;
+  exited?: { code: number | null; success: boolean };
+}
+
+export const EMPTY_CONVERSATION: Conversation = {
+  items: [],
+  pendingRequests: [],
+  sessionIds: [],
+  turns: [],
+  endedTurns: 0,
+  configOptions: [],
+  commands: [],
+  usage: {},
+};

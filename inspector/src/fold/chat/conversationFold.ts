@@ -1,0 +1,118 @@
+/** The messages of a log as a conversation. */
+
+import { isObject, numberAt, objectAt, textAt, type Json, type JsonObject } from "../../json";
+import { idKey, type Reading } from "../messageReader";
+import { outcomeText, readOutcome } from "../requestResult";
+import type { Conversation } from "./conversation";
+import { ConversationState } from "./conversationState";
+import { promptItem } from "./promptItem";
+import { applySessionUpdate } from "./sessionUpdates";
+
+type Answer = Extract<Reading, { kind: "answer" }>;
+type CallReading = Extract<Reading, { kind: "call" }>;
+
+export class ConversationFold {
+  private readonly state = new ConversationState();
+
+  add(message: { n: number; time: number }, reading: Reading): void {
+    this.state.moveTo(message);
+    if (reading.kind === "gap") this.state.push({ kind: "gap", gap: reading.gap });
+    else if (reading.kind === "malformed") this.malformed(reading.payload);
+    else if (reading.kind === "call") this.call(reading);
+    else if (reading.sender === "client") this.clientAnswer(reading);
+    else this.agentAnswer(reading);
+  }
+
+  publish(): { conversation: Conversation; firstChanged: number } {
+    return this.state.publish();
+  }
+
+  private malformed(payload: Json): void {
+    this.state.note("warning", "Unexpected message", JSON.stringify(payload));
+  }
+
+  private call(call: CallReading): void {
+    if (call.sender === "client") this.clientCall(call);
+    else if (call.id !== undefined) this.agentRequest(call, call.id);
+    else this.agentNotification(call.method, call.params);
+  }
+
+  private clientCall({ id, method, params }: CallReading): void {
+    if (method === "session/prompt") this.startTurn(id ?? null, params);
+    else if (method === "session/load" || method === "session/resume")
+      this.state.restoring = this.state.hasMessages();
+    else if (method === "session/cancel") this.state.note("info", "Stop requested");
+  }
+
+  private startTurn(id: Json, params: JsonObject): void {
+    const { state } = this;
+    const sessionId = textAt(params, "sessionId") ?? "";
+    state.closeMessage();
+    state.addSession(sessionId);
+    const item = promptItem(params);
+    if (item) state.push(item);
+    const turn = { requestId: idKey(id), sessionId, startedAt: state.now };
+    state.change({ turns: [...state.facts.turns, turn] });
+  }
+
+  private clientAnswer({ id, result }: Answer): void {
+    this.state.changeRequest(idKey(id), ({ request }) => {
+      if (!isObject(result)) return { state: "rejected" };
+      const outcome = readOutcome(request, result);
+      return { state: outcome.accepted ? "answered" : "rejected", answer: outcomeText(request, outcome) };
+    });
+  }
+
+  private agentNotification(method: string, params: JsonObject): void {
+    const { state } = this;
+    if (method === "session/update") applySessionUpdate(state, params);
+    else if (method === "_adapter/agent_exited") this.agentExited(params);
+    else if (method === "_adapter/invalid_stdout")
+      state.note("warning", "Output that is not JSON", textAt(params, "raw"));
+    else if (method === "$/cancel_request")
+      state.changeRequest(idKey(params.requestId ?? params.id), () => ({ state: "stale" }));
+    else state.note("info", method, textAt(params, "message") ?? textAt(params, "error"));
+  }
+
+  private agentRequest({ method, request }: CallReading, id: Json): void {
+    this.state.closeMessage();
+    if (!request) {
+      this.state.note("info", `The agent asked for ${method}`);
+      return;
+    }
+    this.state.addSession(request.sessionId);
+    this.state.addRequest(idKey(id), { kind: "request", request, state: "pending" });
+  }
+
+  private agentAnswer({ id, call, payload }: Answer): void {
+    const { state } = this;
+    const turn = state.facts.turns.find((one) => one.requestId === idKey(id));
+    const error = objectAt(payload, "error");
+    const result = objectAt(payload, "result");
+    const stopReason = textAt(result, "stopReason");
+    if (turn) state.endTurn(turn, error ? "error" : (stopReason ?? "end_turn"));
+    else if (!call && stopReason) state.endTurn(undefined, stopReason);
+    if (error)
+      state.note("error", textAt(error, "message") ?? "The agent reported an error", errorDetail(error));
+    if (result) state.applyResult(result, call?.params);
+    if (call?.method === "session/load" || call?.method === "session/resume") state.restoring = false;
+  }
+
+  private agentExited(params: JsonObject): void {
+    const { state } = this;
+    const code = numberAt(params, "code") ?? null;
+    const success = params.success === true;
+    state.closeMessage();
+    state.closeRequests();
+    for (const turn of state.facts.turns) state.endTurn(turn, "agent exited");
+    state.change({ exited: { code, success } });
+    if (success) state.note("info", "The agent ended");
+    else state.note("error", `The agent's process ended (${code ?? "signal"})`);
+  }
+}
+
+function errorDetail(error: JsonObject): string | undefined {
+  const data = error.data;
+  if (data === undefined || data === null) return undefined;
+  return typeof data === "string" ? data : (textAt(data, "details") ?? JSON.stringify(data));
+}

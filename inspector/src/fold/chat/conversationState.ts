@@ -1,0 +1,180 @@
+/**
+ * The state behind a conversation: the items and the indexes that find the item a message belongs to.
+ * Items are changed in place during a batch; `publish` makes the snapshot that the page shows.
+ */
+
+import type { AvailableCommand, SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk";
+import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
+import {
+  EMPTY_CONVERSATION,
+  type Conversation,
+  type Item,
+  type MessageItem,
+  type NewItem,
+  type NoteItem,
+  type RequestItem,
+  type Turn,
+} from "./conversation";
+
+const TITLE_CHARS = 48;
+
+export class ConversationState {
+  readonly items: Item[] = [];
+  facts: Omit<Conversation, "items" | "pendingRequests"> = EMPTY_CONVERSATION;
+  /** Time of the message that is being applied. */
+  now = 0;
+  /** The agent repeats history that is already shown. */
+  restoring = false;
+  /** Index of the message or thought that the next chunk may extend. */
+  openIndex: number | undefined;
+  readonly toolIndexes = new Map<string, number>();
+  /** Index of the item of each request of the agent, by the key of its id. */
+  private readonly requestIndexes = new Map<string, number>();
+  private n = 0;
+  private firstUserIndex: number | undefined;
+  private firstChanged = 0;
+  private pendingRequests: RequestItem[] = [];
+  private requestsChanged = false;
+
+  moveTo(message: { n: number; time: number }): void {
+    this.now = message.time;
+    this.n = message.n;
+  }
+
+  /** The snapshot of this batch, and the index of the first item that the batch changed. */
+  publish(): { conversation: Conversation; firstChanged: number } {
+    if (this.requestsChanged) {
+      const requests = [...this.requestIndexes.values()].map((index) => this.items[index] as RequestItem);
+      this.pendingRequests = requests.filter((item) => item.state === "pending");
+      this.requestsChanged = false;
+    }
+    const firstChanged = this.firstChanged;
+    if (this.firstUserIndex !== undefined && this.firstUserIndex >= firstChanged) {
+      const { text } = this.items[this.firstUserIndex] as MessageItem;
+      this.change({ firstPrompt: firstLine(text) });
+    }
+    this.firstChanged = this.items.length;
+    const conversation = { ...this.facts, items: [...this.items], pendingRequests: this.pendingRequests };
+    return { conversation, firstChanged };
+  }
+
+  change(change: Partial<typeof this.facts>): void {
+    this.facts = { ...this.facts, ...change };
+  }
+
+  push(item: NewItem): number {
+    const index = this.items.length;
+    if (item.kind === "message" && item.role === "user") this.firstUserIndex ??= index;
+    this.items.push({ ...item, key: String(index), n: this.n, time: this.now });
+    return index;
+  }
+
+  replace(index: number, item: Item): void {
+    this.items[index] = item;
+    this.firstChanged = Math.min(this.firstChanged, index);
+  }
+
+  note(level: NoteItem["level"], label: string, detail?: string): void {
+    this.closeMessage();
+    this.push({ kind: "note", level, label, ...(detail ? { detail } : {}) });
+    if (level === "error") this.change({ announcement: label });
+  }
+
+  closeMessage(): void {
+    this.openIndex = undefined;
+  }
+
+  openMessage(): MessageItem | undefined {
+    return this.openIndex === undefined ? undefined : (this.items[this.openIndex] as MessageItem);
+  }
+
+  hasMessages(): boolean {
+    return this.items.some((item) => item.kind === "message");
+  }
+
+  addSession(sessionId: string): void {
+    const { sessionIds } = this.facts;
+    if (sessionId && !sessionIds.includes(sessionId)) this.change({ sessionIds: [...sessionIds, sessionId] });
+  }
+
+  /** End a turn; `turn` is undefined for one of another client, whose prompt is not in the log. */
+  endTurn(turn: Turn | undefined, stopReason: string): void {
+    this.closeMessage();
+    this.closeRequests();
+    this.change({
+      turns: this.facts.turns.filter((one) => one !== turn),
+      endedTurns: this.facts.endedTurns + 1,
+      announcement: `The turn ended: ${stopReason}`,
+    });
+    const durationMs = turn ? Math.max(0, this.now - turn.startedAt) : 0;
+    this.push({ kind: "turn-end", stopReason, durationMs });
+  }
+
+  addRequest(key: string, item: NewItem<RequestItem>): void {
+    this.requestIndexes.set(key, this.push(item));
+    this.requestsChanged = true;
+    this.change({ announcement: `The agent asks: ${item.request.title}` });
+  }
+
+  /** Change a request that has no answer yet. */
+  changeRequest(key: string, change: (item: RequestItem) => Partial<RequestItem>): void {
+    const index = this.requestIndexes.get(key);
+    const item = index === undefined ? undefined : (this.items[index] as RequestItem);
+    if (index === undefined || !item || (item.state !== "pending" && item.state !== "stale")) return;
+    this.replace(index, { ...item, ...change(item) });
+    this.requestsChanged = true;
+  }
+
+  /** Mark requests as stale that the agent went on without: another client has answered them. */
+  passRequests(passed: (item: RequestItem) => boolean): void {
+    for (const [key, index] of this.requestIndexes) {
+      const item = this.items[index] as RequestItem;
+      if (item.state === "pending" && passed(item)) this.changeRequest(key, () => ({ state: "stale" }));
+    }
+  }
+
+  /**
+   * Mark every request without an answer as closed, because the turn or the process is over. The requests
+   * stay known: the answer of another tab may arrive after the agent's reaction to it.
+   */
+  closeRequests(): void {
+    for (const key of this.requestIndexes.keys()) {
+      this.changeRequest(key, () => ({ state: "stale", closed: true }));
+    }
+  }
+
+  /** Take over what the result of a call says about the session and the agent. */
+  applyResult(result: JsonObject, params: JsonObject | undefined): void {
+    this.addSession(textAt(result, "sessionId") ?? textAt(params, "sessionId") ?? "");
+    const change: Partial<Conversation> = {};
+    const modes = objectAt(result, "modes");
+    if (modes) change.modes = modes as unknown as SessionModeState;
+    if (Array.isArray(result.configOptions)) change.configOptions = configOptions(result);
+    const info = objectAt(result, "agentInfo");
+    if (info) {
+      const name = textAt(info, "title") ?? textAt(info, "name") ?? "";
+      change.agentInfo = { name, version: textAt(info, "version") };
+    }
+    const capabilities = objectAt(result, "agentCapabilities");
+    if (capabilities) change.agentCapabilities = capabilities;
+    const totalTokens = numberAt(objectAt(result, "usage"), "totalTokens");
+    if (totalTokens !== undefined) change.usage = { ...this.facts.usage, totalTokens };
+    // Only the result of `initialize` has a protocol version: a fresh process has started.
+    if (result.protocolVersion !== undefined) change.exited = undefined;
+    if (Object.keys(change).length > 0) this.change(change);
+  }
+}
+
+export function configOptions(source: JsonObject): SessionConfigOption[] {
+  return listAt(source, "configOptions").filter(isObject) as unknown as SessionConfigOption[];
+}
+
+export function commands(source: JsonObject): AvailableCommand[] {
+  return listAt(source, "availableCommands").filter(isObject) as unknown as AvailableCommand[];
+}
+
+function firstLine(text: string): string | undefined {
+  const line = text.trim().split("\n")[0];
+  if (!line) return undefined;
+  return line.length > TITLE_CHARS ? `${line.slice(0, TITLE_CHARS)}…` : line;
+}

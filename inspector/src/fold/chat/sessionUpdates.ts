@@ -1,0 +1,167 @@
+/** What each kind of `session/update` does to the conversation. */
+
+import type { ContentBlock, PlanEntry, ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
+import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
+import { commands, configOptions, type ConversationState } from "./conversationState";
+import type { MessageItem, ToolItem, Usage } from "./conversation";
+
+export function applySessionUpdate(state: ConversationState, params: JsonObject): void {
+  const sessionId = textAt(params, "sessionId") ?? "";
+  const update = objectAt(params, "update") ?? {};
+  state.addSession(sessionId);
+  switch (update.sessionUpdate) {
+    case "agent_message_chunk":
+      return chunk(state, sessionId, update, "message", "assistant");
+    case "agent_thought_chunk":
+      return chunk(state, sessionId, update, "thought", "assistant");
+    case "user_message_chunk":
+      return chunk(state, sessionId, update, "message", "user");
+    case "tool_call":
+    case "tool_call_update":
+      return tool(state, update);
+    case "plan":
+      return plan(state, update);
+    case "available_commands_update":
+      return state.change({ commands: commands(update) });
+    case "current_mode_update":
+      return mode(state, textAt(update, "currentModeId") ?? "");
+    case "config_option_update":
+      return state.change({ configOptions: configOptions(update) });
+    case "session_info_update":
+      return state.change({ title: textAt(update, "title") ?? state.facts.title });
+    case "usage_update":
+      return state.change({ usage: { ...state.facts.usage, ...usage(update) } });
+    default:
+      return state.note("info", textAt(update, "sessionUpdate") ?? "update", JSON.stringify(update));
+  }
+}
+
+function chunk(
+  state: ConversationState,
+  sessionId: string,
+  update: JsonObject,
+  kind: MessageItem["kind"],
+  role: MessageItem["role"],
+): void {
+  if (state.restoring) return;
+  const block = objectAt(update, "content");
+  if (!block) return;
+  if (role === "user" && isEcho(state, block)) return;
+  if (role === "assistant") state.passRequests((item) => item.request.sessionId === sessionId);
+  const messageId = textAt(update, "messageId");
+  const text = block.type === "text" ? (textAt(block, "text") ?? "") : "";
+  const more = block.type === "text" ? [] : [block as unknown as ContentBlock];
+  const open = state.openMessage();
+  if (open && state.openIndex !== undefined && continues(open, kind, role, messageId)) {
+    const attachments = more.length > 0 ? [...open.attachments, ...more] : open.attachments;
+    state.replace(state.openIndex, { ...open, text: open.text + text, attachments });
+    return;
+  }
+  const item = { kind, role, text, attachments: more, ...(messageId ? { messageId } : {}) };
+  state.openIndex = state.push(item);
+}
+
+function continues(open: MessageItem, kind: string, role: string, messageId: string | undefined): boolean {
+  return (
+    open.kind === kind && open.role === role && (messageId === undefined || open.messageId === messageId)
+  );
+}
+
+/** Agents repeat the prompt they were just given; it is already shown. */
+function isEcho(state: ConversationState, block: JsonObject): boolean {
+  const last = state.items.findLast((item) => item.kind === "message");
+  return (
+    last?.kind === "message" &&
+    last.role === "user" &&
+    last !== state.openMessage() &&
+    last.text.includes(textAt(block, "text") ?? "\0")
+  );
+}
+
+function tool(state: ConversationState, update: JsonObject): void {
+  if (state.restoring) return;
+  state.closeMessage();
+  const toolCallId = textAt(update, "toolCallId") ?? "";
+  const known = state.toolIndexes.get(toolCallId);
+  const base: ToolItem | undefined = known === undefined ? undefined : (state.items[known] as ToolItem);
+  const merged = mergeTool(base, update, toolCallId, state.now);
+  if (known === undefined) state.toolIndexes.set(toolCallId, state.push(merged));
+  else state.replace(known, { ...base!, ...merged });
+  if (merged.status !== "pending") state.passRequests((item) => item.request.toolCallId === toolCallId);
+}
+
+type ToolFields = Omit<ToolItem, "key" | "n" | "time">;
+
+function mergeTool(
+  base: ToolItem | undefined,
+  update: JsonObject,
+  toolCallId: string,
+  now: number,
+): ToolFields {
+  const status = (textAt(update, "status") ?? base?.status ?? "pending") as ToolItem["status"];
+  const final = status === "completed" || status === "failed";
+  return {
+    kind: "tool",
+    toolCallId,
+    title: textAt(update, "title") ?? base?.title ?? toolCallId,
+    toolKind: textAt(update, "kind") ?? base?.toolKind ?? "other",
+    status,
+    rawInput: update.rawInput ?? base?.rawInput,
+    rawOutput: update.rawOutput ?? base?.rawOutput,
+    content: Array.isArray(update.content)
+      ? (update.content as unknown as ToolCallContent[])
+      : (base?.content ?? []),
+    locations: Array.isArray(update.locations)
+      ? (update.locations as unknown as ToolCallLocation[])
+      : (base?.locations ?? []),
+    ...terminalOutput(base, objectAt(update, "_meta")),
+    ...(final ? { endedAt: base?.endedAt ?? now } : {}),
+  };
+}
+
+/** Some agents run commands themselves and send the output beside the update instead of as content. */
+function terminalOutput(
+  base: ToolItem | undefined,
+  meta: JsonObject | undefined,
+): Pick<ToolItem, "terminal"> {
+  const data = textAt(objectAt(meta, "terminal_output"), "data");
+  const exit = objectAt(meta, "terminal_exit");
+  if (data === undefined && !exit) return base?.terminal ? { terminal: base.terminal } : {};
+  const text = (base?.terminal?.text ?? "") + (data ?? "").replaceAll("\r\n", "\n");
+  const exitCode = numberAt(exit, "exit_code") ?? base?.terminal?.exitCode;
+  return { terminal: { text, ...(exitCode === undefined ? {} : { exitCode }) } };
+}
+
+function plan(state: ConversationState, update: JsonObject): void {
+  state.closeMessage();
+  const entries = listAt(update, "entries").filter(isObject) as unknown as PlanEntry[];
+  const items = state.items;
+  const turnStart = items.findLastIndex(
+    (item) => item.kind === "turn-end" || (item.kind === "message" && item.role === "user"),
+  );
+  const index = items.findLastIndex((item) => item.kind === "plan");
+  const known = index > turnStart ? items[index] : undefined;
+  if (known?.kind === "plan") state.replace(index, { ...known, entries });
+  else state.push({ kind: "plan", entries });
+}
+
+function mode(state: ConversationState, currentModeId: string): void {
+  const { modes } = state.facts;
+  if (modes) state.change({ modes: { ...modes, currentModeId } });
+  state.note(
+    "info",
+    `Mode: ${modes?.availableModes.find((one) => one.id === currentModeId)?.name ?? currentModeId}`,
+  );
+}
+
+function usage(update: JsonObject): Usage {
+  const cost = objectAt(update, "cost");
+  const amount = numberAt(cost, "amount");
+  return {
+    used: numberAt(update, "used"),
+    size: numberAt(update, "size"),
+    ...(amount === undefined
+      ? {}
+      : { cost: `${amount.toFixed(4)} ${textAt(cost, "currency") ?? ""}`.trim() }),
+  };
+}

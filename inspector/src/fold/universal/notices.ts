@@ -1,0 +1,64 @@
+/** Updates that are notices: plans, usage, modes, options, commands, titles, and kinds nobody knows yet. */
+
+import { asInteger, asList, asObject, asText, plainText, type JsonObject } from "../../json";
+import type { Items } from "./items";
+import { itemFacts } from "./meta";
+
+const LONGEST_DETAIL = 200;
+
+const DETAIL: Record<string, (update: JsonObject) => string | null> = {
+  plan: (update) => {
+    const entries = asList(update.entries).map(asObject);
+    return `${entries.filter((entry) => entry.status === "completed").length} of ${entries.length} done`;
+  },
+  plan_update: (update) => asText(asObject(update.plan).planId) ?? asText(asObject(update.plan).type),
+  plan_removed: (update) => asText(update.planId),
+  usage_update: (update) => {
+    const [used, size] = [asInteger(update.used), asInteger(update.size)];
+    return used === null || size === null ? null : `${used} of ${size} tokens`;
+  },
+  current_mode_update: (update) => asText(update.currentModeId),
+  config_option_update: (update) => {
+    const options = asList(update.configOptions).map(asObject);
+    const shown = options.map(({ id, currentValue }) => `${plainText(id)}=${plainText(currentValue)}`);
+    return shown.join(", ") || null;
+  },
+  available_commands_update: (update) => {
+    const names = asList(update.availableCommands).map((command) => asText(asObject(command).name));
+    return (
+      names
+        .filter((name) => name !== null)
+        .map((name) => `/${name}`)
+        .join(", ") || null
+    );
+  },
+  session_info_update: (update) => asText(update.title),
+};
+
+export function addNotice(items: Items, kind: string, update: JsonObject): void {
+  const facts = itemFacts(update);
+  const read = Object.hasOwn(DETAIL, kind) ? DETAIL[kind] : undefined;
+  if (!read) {
+    items.whole(
+      items.create("unknown", null, { facts }),
+      [{ type: "json", json: update }],
+      "completed",
+      false,
+    );
+    return;
+  }
+  const full = read(update);
+  const characters = full === null ? [] : [...full];
+  const detail =
+    characters.length > LONGEST_DETAIL ? `${characters.slice(0, LONGEST_DETAIL - 1).join("")}…` : full;
+  const item = items.create("status", null, { facts });
+  items.whole(
+    item,
+    [
+      { type: "status", label: kind, detail },
+      { type: "json", json: update },
+    ],
+    "completed",
+    false,
+  );
+}

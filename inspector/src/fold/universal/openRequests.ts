@@ -1,0 +1,203 @@
+/** Permissions and questions: from the agent's request to the client's answer. */
+
+import { asObject, asText, isObject, productMeta, textAt, type Json, type JsonObject } from "../../json";
+import { answerText, type AgentRequest, type Question } from "../agentRequest";
+import { idKey } from "../messageReader";
+import { readOutcome, type Outcome } from "../requestResult";
+import type { Emitter } from "./emitter";
+import { toolNameOf } from "./meta";
+import type { Tools } from "./tools";
+
+interface OpenRequest {
+  requestKey: string;
+  resolve(result: JsonObject): void;
+}
+
+interface PermissionOption {
+  optionId: string;
+  name: string;
+  kind: string;
+}
+
+const STATUS_OF_KIND: Record<string, string> = {
+  allow_once: "accept",
+  allow_always: "accept_for_session",
+  reject_once: "reject",
+  reject_always: "reject",
+};
+
+export class OpenRequests {
+  private readonly permissions = new Map<string, OpenRequest>();
+  private readonly questions = new Map<string, OpenRequest>();
+
+  constructor(
+    private readonly out: Emitter,
+    private readonly tools: Tools,
+  ) {}
+
+  /** Returns false if the parameters are not those of such a request. */
+  add(request: AgentRequest, params: JsonObject): boolean {
+    if (request.kind === "permission") return this.addPermission(request, params);
+    return request.kind === "question" ? this.addQuestion(request, params) : this.addForm(request, params);
+  }
+
+  private addPermission(request: AgentRequest, params: JsonObject): boolean {
+    const { toolCall, options: offered } = params;
+    if (!isObject(toolCall) || !Array.isArray(offered)) return false;
+    const options = permissionOptions(request);
+    if (isPlanApproval(toolCall, this.tools.facts(asText(toolCall.toolCallId)))) {
+      const names = options.map((one) => one.name);
+      this.ask(request, this.out.newId("quest"), planPrompt(toolCall), names, planResponse(options), true);
+      return true;
+    }
+    const named = asText(asObject(productMeta(params).permission).permissionId);
+    const id = named && !this.permissions.has(named) ? named : this.out.newId("perm");
+    const action = asText(toolCall.title) ?? asText(toolCall.kind) ?? asText(toolCall.toolCallId) ?? "";
+    const metadata = { request_id: request.id, tool_call: toolCall, options: offered };
+    const data = (status: string, extra: JsonObject) => ({
+      permission_id: id,
+      action,
+      status,
+      metadata: { ...metadata, ...extra },
+    });
+    this.out.emit("permission.requested", data("requested", {}));
+    this.permissions.set(id, {
+      requestKey: idKey(request.id),
+      resolve: (result) => {
+        const { status, extra } = permissionOutcome(options, readOutcome(request, result), result);
+        this.out.emit("permission.resolved", data(status, extra), true);
+      },
+    });
+    return true;
+  }
+
+  private addQuestion(request: AgentRequest, params: JsonObject): boolean {
+    if (typeof params.prompt !== "string") return false;
+    const id = asText(params.questionId) ?? asText(params.question_id) ?? this.out.newId("quest");
+    if (this.questions.has(id)) return false;
+    this.ask(request, id, params.prompt, choiceValues(request.questions[0]), valueResponse(0), false);
+    return true;
+  }
+
+  private addForm(request: AgentRequest, params: JsonObject): boolean {
+    const { message, requestedSchema } = params;
+    if (typeof message !== "string" || !isObject(requestedSchema)) return false;
+    if (request.questions.length === 0) {
+      this.ask(request, this.out.newId("quest"), message, [], valueResponse(0), false);
+    }
+    request.questions.forEach((asked, index) => {
+      const prompt = formPrompt(message, asked);
+      this.ask(request, this.out.newId("quest"), prompt, choiceValues(asked), valueResponse(index), false);
+    });
+    return true;
+  }
+
+  answer(requestId: Json, result: JsonObject): void {
+    const key = idKey(requestId);
+    for (const open of [this.permissions, this.questions]) {
+      for (const [id, request] of [...open]) {
+        if (request.requestKey !== key) continue;
+        open.delete(id);
+        request.resolve(result);
+      }
+    }
+  }
+
+  /** The agent takes a request back; returns whether it was open. */
+  withdraw(requestId: Json | undefined): boolean {
+    const key = idKey(requestId);
+    const open = [...this.permissions.values(), ...this.questions.values()].some(
+      (one) => one.requestKey === key,
+    );
+    this.answer(requestId ?? null, {});
+    return open;
+  }
+
+  /** Reject what is open because no answer can come any more. */
+  rejectAll(): void {
+    for (const one of [...this.permissions.values(), ...this.questions.values()]) {
+      this.answer(JSON.parse(one.requestKey) as Json, {});
+    }
+  }
+
+  private ask(
+    request: AgentRequest,
+    id: string,
+    prompt: string,
+    options: string[],
+    responseOf: ResponseOf,
+    synthetic: boolean,
+  ): void {
+    const data = (status: string, response: string | null) => ({
+      question_id: id,
+      prompt,
+      options,
+      response,
+      status,
+    });
+    this.out.emit("question.requested", data("requested", null), synthetic);
+    this.questions.set(id, {
+      requestKey: idKey(request.id),
+      resolve: (result) => {
+        const response = responseOf(readOutcome(request, result));
+        const resolved = response === undefined ? data("rejected", null) : data("answered", response);
+        this.out.emit("question.resolved", resolved, true);
+      },
+    });
+  }
+}
+
+/** The text of an answer, null for an answer without one, undefined if the question was rejected. */
+type ResponseOf = (outcome: Outcome) => string | null | undefined;
+
+function permissionOptions(request: AgentRequest): PermissionOption[] {
+  const choices = request.questions[0]?.choices ?? [];
+  return choices.map(({ value, label, kind = "" }) => ({ optionId: value, name: label, kind }));
+}
+
+function permissionOutcome(
+  options: PermissionOption[],
+  outcome: Outcome,
+  result: JsonObject,
+): { status: string; extra: JsonObject } {
+  const [optionId] = outcome.values;
+  if (typeof optionId !== "string") return { status: "reject", extra: { cancelled: true } };
+  const option = options.find((one) => one.optionId === optionId);
+  const extra: JsonObject = { selected_option: option ? { ...option } : { optionId } };
+  const { fallback, permission } = productMeta(result);
+  if (fallback !== undefined && fallback !== null) extra.fallback = fallback;
+  const recorded = textAt(permission, "status");
+  const granted = recorded === "accept" || recorded === "accept_for_session" ? recorded : "reject";
+  return { status: STATUS_OF_KIND[option?.kind ?? ""] ?? STATUS_OF_KIND[optionId] ?? granted, extra };
+}
+
+function isPlanApproval(toolCall: JsonObject, known: { kind?: Json; toolName?: string | null }): boolean {
+  const names = [toolNameOf(toolCall), toolCall.title, known.toolName];
+  return names.includes("ExitPlanMode") || [toolCall.kind, known.kind].includes("switch_mode");
+}
+
+function planPrompt(toolCall: JsonObject): string {
+  const title = asText(toolCall.title) ?? "Approve the plan?";
+  const plan = asText(asObject(toolCall.rawInput).plan);
+  return plan ? `${title}\n\n${plan}` : title;
+}
+
+function planResponse(options: PermissionOption[]): ResponseOf {
+  return ({ values }) => {
+    const option = options.find((one) => one.optionId === values[0]);
+    return !option || option.kind.startsWith("reject") ? undefined : option.name;
+  };
+}
+
+function valueResponse(index: number): ResponseOf {
+  return ({ accepted, values }) => (accepted ? answerText(values[index]) : undefined);
+}
+
+function choiceValues(asked: Question | undefined): string[] {
+  return asked?.choices.map((choice) => choice.value) ?? [];
+}
+
+function formPrompt(message: string, asked: Question): string {
+  const lines = [message, asked.title, asked.description].filter((line) => line);
+  return [...new Set(lines)].join("\n");
+}

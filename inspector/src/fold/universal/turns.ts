@@ -1,0 +1,85 @@
+/** Turns: from the client's prompt to the agent's answer. Every turn that starts ends. */
+
+import { asList, isObject, jsonText, type JsonObject } from "../../json";
+import { blockPart, blockText } from "./content";
+import type { Emitter } from "./emitter";
+import type { Items } from "./items";
+import type { Messages } from "./messages";
+import { isReplayBlock } from "../replayBlock";
+import { turnIdOf } from "./meta";
+import type { Tools } from "./tools";
+
+export interface ErrorData {
+  message: string;
+  code: string | null;
+  details: unknown;
+}
+
+export class Turns {
+  private readonly open = new Map<string, string>();
+  private echoText = "";
+  private echoBlocks: string[] = [];
+
+  constructor(
+    private readonly out: Emitter,
+    private readonly items: Items,
+    private readonly messages: Messages,
+    private readonly tools: Tools,
+  ) {}
+
+  start(key: string, params: JsonObject): void {
+    if (this.open.has(key)) return;
+    this.messages.closeAll("completed");
+    const turnId = turnIdOf(params) ?? this.out.newId("turn");
+    this.open.set(key, turnId);
+    this.out.emit("turn.started", { phase: "started", turn_id: turnId }, true);
+    const blocks = asList(params.prompt).filter(isObject);
+    this.echoText = blocks.map((block) => blockText(block) ?? "").join("");
+    this.echoBlocks = blocks.filter((block) => blockText(block) === null).map(jsonText);
+    const content = blocks.filter((block) => !isReplayBlock(block)).map(blockPart);
+    if (content.length > 0)
+      this.items.whole(this.items.create("message", "user"), content, "completed", true);
+  }
+
+  /** Whether a user chunk only repeats the prompt of an open turn; text may come in pieces. */
+  isEcho(block: JsonObject): boolean {
+    if (this.open.size === 0) return false;
+    const text = blockText(block);
+    if (text === null) return this.echoBlocks.includes(jsonText(block));
+    if (!this.echoText.startsWith(text)) return false;
+    this.echoText = this.echoText.slice(text.length);
+    return true;
+  }
+
+  answered(key: string, result: JsonObject): void {
+    const stopReason = result.stopReason ?? null;
+    this.messages.closeAll("completed");
+    this.tools.closeAll(stopReason === "cancelled" ? "failed" : "completed");
+    const usage = result.usage === undefined || result.usage === null ? {} : { usage: result.usage };
+    this.end(key, { stopReason, ...usage }, false);
+  }
+
+  failed(key: string, error: ErrorData, synthetic: boolean): void {
+    this.messages.closeAll("failed");
+    this.tools.closeAll("failed");
+    this.out.emit("error", error, synthetic);
+    this.end(key, { error: true }, synthetic);
+  }
+
+  /** End every open turn because no answer can come. */
+  abandon(message: string, code: string): void {
+    for (const key of [...this.open.keys()]) this.failed(key, { message, code, details: null }, true);
+    this.messages.closeAll("failed");
+    this.tools.closeAll("failed");
+  }
+
+  isOpen(key: string): boolean {
+    return this.open.has(key);
+  }
+
+  private end(key: string, metadata: JsonObject, synthetic: boolean): void {
+    const turnId = this.open.get(key)!;
+    this.open.delete(key);
+    this.out.emit("turn.ended", { phase: "ended", turn_id: turnId, metadata }, synthetic);
+  }
+}

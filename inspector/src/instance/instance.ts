@@ -1,0 +1,284 @@
+/**
+ * One server instance as this tab sees it: the fold over its log, its event stream, and the means to send.
+ * Messages of the agent come from the event stream only, so their order is the server's; messages that this
+ * browser sends are stored and passed on to its other tabs.
+ *
+ * Subscribers get a new `snapshot` at most once per animation frame, however fast messages arrive.
+ */
+
+import { AcpConnection } from "../api/acpConnection";
+import { EventStream, type Gap, type StreamState } from "../api/eventStream";
+import type { Http } from "../api/http";
+import type { ApiProblem } from "../api/problem";
+import { acpPath } from "../api/server";
+import type { AgentRequest } from "../fold/agentRequest";
+import type { Conversation } from "../fold/chat/conversation";
+import type { Row } from "../fold/chat/rows";
+import { fromStored, toStored, type LoggedMessage, type StoredMessage } from "../fold/message";
+import type { Reading } from "../fold/messageReader";
+import { SessionFold, type LogEntry } from "../fold/sessionFold";
+import type { UniversalEvent } from "../fold/universal/universalEvent";
+import { parseJson, type JsonObject } from "../json";
+import type { History } from "../storage/history";
+import type { TabChannel } from "../storage/tabChannel";
+import { MessageWriter } from "./messageWriter";
+import { pauseWhileHidden } from "./pauseWhileHidden";
+import { scheduleFrame } from "./scheduleFrame";
+import { unsupportedError } from "./unsupportedError";
+
+export interface InstanceSnapshot {
+  /** Extended in place: only the first `entryCount` belong to this snapshot. */
+  entries: readonly LogEntry[];
+  entryCount: number;
+  /** Extended in place like `entries`; empty until `showUniversal` was called. */
+  universalEvents: readonly UniversalEvent[];
+  universalCount: number;
+  conversation: Conversation;
+  rows: readonly Row[];
+  /** Index of the row of the oldest pending request, or -1. */
+  pendingRow: number;
+  stream: StreamState;
+  reconnects: number;
+  lastEventId: number;
+  gaps: number;
+}
+
+export interface InstanceServices {
+  http: Http;
+  history: History;
+  tabs: TabChannel;
+}
+
+/** Time after connecting in which the server's replay arrives. */
+const REPLAY_MS = 500;
+/** JSON-RPC code for a message that the server refused. */
+const SERVER_ERROR = -32000;
+
+export class Instance {
+  readonly connection: AcpConnection;
+  private readonly fold = new SessionFold();
+  private stream: EventStream | undefined;
+  private streamState: StreamState = "closed";
+  private lastEventId = 0;
+  private gaps = 0;
+  private readonly writer: MessageWriter;
+  private readonly unsubscribe: (() => void)[];
+  private readonly listeners = new Set<() => void>();
+  private current: InstanceSnapshot;
+  private frameScheduled = false;
+  /** Stored messages of this browser that follow events which the stream has yet to replay. */
+  private unplaced: StoredMessage[] = [];
+  /** Messages sent before the key of the log was known. */
+  private unstored: LoggedMessage[] = [];
+
+  /**
+   * @param log key of the log, or undefined while the instance is being started
+   * @param keepEvents store the agent's messages too: for sessions of this browser, not for watched instances
+   */
+  constructor(
+    readonly services: InstanceServices,
+    readonly serverId: string,
+    private log: string | undefined,
+    private keepEvents: boolean,
+  ) {
+    this.writer = new MessageWriter(services.history);
+    this.connection = new AcpConnection(services.http, acpPath(serverId), {
+      sent: (message) => this.sent(message),
+      refused: (message, problem) => this.refused(message, problem),
+    });
+    this.unsubscribe = [
+      services.tabs.subscribe((notice) => {
+        if (notice.type === "sent" && notice.message.log === this.log) this.addHistory([notice.message]);
+      }),
+      pauseWhileHidden(
+        () => this.stream?.close(),
+        () => this.stream && this.listen(),
+      ),
+    ];
+    this.current = this.makeSnapshot();
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly snapshot = (): InstanceSnapshot => this.current;
+
+  /** Derive universal events from now on, earlier messages included. */
+  async showUniversal(): Promise<void> {
+    const { UniversalMapper } = await import("../fold/universal/mapper");
+    this.fold.attachMapper(new UniversalMapper(this.serverId));
+    this.changed();
+  }
+
+  /** Add stored messages at the end of the log. */
+  addHistory(stored: readonly StoredMessage[]): void {
+    for (const row of stored) this.append(fromStored(row, this.fold.entries.length));
+  }
+
+  /** Restore the current run: messages of this browser are placed among the events that the stream replays. */
+  restore(stored: readonly StoredMessage[]): void {
+    const events = stored.filter((row) => row.sender === "agent" && !row.gap);
+    this.lastEventId = events.at(-1)?.position ?? 0;
+    this.addHistory(stored.filter((row) => row.position <= this.lastEventId));
+    this.unplaced = stored.filter((row) => row.position > this.lastEventId);
+  }
+
+  /** Restore what this browser sent to a watched instance; the stream replays everything else. */
+  restoreSent(stored: readonly StoredMessage[]): void {
+    this.unplaced = stored.filter((row) => row.sender === "client");
+  }
+
+  /** Set the key of the log, which contains the creation time that the server reports. */
+  storeUnder(log: string, keepEvents: boolean): void {
+    for (const message of this.unstored) this.writer.add(toStored(message, log));
+    this.unstored = [];
+    this.log = log;
+    this.keepEvents = keepEvents;
+  }
+
+  /** Take events up to this one as known. */
+  continueAfter(eventId: number): void {
+    this.lastEventId = eventId;
+  }
+
+  /** Read the stream from where the log ends. */
+  listen(): void {
+    this.stream?.close();
+    this.stream = new EventStream(this.services.http, acpPath(this.serverId), this.lastEventId, {
+      message: (eventId, text) => this.received(eventId, text),
+      gap: (gap) => this.missed(gap),
+      state: (state) => this.streamChanged(state),
+    });
+  }
+
+  request<T>(method: string, params: unknown): Promise<T> {
+    this.stream?.retryNow();
+    return this.connection.request<T>(method, params);
+  }
+
+  /** Answer a request of the agent. Rejects if the server refuses the answer. */
+  async answer(request: AgentRequest, result: JsonObject): Promise<void> {
+    await this.postAndLog({ jsonrpc: "2.0", id: request.id, result });
+  }
+
+  async notify(method: string, params: JsonObject): Promise<void> {
+    await this.postAndLog({ jsonrpc: "2.0", method, params });
+  }
+
+  /** Resolves when everything seen so far can be read back from the history. */
+  stored(): Promise<void> {
+    return this.writer.flush();
+  }
+
+  close(): void {
+    this.stream?.close();
+    for (const stop of this.unsubscribe) stop();
+    void this.writer.flush();
+  }
+
+  private received(eventId: number, text: string): void {
+    this.lastEventId = eventId;
+    while (this.unplaced[0] && this.unplaced[0].position < eventId) this.addHistory([this.unplaced.shift()!]);
+    const payload = parseJson(text) ?? text;
+    const message = this.message({ sender: "agent", eventId, after: eventId, payload });
+    const reading = this.append(message);
+    if (this.log !== undefined && this.keepEvents) this.writer.add(toStored(message, this.log));
+    this.connection.deliver(payload);
+    // Only the tab that prompts refuses: several answers to one request would confuse the agent.
+    const error = this.connection.hasPendingRequests ? unsupportedError(reading) : undefined;
+    // A refusal that the server does not accept needs no report: the agent no longer waits for it.
+    if (error) this.postAndLog(error).catch(() => undefined);
+  }
+
+  private missed(gap: Gap): void {
+    this.gaps += 1;
+    const after = Math.max(0, gap.oldest - 1);
+    this.append(this.message({ sender: "agent", after, payload: null, gap }));
+  }
+
+  /** Log a message once the server accepted it, at the position where it was sent: the agent may react first. */
+  private async postAndLog(message: JsonObject): Promise<void> {
+    const after = this.lastEventId;
+    await this.connection.post(message);
+    this.sent(message, after);
+  }
+
+  private sent(payload: JsonObject, after = this.lastEventId): void {
+    const message = this.message({ sender: "client", after, payload });
+    this.append(message);
+    if (this.log === undefined) {
+      this.unstored.push(message);
+      return;
+    }
+    const row = toStored(message, this.log);
+    this.writer.add(row);
+    void this.writer.flush();
+    this.services.tabs.post({ type: "sent", message: row });
+  }
+
+  /** Show a message that the server did not pass on like an error of the agent, so that its turn ends. */
+  private refused(message: JsonObject, problem: ApiProblem): void {
+    if (message.id === undefined) return;
+    const error = { code: SERVER_ERROR, message: problem.title, data: problem.message };
+    const payload: JsonObject = { jsonrpc: "2.0", id: message.id, error };
+    this.append(this.message({ sender: "agent", after: this.lastEventId, payload }));
+  }
+
+  private streamChanged(state: StreamState): void {
+    this.streamState = state;
+    if (state === "connected" || state === "gone") this.placeAfterReplay();
+    this.changed();
+  }
+
+  /** Append what is unplaced once the replay is over: it was sent after the last event. */
+  private placeAfterReplay(): void {
+    const rest = this.unplaced;
+    if (rest.length === 0) return;
+    setTimeout(() => {
+      this.addHistory(rest.filter((row) => this.unplaced.includes(row)));
+      this.unplaced = this.unplaced.filter((row) => !rest.includes(row));
+    }, REPLAY_MS);
+  }
+
+  private message(fields: Omit<LoggedMessage, "n" | "time">): LoggedMessage {
+    return { n: this.fold.entries.length, time: Date.now(), ...fields };
+  }
+
+  private append(message: LoggedMessage): Reading {
+    const reading = this.fold.add(message);
+    this.changed();
+    return reading;
+  }
+
+  private changed(): void {
+    if (this.frameScheduled) return;
+    this.frameScheduled = true;
+    scheduleFrame(() => {
+      this.frameScheduled = false;
+      this.fold.publish();
+      const unfinished = this.fold.mapUniversal();
+      this.current = this.makeSnapshot();
+      for (const listener of this.listeners) listener();
+      if (unfinished) this.changed();
+    });
+  }
+
+  private makeSnapshot(): InstanceSnapshot {
+    const { entries, universalEvents, conversation, rows, pendingRow } = this.fold;
+    return {
+      entries,
+      entryCount: entries.length,
+      universalEvents,
+      universalCount: universalEvents.length,
+      conversation,
+      rows,
+      pendingRow,
+      stream: this.streamState,
+      reconnects: this.stream?.reconnects ?? 0,
+      lastEventId: this.lastEventId,
+      gaps: this.gaps,
+    };
+  }
+}

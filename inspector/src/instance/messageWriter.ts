@@ -1,0 +1,34 @@
+/** Stores messages in batches, because a transaction per message is too slow for hundreds of updates a second. */
+
+import type { History } from "../storage/history";
+import type { StoredMessage } from "../fold/message";
+
+const BATCH_DELAY_MS = 250;
+
+export class MessageWriter {
+  private batch: StoredMessage[] = [];
+  private timer: ReturnType<typeof setTimeout> | undefined;
+  private stored: Promise<void> = Promise.resolve();
+
+  constructor(private readonly history: History) {}
+
+  add(message: StoredMessage): void {
+    this.batch.push(message);
+    this.timer ??= setTimeout(() => void this.flush(), BATCH_DELAY_MS);
+  }
+
+  /** Store the batch; resolves when everything added so far has been stored. */
+  flush(): Promise<void> {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    const batch = this.batch;
+    this.batch = [];
+    if (batch.length > 0) {
+      // A full disk must not stop the conversation: the server keeps the events and replays them.
+      this.stored = this.stored
+        .then(() => this.history.addMessages(batch))
+        .catch((error: unknown) => console.warn("history not stored", error));
+    }
+    return this.stored;
+  }
+}

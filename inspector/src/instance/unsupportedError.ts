@@ -1,0 +1,18 @@
+/** Requests of the agent that the page does not serve, such as reading files: they are refused at once. */
+
+import type { Reading } from "../fold/messageReader";
+import { plainText, type JsonObject } from "../json";
+
+const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+
+/** The error to answer with, or undefined if the message is not a request or the user decides it. */
+export function unsupportedError(reading: Reading): JsonObject | undefined {
+  if (reading.kind !== "call" || reading.id === undefined || reading.request) return undefined;
+  const { id, method, params } = reading;
+  const otherForm = method === "elicitation/create";
+  const message = otherForm
+    ? `The inspector shows forms only, not ${plainText(params.mode)}`
+    : `The inspector does not serve ${method}`;
+  return { jsonrpc: "2.0", id, error: { code: otherForm ? INVALID_PARAMS : METHOD_NOT_FOUND, message } };
+}

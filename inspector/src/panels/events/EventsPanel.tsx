@@ -1,0 +1,152 @@
+/** The messages of the open instance, raw or as universal events: filter, search, copy, export and import. */
+
+import { useState } from "react";
+import { StreamStatus } from "../../conversation/StreamStatus";
+import type { Instance } from "../../instance/instance";
+import { useInstance } from "../../instance/useInstance";
+import { selectedEvent } from "../../state/selection";
+import { useObservable } from "../../state/observable";
+import { go } from "../../state/route";
+import { useAppState } from "../../state/appState";
+import { Empty } from "../../ui/Empty";
+import { ErrorBox } from "../../ui/ErrorBox";
+import { Icon } from "../../ui/Icon";
+import { useTask } from "../../ui/useTask";
+import { saveFile } from "../../ui/saveFile";
+import { exportJsonl, importJsonl } from "./jsonl";
+import { RawEvents } from "./RawEvents";
+import { UniversalEvents } from "./UniversalEvents";
+
+interface Props {
+  instance: Instance | undefined;
+  showMain: () => void;
+}
+
+export function EventsPanel({ instance, showMain }: Props) {
+  const jump = useObservable(selectedEvent);
+  return (
+    <div className="panel events">
+      {instance ? (
+        // A new key resets view, filter and search, so that the event to jump to is shown.
+        <OpenEvents key={jump} instance={instance} jump={jump} showMain={showMain} />
+      ) : (
+        <>
+          <div className="toolbar">
+            <span className="grow" />
+            <ImportButton showMain={showMain} />
+          </div>
+          <Empty title="No conversation is open">
+            Open a session or a live server to see its messages, or import a JSONL file.
+          </Empty>
+        </>
+      )}
+    </div>
+  );
+}
+
+interface OpenProps {
+  instance: Instance;
+  jump: number | undefined;
+  showMain: () => void;
+}
+
+function OpenEvents({ instance, jump, showMain }: OpenProps) {
+  const snapshot = useInstance(instance);
+  const [view, setView] = useState<"raw" | "universal">("raw");
+  const [filter, setFilter] = useState("all");
+  const [search, setSearch] = useState("");
+  const download = () =>
+    saveFile(
+      `${instance.serverId}.jsonl`,
+      exportJsonl(snapshot.entries.slice(0, snapshot.entryCount), instance.serverId),
+    );
+  return (
+    <>
+      <div className="toolbar">
+        <div className="segmented" role="group" aria-label="View">
+          <button type="button" aria-pressed={view === "raw"} onClick={() => setView("raw")}>
+            Raw ACP
+          </button>
+          <button type="button" aria-pressed={view === "universal"} onClick={() => setView("universal")}>
+            Universal
+          </button>
+        </div>
+        <span className="muted" data-testid="event-count">
+          {snapshot.entryCount.toLocaleString()}
+          <span className="visually-hidden"> messages</span>
+        </span>
+        <span className="grow" />
+        <button type="button" className="button small" onClick={download}>
+          <Icon name="download" size={14} /> Export
+        </button>
+        <ImportButton showMain={showMain} />
+      </div>
+      <div className="toolbar">
+        <label className="search">
+          <Icon name="search" size={14} />
+          <input
+            type="search"
+            value={search}
+            placeholder="Search"
+            aria-label="Search events"
+            onChange={(event) => setSearch(event.target.value)}
+          />
+        </label>
+        {view === "raw" && (
+          <select
+            value={filter}
+            aria-label="Filter events"
+            onChange={(event) => setFilter(event.target.value)}
+          >
+            <option value="all">All</option>
+            <option value="client">From clients</option>
+            <option value="agent">From the agent</option>
+            <option value="update">Updates</option>
+            <option value="request">Requests</option>
+            <option value="response">Responses</option>
+            <option value="question">Permissions and questions</option>
+            <option value="adapter">Adapter</option>
+            <option value="gap">Gaps</option>
+          </select>
+        )}
+        <StreamStatus snapshot={snapshot} />
+      </div>
+      {view === "raw" ? (
+        <RawEvents snapshot={snapshot} filter={filter} search={search} jump={jump} />
+      ) : (
+        <UniversalEvents instance={instance} snapshot={snapshot} search={search} />
+      )}
+    </>
+  );
+}
+
+function ImportButton({ showMain }: { showMain: () => void }) {
+  const app = useAppState();
+  const task = useTask();
+  const read = (file: File | undefined) => {
+    if (!file) return;
+    void task.run(async () => {
+      const session = await importJsonl(app, file);
+      go({ page: "session", id: session.id });
+      showMain();
+    });
+  };
+  return (
+    <>
+      <label className="button small">
+        <Icon name="upload" size={14} /> Import
+        <input
+          type="file"
+          accept=".jsonl,.ndjson,.json,.txt"
+          className="visually-hidden"
+          aria-label="Import events"
+          onChange={(event) => {
+            read(event.target.files?.[0]);
+            event.target.value = "";
+          }}
+        />
+      </label>
+      {task.error !== undefined && <ErrorBox error={task.error} />}
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+/**
+ * The endpoint to connect to and its token. A token in the address (`#token=`, or `?token=` of older links) is
+ * taken and removed at once, so that no screenshot, history or referrer shows it. Tokens are stored per
+ * endpoint: a link with another `url` never gets the token of this one.
+ */
+
+import type { Endpoint } from "../api/http";
+import { isObject, parseJson, plainText } from "../json";
+
+const KEY = "sandbox-agent-inspector-token";
+
+export function endpointFromAddress(): Endpoint {
+  const query = new URLSearchParams(window.location.search);
+  const fragment = new URLSearchParams(window.location.hash.slice(1));
+  const url = (query.get("url") ?? "").replace(/\/+$/, "");
+  const given = fragment.get("token") ?? query.get("token");
+  const headers = headersFrom(query.get("headers"));
+  if (given !== null || query.has("headers")) {
+    query.delete("token");
+    query.delete("headers");
+    fragment.delete("token");
+    const rest =
+      (query.size > 0 ? `?${query.toString()}` : "") + (fragment.size > 0 ? `#${fragment.toString()}` : "");
+    window.history.replaceState(null, "", window.location.pathname + rest);
+  }
+  return { url, token: given ?? savedToken(url), headers };
+}
+
+/** Load the page again for another endpoint: its security policy allows one endpoint only. */
+export function openEndpoint(url: string): void {
+  window.location.assign(url ? `/ui/?url=${encodeURIComponent(url)}` : "/ui/");
+}
+
+export function savedToken(url: string): string {
+  return read(sessionStorage, url) || read(localStorage, url);
+}
+
+export function saveToken(endpoint: Endpoint, remember: boolean): void {
+  forgetToken(endpoint);
+  const storage = remember ? localStorage : sessionStorage;
+  if (endpoint.token) storage.setItem(`${KEY}:${endpoint.url}`, endpoint.token);
+}
+
+export function forgetToken(endpoint: Endpoint): void {
+  for (const storage of [sessionStorage, localStorage]) storage.removeItem(`${KEY}:${endpoint.url}`);
+}
+
+function read(storage: Storage, url: string): string {
+  return storage.getItem(`${KEY}:${url}`) ?? "";
+}
+
+function headersFrom(text: string | null): Record<string, string> {
+  const parsed = parseJson(text ?? "");
+  if (!isObject(parsed)) return {};
+  return Object.fromEntries(
+    Object.entries(parsed).map(([name, value]) => [name.toLowerCase(), plainText(value)]),
+  );
+}

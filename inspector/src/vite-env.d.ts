@@ -1,0 +1,2 @@
+/** Version of the Python package, set by vite.config.ts. */
+declare const __VERSION__: string;

@@ -1,0 +1,350 @@
+/** The fold: messages in, conversation out. */
+
+import { expect, test } from "vitest";
+import type { Item, RequestItem, ToolItem } from "../src/fold/chat/conversation";
+import type { Json, JsonObject } from "../src/json";
+import type { LoggedMessage } from "../src/fold/message";
+import { UniversalMapper } from "../src/fold/universal/mapper";
+import { SessionFold } from "../src/fold/sessionFold";
+
+let n = 0;
+
+function message(sender: "agent" | "client", payload: Json): LoggedMessage {
+  n += 1;
+  return { n, sender, after: n, time: n * 1000, payload, ...(sender === "agent" ? { eventId: n } : {}) };
+}
+
+function update(fields: JsonObject): LoggedMessage {
+  return message("agent", {
+    jsonrpc: "2.0",
+    method: "session/update",
+    params: { sessionId: "s", update: fields },
+  });
+}
+
+function text(words: string, more: JsonObject = {}): LoggedMessage {
+  return update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: words }, ...more });
+}
+
+function prompt(words: string, id = "p1"): LoggedMessage {
+  return message("client", {
+    jsonrpc: "2.0",
+    id,
+    method: "session/prompt",
+    params: { sessionId: "s", prompt: [{ type: "text", text: words }] },
+  });
+}
+
+function permission(id: Json = 7): LoggedMessage {
+  const options = [
+    { optionId: "a", name: "Allow once", kind: "allow_once" },
+    { optionId: "r", name: "Reject", kind: "reject_once" },
+  ];
+  return message("agent", {
+    jsonrpc: "2.0",
+    id,
+    method: "session/request_permission",
+    params: { sessionId: "s", toolCall: { toolCallId: "t", title: "Write" }, options },
+  });
+}
+
+function answer(id: Json, result: Json): LoggedMessage {
+  return message("client", { jsonrpc: "2.0", id, result });
+}
+
+function ended(id = "p1", stopReason = "end_turn"): LoggedMessage {
+  return message("agent", { jsonrpc: "2.0", id, result: { stopReason } });
+}
+
+function run(...messages: LoggedMessage[]): SessionFold {
+  return extend(new SessionFold(), ...messages);
+}
+
+function extend(fold: SessionFold, ...messages: LoggedMessage[]): SessionFold {
+  for (const one of messages) fold.add(one);
+  fold.publish();
+  return fold;
+}
+
+function kinds(log: SessionFold): string[] {
+  return log.conversation.items.map((item) => item.kind);
+}
+
+function last<T extends Item>(log: SessionFold): T {
+  return log.conversation.items.at(-1) as T;
+}
+
+function card(log: SessionFold): RequestItem {
+  return log.conversation.items.find((item): item is RequestItem => item.kind === "request")!;
+}
+
+test("chunks of one run are one message, and a tool call ends the run", () => {
+  const log = run(
+    prompt("hi"),
+    text("a"),
+    text("b"),
+    update({ sessionUpdate: "tool_call", toolCallId: "t", title: "Read" }),
+    text("c"),
+  );
+  expect(kinds(log)).toEqual(["message", "message", "tool", "message"]);
+  expect(log.conversation.items.map((item) => (item.kind === "message" ? item.text : ""))).toEqual([
+    "hi",
+    "ab",
+    "",
+    "c",
+  ]);
+});
+
+test("a new message id starts a new message", () => {
+  const log = run(
+    text("a", { messageId: "1" }),
+    text("b", { messageId: "1" }),
+    text("c", { messageId: "2" }),
+  );
+  expect(kinds(log)).toEqual(["message", "message"]);
+});
+
+test("a published conversation is never changed", () => {
+  const fold = run(prompt("hi"), text("a"));
+  const before = fold.conversation;
+  const frozen = JSON.stringify(before);
+  extend(fold, text("b"), permission());
+  expect(JSON.stringify(before)).toBe(frozen);
+  expect(fold.conversation.items).not.toBe(before.items);
+  expect(fold.conversation.items[0]).toBe(before.items[0]);
+});
+
+test("one batch and many batches give the same conversation and the same rows", () => {
+  const messages = [
+    prompt("hi"),
+    text("a"),
+    permission(),
+    answer(7, { outcome: { outcome: "selected", optionId: "a" } }),
+    message("agent", { jsonrpc: "2.0", method: "_vendor/one" }),
+    message("agent", { jsonrpc: "2.0", method: "_vendor/two" }),
+    text("b\n\n"),
+    text("c"),
+    ended(),
+  ];
+  const stepwise = new SessionFold();
+  for (const one of messages) extend(stepwise, one);
+  const whole = run(...messages);
+  expect(stepwise.conversation).toEqual(whole.conversation);
+  expect(stepwise.rows).toEqual(whole.rows);
+});
+
+test("rows of unchanged items stay the same objects, and the pending request is found", () => {
+  const fold = run(prompt("hi"), text("a"), ended(), prompt("more", "p2"));
+  const before = [...fold.rows];
+  extend(fold, text("b"), permission());
+  expect(fold.rows.slice(0, before.length)).toEqual(before);
+  fold.rows.slice(0, before.length).forEach((row, index) => expect(row).toBe(before[index]));
+  expect(fold.rows[fold.pendingRow]).toMatchObject({ item: { kind: "request", state: "pending" } });
+  extend(fold, ended("p2"));
+  expect(fold.pendingRow).toBe(-1);
+});
+
+test("universal events come from the same fold, also for entries before the mapper was loaded", () => {
+  const fold = run(prompt("hi"), text("a"));
+  fold.attachMapper(new UniversalMapper("s"));
+  expect(fold.mapUniversal()).toBe(false);
+  extend(fold, ended());
+  fold.mapUniversal();
+  const types = fold.universalEvents.map((event) => event.type);
+  expect(types).toContain("turn.started");
+  expect(types.at(-1)).toBe("turn.ended");
+});
+
+test("a prompt opens a turn and its answer ends it", () => {
+  expect(run(prompt("hi")).conversation.turns).toHaveLength(1);
+  const log = run(prompt("hi"), ended());
+  expect(log.conversation.turns).toHaveLength(0);
+  expect(last(log)).toMatchObject({ kind: "turn-end", stopReason: "end_turn" });
+});
+
+test("a turn of another client, whose prompt was never seen, is shown to end", () => {
+  expect(last(run(text("a"), ended("foreign", "cancelled")))).toMatchObject({
+    kind: "turn-end",
+    stopReason: "cancelled",
+  });
+});
+
+test("updates of a tool call replace what they name", () => {
+  const log = run(
+    update({
+      sessionUpdate: "tool_call",
+      toolCallId: "t",
+      title: "Read",
+      kind: "read",
+      rawInput: { path: "/x" },
+    }),
+    update({
+      sessionUpdate: "tool_call_update",
+      toolCallId: "t",
+      status: "completed",
+      content: [{ type: "content", content: { type: "text", text: "out" } }],
+    }),
+  );
+  expect(log.conversation.items).toHaveLength(1);
+  expect(last<ToolItem>(log)).toMatchObject({ title: "Read", status: "completed", rawInput: { path: "/x" } });
+  expect(last<ToolItem>(log).content).toHaveLength(1);
+});
+
+test("terminal output beside the updates is collected", () => {
+  const log = run(
+    update({ sessionUpdate: "tool_call", toolCallId: "t", title: "run" }),
+    update({
+      sessionUpdate: "tool_call_update",
+      toolCallId: "t",
+      _meta: { terminal_output: { data: "a\r\n" } },
+    }),
+    update({
+      sessionUpdate: "tool_call_update",
+      toolCallId: "t",
+      status: "completed",
+      _meta: { terminal_exit: { exit_code: 3 } },
+    }),
+  );
+  expect(last<ToolItem>(log).terminal).toEqual({ text: "a\n", exitCode: 3 });
+});
+
+test.each([
+  ["a", "answered", "Allow once"],
+  ["r", "rejected", "Reject"],
+])("a permission answered with %s is %s", (optionId, state, words) => {
+  const log = run(prompt("hi"), permission(), answer(7, { outcome: { outcome: "selected", optionId } }));
+  expect(card(log)).toMatchObject({ state, answer: words });
+});
+
+test("a card turns stale when the agent goes on without our answer, and can still be answered", () => {
+  const stale = run(prompt("hi"), permission(), text("went on"));
+  expect(card(stale)).toMatchObject({ state: "stale" });
+  expect(card(stale).closed).toBeFalsy();
+  extend(stale, answer(7, { outcome: { outcome: "selected", optionId: "a" } }));
+  expect(card(stale).state).toBe("answered");
+});
+
+test("a card turns stale when its tool call moves on", () => {
+  const log = run(
+    permission(),
+    update({ sessionUpdate: "tool_call_update", toolCallId: "t", status: "in_progress" }),
+  );
+  expect(card(log).state).toBe("stale");
+});
+
+test("an update of another tool call leaves the card alone", () => {
+  const log = run(
+    permission(),
+    update({ sessionUpdate: "tool_call_update", toolCallId: "other", status: "completed" }),
+  );
+  expect(card(log).state).toBe("pending");
+});
+
+test("the end of the turn and the end of the process close cards for good", () => {
+  expect(card(run(prompt("hi"), permission(), ended()))).toMatchObject({ state: "stale", closed: true });
+  const gone = run(
+    prompt("hi"),
+    permission(),
+    message("agent", {
+      jsonrpc: "2.0",
+      method: "_adapter/agent_exited",
+      params: { success: false, code: 3 },
+    }),
+  );
+  expect(card(gone)).toMatchObject({ state: "stale", closed: true });
+  expect(gone.conversation).toMatchObject({ turns: [], exited: { code: 3, success: false } });
+});
+
+test("ids that differ only in type are two requests", () => {
+  const log = run(
+    permission(7),
+    permission("7"),
+    answer("7", { outcome: { outcome: "selected", optionId: "a" } }),
+  );
+  const states = log.conversation.items.map((item) => (item.kind === "request" ? item.state : ""));
+  expect(states).toEqual(["pending", "answered"]);
+});
+
+test("history that the agent repeats while loading is not shown twice", () => {
+  const load = message("client", {
+    jsonrpc: "2.0",
+    id: "l",
+    method: "session/load",
+    params: { sessionId: "s" },
+  });
+  const loaded = message("agent", { jsonrpc: "2.0", id: "l", result: {} });
+  const log = run(
+    prompt("hi"),
+    text("hello"),
+    ended(),
+    load,
+    text("hello"),
+    loaded,
+    prompt("more", "p2"),
+    text("new"),
+  );
+  const said = log.conversation.items.flatMap((item) => (item.kind === "message" ? [item.text] : []));
+  expect(said).toEqual(["hi", "hello", "more", "new"]);
+});
+
+test("a replayed history in a prompt is not shown as the user's words", () => {
+  const blocks = [
+    { type: "text", text: "Previous session history is replayed below\n..." },
+    { type: "text", text: "go on" },
+  ];
+  const log = run(
+    message("client", {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "session/prompt",
+      params: { sessionId: "s", prompt: blocks },
+    }),
+  );
+  expect(log.conversation.items[0]).toMatchObject({ text: "go on" });
+});
+
+test("an echo of the prompt is not shown again", () => {
+  const log = run(
+    prompt("hello"),
+    update({ sessionUpdate: "user_message_chunk", content: { type: "text", text: "hello" } }),
+    text("hi"),
+  );
+  expect(kinds(log)).toEqual(["message", "message"]);
+});
+
+test("a gap is shown where it was received", () => {
+  const gap: LoggedMessage = { ...message("agent", null), gap: { oldest: 5, newest: 9 } };
+  expect(last(run(text("a"), gap))).toMatchObject({ kind: "gap", gap: { oldest: 5, newest: 9 } });
+});
+
+test("a plan is replaced within a turn and new in the next", () => {
+  const plan = (status: string) =>
+    update({ sessionUpdate: "plan", entries: [{ content: "x", priority: "high", status }] });
+  expect(kinds(run(prompt("a"), plan("pending"), plan("completed")))).toEqual(["message", "plan"]);
+  expect(kinds(run(prompt("a"), plan("pending"), ended(), prompt("b", "p2"), plan("pending")))).toEqual([
+    "message",
+    "plan",
+    "turn-end",
+    "message",
+    "plan",
+  ]);
+});
+
+test("what is no object, and unknown updates, become notes and break nothing", () => {
+  const log = run(
+    message("agent", [1, 2]),
+    update({ sessionUpdate: "brand_new", x: 1 }),
+    message("agent", { jsonrpc: "2.0", method: "_vendor/thing" }),
+  );
+  expect(kinds(log)).toEqual(["note", "note", "note"]);
+});
+
+test("news of an answer that come after the end of the turn still count", () => {
+  const log = run(
+    prompt("hi"),
+    permission(),
+    ended(),
+    answer(7, { outcome: { outcome: "selected", optionId: "a" } }),
+  );
+  expect(card(log)).toMatchObject({ state: "answered", answer: "Allow once" });
+});
