@@ -1,8 +1,9 @@
-"""Build hook: puts the inspector page into the package when it is built.
+"""Build hook: builds the inspector page into the package.
 
-The page is built with npm from `inspector/` when it is missing or older than its source. Without npm, or
-with SANDBOX_AGENT_SKIP_PAGE=1, the package is built all the same and `/ui/` says how to get the page.
-An editable install builds it only if it is missing. Run as a program it does the same in a checkout.
+The page is built with npm from `inspector/` when it is missing or when its source or the version of the
+package has changed. Without npm, or with SANDBOX_AGENT_SKIP_PAGE=1, the package is built without the page,
+and `/ui/` explains how to get it. An editable install builds the page only if it is missing. Run as a
+program, the hook builds the page in a checkout.
 """
 
 from __future__ import annotations
@@ -12,20 +13,21 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 SKIP_VARIABLE = "SANDBOX_AGENT_SKIP_PAGE"
 STAMP = ".source-hash"
+# What the build reads; everything else in `inspector/` is for tests and checks.
 SOURCES = ("package-lock.json", "package.json", "vite.config.ts", "index.html", "src", "public")
-
 
 Warn = Callable[[str], None]
 
 
 def build_page(root: Path, warn: Warn, *, only_if_missing: bool = False) -> None:
-    """Build the page unless the one that is there is current."""
+    """Build the page unless it is up to date."""
     source = root / "inspector"
     page = root / "src" / "sandbox_agent" / "page"
     # A source distribution carries the built page instead of its source.
@@ -36,12 +38,12 @@ def build_page(root: Path, warn: Warn, *, only_if_missing: bool = False) -> None
         return
     npm = shutil.which("npm")
     if npm is None:
-        warn("npm was not found: there will be no inspector page")
+        warn("npm was not found: the package has no inspector page")
         return
     install = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"]
     try:
         for command in (install, [npm, "run", "--silent", "build"]):
-            subprocess.run(command, cwd=source, check=True, timeout=900)  # noqa: S603 - our own command
+            subprocess.run(command, cwd=source, check=True, timeout=900)  # noqa: S603 - a fixed command
     except (subprocess.SubprocessError, OSError) as error:
         warn(f"the inspector page could not be built: {error}")
         return
@@ -56,10 +58,11 @@ def _is_current(page: Path, source: Path) -> bool:
 
 
 def _source_hash(source: Path) -> str:
-    digest = hashlib.sha256()
+    project = tomllib.loads((source.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    digest = hashlib.sha256(project["version"].encode())
     for name in SOURCES:
-        place = source / name
-        files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place]
+        entry = source / name
+        files = sorted(path for path in entry.rglob("*") if path.is_file()) if entry.is_dir() else [entry]
         for path in files:
             digest.update(f"{path.relative_to(source)}\0".encode())
             digest.update(path.read_bytes())

@@ -1,6 +1,6 @@
-"""One browser and one server for all of these tests; a fresh profile, and so a fresh history, for each.
+"""One browser and one server for all tests of this folder; a fresh profile, and so a fresh history, for each.
 
-Playwright's synchronous interface keeps an event loop of its own, so no test in this folder is `async`.
+Playwright's synchronous API runs an event loop of its own, so no test in this folder is `async`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from tests.browser.inspector_page import InspectorPage
 from tests.support.server_process import ServerProcess
 
-PAGE = Path(__file__).parents[2] / "src" / "sandbox_agent" / "http" / "page" / "index.html"
+PAGE = Path(__file__).parents[2] / "src" / "sandbox_agent" / "page" / "index.html"
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -26,7 +26,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    # Several tabs are looked at in one test; a hidden one must not be slowed down.
+    # Some tests use several tabs; a hidden one must not be throttled.
     "--disable-background-timer-throttling",
     "--disable-renderer-backgrounding",
     "--disable-backgrounding-occluded-windows",
@@ -61,7 +61,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def start_server(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
-    """Servers of a test's own: with a token, with other settings, or to be killed."""
+    """Servers for one test: with a token, with other settings, or to be killed."""
     started: list[ServerProcess] = []
 
     def start(name: str = "own", **options: object) -> ServerProcess:
@@ -86,7 +86,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def open_page(context: BrowserContext) -> Iterator[Callable[[ServerProcess], InspectorPage]]:
-    """Opens tabs of one browser profile; afterwards, none of them may have complained."""
+    """Opens tabs of one browser profile; afterwards, none of them may have reported a complaint."""
     opened: list[InspectorPage] = []
 
     def open_tab(server: ServerProcess, path: str = "/ui/") -> InspectorPage:

@@ -1,15 +1,21 @@
-"""The page's own tests and types, run as its developers run them, and its build without the page's tools."""
+"""The unit tests and types of the page, its lock file, and what its build produces."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
 
-INSPECTOR = Path(__file__).parents[2] / "inspector"
+ROOT = Path(__file__).parents[2]
+INSPECTOR = ROOT / "inspector"
+PAGE = ROOT / "src" / "sandbox_agent" / "page"
+MAX_ENTRY_BYTES = 160_000
 
 
 @pytest.mark.clause(
@@ -29,3 +35,21 @@ def test_the_lock_file_names_versions_but_no_registry() -> None:
         package.get("version") and package.get("integrity") for name, package in packages.items() if name
     )
     assert not any("resolved" in package for package in packages.values())
+
+
+def entry_chunk() -> str:
+    index = (PAGE / "index.html").read_text(encoding="utf-8")
+    entries = re.findall(r'<script type="module"[^>]* src="/ui/(assets/[^"]+\.js)"', index)
+    assert len(entries) == 1
+    assert "modulepreload" not in index, "a chunk loaded with the entry counts as part of it"
+    return (PAGE / entries[0]).read_text(encoding="utf-8")
+
+
+def test_the_entry_chunk_is_small_because_the_rest_is_loaded_when_needed() -> None:
+    assert len(gzip.compress(entry_chunk().encode(), compresslevel=6)) < MAX_ENTRY_BYTES
+
+
+def test_the_page_has_the_version_of_the_package() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "version" not in json.loads((INSPECTOR / "package.json").read_text())
+    assert re.search(rf'version:[`"]{re.escape(project["version"])}[`"]', entry_chunk())

@@ -1,0 +1,97 @@
+"""Take the pictures of docs/inspector.md: the page in Chromium, with a server of its own and the mock agent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.browser.inspector_page import InspectorPage  # noqa: E402 - found after the line above
+from tests.support.server_process import ServerProcess  # noqa: E402
+
+WIDE = {"width": 1360, "height": 850}
+NARROW = {"width": 390, "height": 780}
+
+TakePicture = Callable[[str], None]
+
+
+def session_pictures(inspector: InspectorPage, take: TakePicture) -> None:
+    page = inspector.page
+    expect(page.get_by_role("button", name="Mock")).to_be_visible()
+    take("start")
+    page.get_by_role("button", name="Mock").click()
+    expect(page.get_by_label("Model")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_label("Directory")).not_to_have_value("")
+    take("new-session")
+    page.get_by_role("button", name="Create session").click()
+    inspector.say("demo")
+    expect(inspector.card("pending")).to_be_visible()
+    take("permission")
+    inspector.card("pending").get_by_role("button", name="Allow once").click()
+    expect(inspector.card("pending").locator("[data-option]").first).to_be_visible()
+    page.get_by_role("button", name="Universal").click()
+    expect(page.get_by_role("region", name="Universal events")).to_be_visible()
+    take("question")
+    inspector.card("pending").locator("[data-option]").first.click()
+    inspector.wait_for_turns(1)
+    page.emulate_media(color_scheme="dark")
+    inspector.conversation.evaluate("element => element.scrollTo(0, 0)")
+    expect(inspector.conversation.locator(".message.user").first).to_be_visible()
+    inspector.panel("Agents")
+    expect(page.get_by_role("article", name="Mock")).to_be_visible()
+    take("dark")
+
+
+def panel_pictures(inspector: InspectorPage, take: TakePicture) -> None:
+    page = inspector.page
+    inspector.create_session()
+    inspector.say_and_wait("diff")
+    inspector.say("stderr 300")
+    inspector.wait_for_turns(2)
+    inspector.panel("Files")
+    expect(page.get_by_role("button", name="Upload files")).to_be_visible()
+    take("files")
+    inspector.say("crash 3")
+    expect(page.locator(".exit-notice")).to_contain_text("exit code 3")
+    inspector.panel("Requests")
+    take("exited")
+    page.set_viewport_size(NARROW)  # type: ignore[arg-type]  # a plain dict has the keys of ViewportSize
+    expect(page.get_by_role("button", name="Panels", exact=True)).to_be_visible()
+    take("narrow")
+
+
+def main(folder: Path) -> None:
+    executable = os.environ.get("SANDBOX_AGENT_TEST_CHROMIUM") or shutil.which("chromium")
+    if executable is None:
+        sys.exit("Chromium was not found; install it or set SANDBOX_AGENT_TEST_CHROMIUM")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+        server = ServerProcess(Path(home), token=None).ready()
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        try:
+            for take_pictures in (session_pictures, panel_pictures):
+                page: Page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]  # as above
+                inspector = InspectorPage(page, server)
+                page.goto(inspector.address())
+
+                def take(name: str, page: Page = page) -> None:
+                    page.screenshot(path=folder / f"inspector-{name}.png", animations="disabled")
+
+                take_pictures(inspector, take)
+                page.close()
+        finally:
+            browser.close()
+            server.stop()
+            server.kill_leftovers()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images")
