@@ -1,4 +1,4 @@
-"""Take the pictures of docs/inspector.md: the page in Chromium, with a server of its own and the mock agent."""
+"""Take the pictures of docs/inspector.md: the page in Chromium, with its own server and the mock agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-/** The connected page: side bar, conversation, dock. On narrow screens one of the three at a time. */
+/** The connected page: side bar, conversation, panels. Narrow screens show one of the three at a time. */
 
 import { useState } from "react";
 import { Dock } from "./Dock";
@@ -33,7 +33,7 @@ export function AppLayout({ disconnect, theme }: { disconnect: () => void; theme
   const create = (agent?: string) => setCreating({ agent });
 
   return (
-    <div className="shell" data-pane={pane}>
+    <div className="layout" data-pane={pane}>
       <header className="topbar">
         <a
           href="/ui/"
@@ -58,7 +58,7 @@ export function AppLayout({ disconnect, theme }: { disconnect: () => void; theme
         </button>
       </header>
       <Sidebar create={() => create()} chosen={() => setPane("main")} />
-      <main className="stage" id="stage">
+      <main className="main-pane">
         {route.page === "session" && <SessionView key={route.id} id={route.id} />}
         {route.page === "server" && <ServerView key={route.id} serverId={route.id} />}
         {route.page === "home" && <Welcome create={create} />}

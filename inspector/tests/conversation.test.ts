@@ -339,7 +339,7 @@ test("what is no object, and unknown updates, become notes and break nothing", (
   expect(kinds(log)).toEqual(["note", "note", "note"]);
 });
 
-test("news of an answer that come after the end of the turn still count", () => {
+test("an answer that arrives after the end of the turn still counts", () => {
   const log = run(
     prompt("hi"),
     permission(),

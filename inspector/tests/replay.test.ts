@@ -12,7 +12,7 @@ function said(role: "user" | "assistant", text: string): Item {
   return { kind: "message", role, text, attachments: [], key: text, n: 0, time: 0 };
 }
 
-test("the words of both sides are replayed in order, and the block is hidden from the conversation", () => {
+test("the messages of both sides are replayed in order, and the block is hidden from the conversation", () => {
   const block = replayBlock([said("user", "hi"), said("assistant", "hello")])!;
   expect(block.type === "text" && block.text.split("\n").slice(1)).toEqual([
     '{"role":"user","text":"hi"}',
@@ -23,7 +23,7 @@ test("the words of both sides are replayed in order, and the block is hidden fro
   });
 });
 
-test("of a long history the newest words are kept", () => {
+test("the newest messages of a long history are kept", () => {
   const items = Array.from({ length: 100 }, (_, n) => said("user", `${n} ${"x".repeat(300)}`));
   const block = replayBlock(items)!;
   const text = block.type === "text" ? block.text : "";
@@ -32,7 +32,7 @@ test("of a long history the newest words are kept", () => {
   expect(text).not.toContain('"0 x');
 });
 
-test("nothing said is nothing to replay", () => {
+test("without messages there is nothing to replay", () => {
   expect(replayBlock([])).toBeUndefined();
 });
 

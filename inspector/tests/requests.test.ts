@@ -128,7 +128,7 @@ test("a permission is rejected with its reject option, and cancelled if it has n
   expect(rejectResult(ask([]))).toEqual({ outcome: { outcome: "cancelled" } });
 });
 
-test("other requests and forms that are no forms are not for people", () => {
+test("other requests, and elicitations that are not forms, are not for the user", () => {
   expect(readRequest({ id: 1, method: "fs/read_text_file", params: {} })).toBeUndefined();
   expect(readRequest({ id: 1, method: "elicitation/create", params: { mode: "url" } })).toBeUndefined();
 });

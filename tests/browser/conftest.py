@@ -86,7 +86,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def open_page(context: BrowserContext) -> Iterator[Callable[[ServerProcess], InspectorPage]]:
-    """Opens tabs of one browser profile; afterwards, none of them may have reported a complaint."""
+    """Opens tabs of one browser profile; afterwards, none of them may have a violation."""
     opened: list[InspectorPage] = []
 
     def open_tab(server: ServerProcess, path: str = "/ui/") -> InspectorPage:
@@ -97,8 +97,8 @@ def open_page(context: BrowserContext) -> Iterator[Callable[[ServerProcess], Ins
         return inspector
 
     yield open_tab
-    complaints = [complaint for inspector in opened for complaint in inspector.complaints]
-    assert complaints == []
+    violations = [violation for inspector in opened for violation in inspector.violations]
+    assert violations == []
 
 
 @pytest.fixture

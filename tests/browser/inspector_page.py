@@ -1,4 +1,4 @@
-"""The inspector in the words of a person: create a session, say something, answer, look at a panel."""
+"""Page object of the inspector: create a session, send prompts, answer requests, open panels."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ expect.set_options(timeout=EXPECT_LIMIT_MS)
 
 
 class InspectorPage:
-    """A tab. Collects what must never happen: script errors, broken policy, calls to other hosts."""
+    """A tab. Collects violations: script errors, a broken security policy, calls to other hosts."""
 
     def __init__(self, page: Page, server: ServerProcess) -> None:
         self.page = page
         self.server = server
-        self.complaints: list[str] = []
-        page.on("pageerror", lambda error: self.complaints.append(f"script error: {error}"))
-        page.on("console", self._heard)
-        page.on("request", self._requested)
+        self.violations: list[str] = []
+        page.on("pageerror", lambda error: self.violations.append(f"script error: {error}"))
+        page.on("console", self._console_message)
+        page.on("request", self._check_request)
 
     def address(self, path: str = "/ui/") -> str:
         return f"http://127.0.0.1:{self.server.port}{path}"
 
-    def _heard(self, message: ConsoleMessage) -> None:
-        # The browser logs every failed call as an error; the page shows those itself.
+    def _console_message(self, message: ConsoleMessage) -> None:
+        # The browser logs every failed call as an error; the page shows them in its own way.
         if message.type == "error" and "Failed to load resource" not in message.text:
-            self.complaints.append(f"console: {message.text}")
+            self.violations.append(f"console: {message.text}")
 
-    def _requested(self, request: Request) -> None:
+    def _check_request(self, request: Request) -> None:
         here = self.address("/")
         if not request.url.startswith((here, "data:", "blob:")):
-            self.complaints.append(f"call to another host: {request.url}")
+            self.violations.append(f"call to another host: {request.url}")
         if self.server.token and self.server.token in request.url and "/ui/" not in request.url:
-            self.complaints.append(f"token in an address: {request.url}")
+            self.violations.append(f"token in an address: {request.url}")
 
     # Sessions
 
     def create_session(self, agent: str = "Mock") -> str:
-        """Creates a session by clicking; returns its id in this browser."""
+        """Create a session with the dialog; returns its id in this browser."""
         page = self.page
         page.get_by_role("button", name="New", exact=True).click()
         dialog = page.get_by_role("dialog", name="New session")
@@ -88,7 +88,7 @@ class InspectorPage:
         return self.page.get_by_role("tabpanel", name=name)
 
     def stored_messages(self) -> list[dict[str, Any]]:
-        """What IndexedDB holds, as the page wrote it."""
+        """The messages that the page stored in IndexedDB."""
         script = """() => new Promise((resolve, reject) => {
             const opening = indexedDB.open("sandbox-agent-inspector");
             opening.onerror = () => reject(opening.error);

@@ -1,4 +1,4 @@
-"""For everyone: no serious findings of axe, keys alone are enough, narrow screens and both themes work."""
+"""Accessibility: no serious findings of axe, use by keyboard alone, narrow screens, both themes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connecting: with and without a token, and where the token is and is not."""
+"""Connecting with and without a token, and where the page keeps the token."""
 
 from __future__ import annotations
 
@@ -42,15 +42,30 @@ def test_the_token_is_asked_for_and_a_wrong_one_is_refused_with_advice(
 
 
 @pytest.mark.clause("inspector-2-connect")
-def test_a_token_in_the_address_is_used_and_removed_at_once(start_server: Start, open_page: Open) -> None:
+@pytest.mark.parametrize("place", ["?", "#"])
+def test_a_token_in_the_address_is_used_and_removed_at_once(
+    start_server: Start, open_page: Open, place: str
+) -> None:
     server = start_server(token="simple-secret")
-    tab = open_page(server, "/ui/?token=simple-secret")
+    tab = open_page(server, f"/ui/{place}token=simple-secret")
     expect(tab.page.get_by_role("heading", name="Start a session")).to_be_visible()
     assert tab.page.url == tab.address("/ui/")
     tab.create_session()
     tab.say_and_wait("echo through the token")
     expect(tab.conversation).to_contain_text("through the token")
     assert "simple-secret" not in tab.page.content()
+
+
+def test_a_remembered_token_stays_remembered(start_server: Start, open_page: Open) -> None:
+    page = open_page(start_server(token=TOKEN)).page
+    page.get_by_label("Token", exact=True).fill(TOKEN)
+    page.get_by_label("Remember the token in this browser").check()
+    page.get_by_role("button", name="Connect").click()
+    heading = page.get_by_role("heading", name="Start a session")
+    expect(heading).to_be_visible()
+    page.reload()
+    expect(heading).to_be_visible()
+    assert TOKEN in page.evaluate("Object.values(localStorage)")
 
 
 @pytest.mark.clause("inspector-2-connect")

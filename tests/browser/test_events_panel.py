@@ -1,4 +1,4 @@
-"""The Events panel: both views, filter, search, copy, export and import, the stream light and gaps."""
+"""The Events panel: both views, filter, search, copy, export and import, the state of the stream, gaps."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ def test_a_gap_is_shown_where_events_are_missing(
     tab.server.acp.call(tab.server_id, "session/prompt", params)
     tab.page.goto(session)
     expect(tab.conversation.locator(".gap-mark")).to_be_visible()
-    expect(tab.page.locator(".stream-status").first).to_have_attribute("title", "Event stream: " + light(tab))
+    expect(tab.page.locator(".stream-status").first).to_have_attribute(
+        "title", "Event stream: " + stream_title(tab)
+    )
     expect(tab.conversation).to_contain_text("before the gap")
 
 
@@ -96,5 +98,5 @@ def own_session_id(tab: InspectorPage) -> str:
     return str(events[-1].json()["result"]["sessionId"])
 
 
-def light(tab: InspectorPage) -> str:
+def stream_title(tab: InspectorPage) -> str:
     return f"last event {tab.server.acp.list()[-1]['lastEventId']}, 1 gap"

@@ -1,4 +1,4 @@
-"""Live servers: everything that runs is listed, watched, taken part in, closed; deaths are explained."""
+"""Live servers: running instances are listed, watched, used and closed; the end of a process is explained."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Open = Callable[..., InspectorPage]
 
 
 def start_elsewhere(server: ServerProcess, server_id: str) -> str:
-    """A session that another client opened; returns the agent's id of it."""
+    """Open a session as another client does; returns the agent's id of it."""
     capabilities = {"protocolVersion": 1, "clientCapabilities": {}}
     server.acp.call(server_id, "initialize", capabilities, agent="mock")
     opened = server.acp.call(server_id, "session/new", {"cwd": str(server.home), "mcpServers": []})

@@ -1,4 +1,4 @@
-"""Agents, Files, MCP, Skills and Requests: each click's effect is checked through the API too."""
+"""The panels Agents, Files, MCP, Skills and Requests; effects are also checked through the API."""
 
 from __future__ import annotations
 

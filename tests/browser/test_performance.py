@@ -22,7 +22,7 @@ def percentile(values: list[float], share: float) -> float:
 def frame_costs_ms(trace: list[dict[str, Any]]) -> list[float]:
     """Processor time that the page's main thread used between one animation frame and the next.
 
-    Not the time on the wall: that would also measure what else the machine is doing.
+    Wall-clock time would also measure the load of the machine.
     """
     fired = [event for event in trace if event["name"] == "FireAnimationFrame"]
     main = (fired[0]["pid"], fired[0]["tid"])
@@ -64,7 +64,7 @@ def test_five_hundred_updates_a_second_keep_the_frames_short(inspector: Inspecto
 
 
 def scroll_up_until_visible(inspector: InspectorPage, button: Locator) -> None:
-    """As a person does: turn the wheel again when a single turn was lost on a busy page."""
+    """Turn the wheel again if a busy page lost an event."""
     for _ in range(10):
         inspector.page.mouse.wheel(0, -3000)
         try:

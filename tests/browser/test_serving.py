@@ -1,4 +1,4 @@
-"""How the page is served: open to everyone, cached rightly, with a strict policy."""
+"""How the page is served: without a token, with caching and a strict security policy."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
  * an answer arrives as the body of the POST or on the event stream, and the first of the two counts.
  *
  * Request ids get a prefix per tab, because several tabs and clients may share one server instance. The SDK
- * with its schemas is the largest dependency of the page (half of the code), so it is loaded with the first
- * request.
+ * with its schemas has 36 KB gzip, so it is loaded with the first request.
  */
 
 import type { AnyMessage, ClientContext } from "@agentclientprotocol/sdk";

@@ -20,7 +20,7 @@ export interface CallOptions {
   json?: unknown;
   body?: BodyInit;
   signal?: AbortSignal;
-  /** Leave out of the request log: polling would bury what a person did. */
+  /** Leave out of the request log: polling would push out the calls of the user. */
   quiet?: boolean;
 }
 

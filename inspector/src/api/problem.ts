@@ -1,6 +1,6 @@
-/** What went wrong with a call, in words a person can act on. Built from problem+json where there is one. */
+/** A failed call, read from problem+json where the server sent it, and the explanation that the page shows. */
 
-import { isObject, numberAt, objectAt, textAt, type JsonObject } from "../json";
+import { isObject, objectAt, textAt, type JsonObject } from "../json";
 
 export class ApiProblem extends Error {
   constructor(
@@ -12,14 +12,6 @@ export class ApiProblem extends Error {
   ) {
     super(detail);
     this.name = "ApiProblem";
-  }
-
-  get exitCode(): number | undefined {
-    return numberAt(objectAt(this.document, "details"), "exitCode");
-  }
-
-  get signal(): string | undefined {
-    return textAt(objectAt(this.document, "details"), "signal");
   }
 
   get stderr(): string | undefined {
@@ -40,7 +32,7 @@ export async function problemOf(response: Response): Promise<ApiProblem> {
       return new ApiProblem(kind, response.status, title, textAt(document, "detail") ?? title, document);
     }
   } catch {
-    // Not JSON: a proxy answered in our place.
+    // Not JSON: a proxy answered instead of the server.
   }
   const detail = text.trim().slice(0, 300) || `The server answered ${response.status}.`;
   return new ApiProblem(`http_${response.status}`, response.status, response.statusText || "Error", detail);

@@ -4,10 +4,10 @@ import { structuredPatch, type StructuredPatchHunk } from "diff";
 
 const CONTEXT_LINES = 3;
 /**
- * Time and memory grow with the square of the number of changed lines: 4,000 take about 0.2 s. A text with
+ * Time and memory grow with the square of the number of changed lines: 2,000 take about 0.4 s. A text with
  * more changes is shown as replaced.
  */
-const MAX_CHANGED_LINES = 4_000;
+const MAX_CHANGED_LINES = 2_000;
 
 export const NO_NEWLINE = "\\ No newline at end of file";
 

@@ -8,7 +8,7 @@ import { inline } from "./inline";
 export const MarkdownBlock = memo(function MarkdownBlock({ block }: { block: Block }) {
   switch (block.type) {
     case "heading":
-      // The page has headings of its own; those of a message come below them.
+      // Two levels below the headings of the page.
       return (
         <p
           className={`md-heading md-h${block.level}`}

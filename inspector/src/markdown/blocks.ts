@@ -1,7 +1,7 @@
 /**
- * Markdown text as a flat list of small blocks, one row of the conversation each. Text only ever grows
- * while an agent writes, so finished blocks are kept and only the tail is read again: the cost of a chunk
- * does not depend on how much was written before it.
+ * Markdown text as a flat list of small blocks, one row of the conversation each. Text only grows while an
+ * agent writes, so finished blocks are kept and only the tail is read again: the cost of a chunk does not
+ * depend on the length of the text before it.
  */
 
 export type Block =
@@ -18,9 +18,9 @@ export interface BlockList {
   length: number;
   /** Blocks that no further text can change. */
   done: Block[];
-  /** Where the text of the unfinished tail begins. */
+  /** Position where the text of the unfinished tail begins. */
   tailStart: number;
-  /** Language of a code fence that the tail is inside of. */
+  /** The code fence that the tail is inside of. */
   fence: Fence | undefined;
   tail: Block[];
 }
@@ -33,7 +33,7 @@ interface Fence {
 
 /** Longer runs are cut, so that no row becomes too large to lay out in a frame. */
 const MAX_PARAGRAPH_CHARS = 2000;
-/** A paragraph of many lines is cut at the end of a line, where nobody sees it. */
+/** A paragraph of many lines is cut at the end of a line, where the cut is not visible. */
 const MAX_LINES_CHARS = 800;
 const MAX_CODE_LINES = 40;
 
@@ -113,13 +113,13 @@ class Reader {
     return this.paragraph(ITEM.exec(first.text));
   }
 
-  /** Consecutive lines of one look. */
-  private run(look: RegExp, make: (lines: string[]) => Block): Step {
+  /** Consecutive lines that match one pattern. */
+  private run(pattern: RegExp, make: (lines: string[]) => Block): Step {
     const lines: string[] = [];
     let at = this.position;
     for (;;) {
       const line = this.line(at);
-      if (!look.test(line.text)) return this.endedBy(line, at, make(lines));
+      if (!pattern.test(line.text)) return this.endedBy(line, at, make(lines));
       lines.push(line.text);
       at = line.end;
       if (!line.complete) return { finished: false, end: 0, block: make(lines) };
@@ -150,7 +150,7 @@ class Reader {
     return { finished: false, end: 0, block: paragraph(lines, item) };
   }
 
-  /** A block ends before a line only once that line is complete: half a line may still become another kind. */
+  /** A block ends before a line only once that line is complete: an incomplete line may still become another kind. */
   private endedBy(line: Line, at: number, block: Block): Step {
     return line.complete
       ? { finished: true, end: at, block }
@@ -217,7 +217,7 @@ interface Step {
   end: number;
   block?: Block;
   fence?: Fence;
-  /** An unfinished line behind the block, shown on its own until it is complete. */
+  /** An incomplete line after the block, shown as a block until it is complete. */
   rest?: string;
 }
 

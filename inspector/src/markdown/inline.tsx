@@ -1,4 +1,4 @@
-/** Inline Markdown as React elements. There is no way to raw HTML: text only ever becomes text nodes. */
+/** Inline Markdown as React elements. Text becomes text nodes only, never HTML. */
 
 import type { ReactNode } from "react";
 

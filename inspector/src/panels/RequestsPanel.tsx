@@ -1,4 +1,4 @@
-/** The HTTP calls of this tab, to see and to repeat elsewhere. */
+/** The HTTP calls of this tab, and commands that repeat them. */
 
 import { useState, useSyncExternalStore } from "react";
 import type { LoggedRequest } from "../api/requestLog";

@@ -1,4 +1,4 @@
-/** Text fields of forms as data. */
+/** Reads lists and pairs from text fields of forms. */
 
 export function lines(text: string): string[] {
   return text
@@ -7,7 +7,7 @@ export function lines(text: string): string[] {
     .filter(Boolean);
 }
 
-/** Words of a command line; quotes hold blanks together. */
+/** The words of a command line; quotes keep blanks within a word. */
 export function wordsFrom(text: string): string[] {
   return [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(
     (match) => match[1] ?? match[2] ?? match[3] ?? "",

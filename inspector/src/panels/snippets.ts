@@ -1,4 +1,4 @@
-/** A logged request as commands to run again. The token is left as a variable: it is in no log. */
+/** A logged request as a curl command and as a Python program. The token is a variable: the log has none. */
 
 import type { LoggedRequest } from "../api/requestLog";
 

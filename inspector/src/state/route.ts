@@ -1,4 +1,4 @@
-/** Which thing the address names. Deep links: `/ui/sessions/{id}` and `/ui/servers/{server_id}`. */
+/** The page that the address names. Deep links: `/ui/sessions/{id}` and `/ui/servers/{server_id}`. */
 
 import { Observable } from "./observable";
 
@@ -14,7 +14,7 @@ export function parseRoute(path: string): Route {
   return { page: "home" };
 }
 
-/** A stray percent sign is itself, as it is for the server. */
+/** A segment that cannot be decoded stays as it is, like on the server. */
 function decoded(segment: string): string {
   try {
     return decodeURIComponent(segment);
@@ -31,7 +31,7 @@ export function routePath(route: Route): string {
 export const currentRoute = new Observable<Route>(parseRoute(globalThis.location?.pathname ?? BASE));
 
 export function go(route: Route): void {
-  // The query may name another endpoint; it stays.
+  // The query stays, because it may name another endpoint.
   window.history.pushState(null, "", routePath(route) + window.location.search);
   currentRoute.set(route);
 }

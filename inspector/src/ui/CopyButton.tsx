@@ -1,7 +1,9 @@
-/** Copies text and says so for a moment. */
+/** A button that copies text and confirms it for 1.5 s. */
 
 import { useState } from "react";
 import { Icon } from "./Icon";
+
+const CONFIRM_MS = 1500;
 
 interface Props {
   text: string | (() => string);
@@ -15,7 +17,7 @@ export function CopyButton({ text, label, shown = false }: Props) {
   const copy = async () => {
     await copyText(typeof text === "string" ? text : text());
     setCopied(true);
-    setTimeout(() => setCopied(false), 1500);
+    setTimeout(() => setCopied(false), CONFIRM_MS);
   };
   return (
     <button
@@ -31,7 +33,7 @@ export function CopyButton({ text, label, shown = false }: Props) {
   );
 }
 
-/** The clipboard API needs https or localhost; elsewhere a hidden field does the same. */
+/** The clipboard API needs https or localhost; on other pages a temporary text field is copied. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard) {
     await navigator.clipboard.writeText(text);

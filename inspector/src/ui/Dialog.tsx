@@ -1,4 +1,4 @@
-/** A modal dialog: the browser's own, which traps focus and closes on Escape. */
+/** A modal dialog based on the browser's, which traps the focus and closes on Escape. */
 
 import { useEffect, useRef, type ReactNode } from "react";
 import { Icon } from "./Icon";

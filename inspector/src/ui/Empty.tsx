@@ -1,4 +1,4 @@
-/** What a panel shows when there is nothing to show, and how to change that. */
+/** Placeholders for a view without content and for one that is loading. */
 
 import type { ReactNode } from "react";
 

@@ -1,4 +1,4 @@
-/** An error with what to do about it. */
+/** An error, and advice where there is some. */
 
 import { explain } from "../api/problem";
 import { Icon } from "./Icon";

@@ -1,4 +1,4 @@
-/** Line icons, drawn here so that the page needs no other file. Decoration only: hidden from screen readers. */
+/** Line icons as inline SVG. They are decoration, and hidden from screen readers. */
 
 const PATHS = {
   plus: "M8 3v10M3 8h10",

@@ -1,4 +1,4 @@
-/** Names of the agents as their makers write them. */
+/** Display names of the agents, as their vendors write them. */
 
 const LABELS: Record<string, string> = {
   claude: "Claude Code",

@@ -56,9 +56,9 @@ export interface RequestItem extends ItemBase {
   kind: "request";
   request: AgentRequest;
   state: RequestState;
-  /** The answer, in words. */
+  /** The answer as the card shows it. */
   answer?: string;
-  /** The turn or the process of a stale request is over: an answer would reach no one. */
+  /** The turn or the process of a stale request is over, so it cannot be answered. */
   closed?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Starting and completing items: every item that starts completes once, its deltas lie between. */
+/** Events of items: every item starts once and completes once, with its deltas in between. */
 
 import { isObject, type Json } from "../../json";
 import type { Emitter } from "./emitter";
@@ -45,14 +45,14 @@ export class Items {
     this.out.emit("item.completed", { item: { ...item, content, status } }, synthetic);
   }
 
-  /** Start and complete an item that is known whole; the start is always ours. */
-  whole(item: Item, content: Part[], status: ItemStatus, synthetic: boolean): void {
+  /** Start and complete an item that is complete at once; the start is always synthetic. */
+  addComplete(item: Item, content: Part[], status: ItemStatus, synthetic: boolean): void {
     this.start(item, content, true);
     this.complete(item, content, status, synthetic);
   }
 
-  /** An item nobody announced. */
-  arrivedWhole(final: UniversalItem): void {
+  /** Add a finished item that was never started. */
+  addFinished(final: UniversalItem): void {
     const { content, status, ...rest } = final;
     const item = { ...rest, item_id: this.freshId(final.item_id) };
     this.start(item, [], true);
@@ -61,7 +61,7 @@ export class Items {
     this.complete(item, content, status, false);
   }
 
-  /** An id that was used before would make one item start twice; ours begin with itm_. */
+  /** A used id would start an item twice; ids with the prefix itm_ are reserved for the mapper. */
   private freshId(wanted: string | null): string {
     if (wanted === null || this.given.has(wanted) || wanted.startsWith("itm_")) return this.out.newId("itm");
     this.given.add(wanted);

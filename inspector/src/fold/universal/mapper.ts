@@ -141,7 +141,7 @@ export class UniversalMapper {
     else this.tools.update(update, callId, parentId);
   }
 
-  /** Extension messages: from the agent, from the server, or noted by a client itself. */
+  /** Extension messages of the agent, of the server, or recorded by a client. */
   private notification(message: JsonObject, method: string, params: JsonObject, synthetic: boolean): void {
     const payload: JsonObject = { ...params, ...asObject(params.data) };
     if (method === "_sandboxagent/session/started") {
@@ -173,7 +173,7 @@ export class UniversalMapper {
     const places = [params.item, asObject(params.data).item, productMeta(params).item, params];
     const final = places.map(readSnapshot).find((snapshot) => snapshot !== null);
     if (!final) this.unparsed("the item cannot be read", "_sandboxagent/item/completed", message);
-    else if (!this.messages.finish(final) && !this.tools.finish(final)) this.items.arrivedWhole(final);
+    else if (!this.messages.finish(final) && !this.tools.finish(final)) this.items.addFinished(final);
   }
 
   private response({ sender, id, call, payload }: Answer): void {
@@ -220,7 +220,7 @@ function codeText(code: Json | undefined): string | null {
   return typeof code === "string" ? code : jsonText(code);
 }
 
-/** A JSON-RPC error; a late failure of the server gives what its status code would. */
+/** A JSON-RPC error; one that carries a problem of the server has its kind as the code. */
 function readError(error: Json | undefined): { error: ErrorData; synthetic: boolean } {
   const fields = asObject(error);
   const message = asText(fields.message) ?? jsonText(error);

@@ -44,7 +44,7 @@ export class Messages {
     }
   }
 
-  /** Complete the messages that end because something else comes: those without a `messageId`. */
+  /** Complete the messages that any other update ends: those without a `messageId`. */
   endRuns(keep?: Slot): void {
     for (const [slot, message] of [...this.open]) {
       if (slot !== keep && message.messageId === null) this.close(slot, "completed");

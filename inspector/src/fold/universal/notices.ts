@@ -1,4 +1,4 @@
-/** Updates that are notices: plans, usage, modes, options, commands, titles, and kinds nobody knows yet. */
+/** Updates that are notices: plans, usage, modes, options, commands, titles, and unknown kinds. */
 
 import { asInteger, asList, asObject, asText, plainText, type JsonObject } from "../../json";
 import type { Items } from "./items";
@@ -39,7 +39,7 @@ export function addNotice(items: Items, kind: string, update: JsonObject): void 
   const facts = itemFacts(update);
   const read = Object.hasOwn(DETAIL, kind) ? DETAIL[kind] : undefined;
   if (!read) {
-    items.whole(
+    items.addComplete(
       items.create("unknown", null, { facts }),
       [{ type: "json", json: update }],
       "completed",
@@ -52,7 +52,7 @@ export function addNotice(items: Items, kind: string, update: JsonObject): void 
   const detail =
     characters.length > LONGEST_DETAIL ? `${characters.slice(0, LONGEST_DETAIL - 1).join("")}…` : full;
   const item = items.create("status", null, { facts });
-  items.whole(
+  items.addComplete(
     item,
     [
       { type: "status", label: kind, detail },

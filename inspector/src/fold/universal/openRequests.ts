@@ -113,7 +113,7 @@ export class OpenRequests {
     return open;
   }
 
-  /** Reject what is open because no answer can come any more. */
+  /** Reject all open requests because no answer is possible any more. */
   rejectAll(): void {
     for (const one of [...this.permissions.values(), ...this.questions.values()]) {
       this.answer(JSON.parse(one.requestKey) as Json, {});

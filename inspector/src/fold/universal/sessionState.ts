@@ -72,7 +72,7 @@ export function endedData(params: JsonObject, byClient: boolean): JsonObject {
   });
 }
 
-/** How the session ended when the process left. */
+/** The end of the session that the end of its process means. */
 export function exitData(params: JsonObject): JsonObject {
   if (params.success === true) return { reason: "completed", terminated_by: "agent" };
   const { signal } = params;

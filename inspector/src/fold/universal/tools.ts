@@ -73,7 +73,7 @@ export class Tools {
 
   constructor(private readonly items: Items) {}
 
-  /** What was said about a call before. */
+  /** What earlier updates said about a call. */
   facts(callId: string | null): { kind?: Json; toolName?: string | null } {
     const tool = callId === null ? undefined : this.tools.get(callId);
     return tool ? { kind: tool.fields.kind ?? null, toolName: tool.name } : {};
@@ -132,7 +132,7 @@ export class Tools {
 
   private apply(tool: Tool, update: JsonObject): void {
     if (tool.completed) {
-      this.late(tool, update);
+      this.addLateUpdate(tool, update);
       return;
     }
     const before = tool.text();
@@ -161,11 +161,11 @@ export class Tools {
       nativeItemId: tool.callId,
       parentId: tool.item.item_id,
     });
-    this.items.whole(result, tool.resultContent(), status, synthetic);
+    this.items.addComplete(result, tool.resultContent(), status, synthetic);
   }
 
-  /** What comes after a final status is kept as a notice beside the call. */
-  private late(tool: Tool, update: JsonObject): void {
+  /** Add an update that follows a final status as a notice beside the call. */
+  private addLateUpdate(tool: Tool, update: JsonObject): void {
     tool.merge(update);
     const note = this.items.create("status", null, {
       nativeItemId: tool.callId,
@@ -173,7 +173,7 @@ export class Tools {
     });
     const label = asText(update.sessionUpdate) ?? "tool_call_update";
     const detail = asText(update.title) ?? asText(update.status);
-    this.items.whole(
+    this.items.addComplete(
       note,
       [
         { type: "status", label, detail },

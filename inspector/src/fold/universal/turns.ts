@@ -1,4 +1,4 @@
-/** Turns: from the client's prompt to the agent's answer. Every turn that starts ends. */
+/** Turns: from the client's prompt to the agent's answer. Every started turn ends. */
 
 import { asList, isObject, jsonText, type JsonObject } from "../../json";
 import { blockPart, blockText } from "./content";
@@ -38,10 +38,10 @@ export class Turns {
     this.echoBlocks = blocks.filter((block) => blockText(block) === null).map(jsonText);
     const content = blocks.filter((block) => !isReplayBlock(block)).map(blockPart);
     if (content.length > 0)
-      this.items.whole(this.items.create("message", "user"), content, "completed", true);
+      this.items.addComplete(this.items.create("message", "user"), content, "completed", true);
   }
 
-  /** Whether a user chunk only repeats the prompt of an open turn; text may come in pieces. */
+  /** Whether a user chunk repeats the prompt of an open turn; the text may arrive in pieces. */
   isEcho(block: JsonObject): boolean {
     if (this.open.size === 0) return false;
     const text = blockText(block);
@@ -66,7 +66,7 @@ export class Turns {
     this.end(key, { error: true }, synthetic);
   }
 
-  /** End every open turn because no answer can come. */
+  /** End every open turn because no answer is possible any more. */
   abandon(message: string, code: string): void {
     for (const key of [...this.open.keys()]) this.failed(key, { message, code, details: null }, true);
     this.messages.closeAll("failed");

@@ -1,4 +1,4 @@
-/** A message in a few words: for the list of events and its filter. */
+/** Category, name and a hint of a message, for the list of events and its filter. */
 
 import { REQUEST_METHODS } from "../../fold/agentRequest";
 import type { Reading } from "../../fold/messageReader";
