@@ -2,15 +2,15 @@
 
 import { useState } from "react";
 import { Dock } from "./Dock";
+import { NewSessionDialog } from "./session/NewSessionDialog";
 import { ServerView } from "./session/ServerView";
 import { SessionView } from "./session/SessionView";
-import { Welcome } from "./session/Welcome";
-import { NewSessionDialog } from "./session/NewSessionDialog";
 import { Sidebar } from "./session/Sidebar";
+import { Welcome } from "./session/Welcome";
+import { useAppState } from "./state/appState";
+import { useObservable } from "./state/observable";
 import { currentRoute, go } from "./state/route";
 import { selectedInstance } from "./state/selection";
-import { useObservable } from "./state/observable";
-import { useAppState } from "./state/appState";
 import { Icon, type IconName } from "./ui/Icon";
 import { Logo } from "./ui/Logo";
 import { ThemeButton } from "./ui/ThemeButton";

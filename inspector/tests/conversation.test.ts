@@ -2,10 +2,10 @@
 
 import { expect, test } from "vitest";
 import type { Item, RequestItem, ToolItem } from "../src/fold/chat/conversation";
-import type { Json, JsonObject } from "../src/json";
 import type { LoggedMessage } from "../src/fold/message";
-import { UniversalMapper } from "../src/fold/universal/mapper";
 import { SessionFold } from "../src/fold/sessionFold";
+import { UniversalMapper } from "../src/fold/universal/mapper";
+import type { Json, JsonObject } from "../src/json";
 
 let n = 0;
 

@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 import type { Item } from "../src/fold/chat/conversation";
 import { promptItem } from "../src/fold/chat/promptItem";
 import { MessageReader } from "../src/fold/messageReader";
-import type { Json } from "../src/json";
-import { unsupportedError } from "../src/instance/unsupportedError";
 import { replayBlock } from "../src/fold/replayBlock";
+import { unsupportedError } from "../src/instance/unsupportedError";
+import type { Json } from "../src/json";
 
 function said(role: "user" | "assistant", text: string): Item {
   return { kind: "message", role, text, attachments: [], key: text, n: 0, time: 0 };

@@ -1,8 +1,8 @@
 /** Requests of the agent and the answers to them. */
 
 import { expect, test } from "vitest";
-import { MessageReader } from "../src/fold/messageReader";
 import type { AgentRequest } from "../src/fold/agentRequest";
+import { MessageReader } from "../src/fold/messageReader";
 import {
   answerResult,
   cancelResult,

@@ -3,9 +3,9 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { Json } from "../src/json";
 import { MessageReader } from "../src/fold/messageReader";
 import { UniversalMapper } from "../src/fold/universal/mapper";
+import type { Json } from "../src/json";
 
 interface Fixture {
   name: string;

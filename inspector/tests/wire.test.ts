@@ -1,16 +1,16 @@
 /** The event stream's text, the order of messages, snippets, exports and addresses. */
 
+import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { expect, test } from "vitest";
 import type { ConfigEntry } from "../src/api/bodies";
-import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { diffLines } from "../src/conversation/diffLines";
 import { fromStored, toStored } from "../src/fold/message";
 import { exportJsonl, parseJsonl } from "../src/panels/events/jsonl";
-import { asCurl, asPython } from "../src/panels/snippets";
 import { pairsFrom, wordsFrom } from "../src/panels/formFields";
-import { parseRoute, routePath } from "../src/state/route";
+import { asCurl, asPython } from "../src/panels/snippets";
 import { acpServers } from "../src/session/mcpServers";
 import { selectOptions } from "../src/session/options";
+import { parseRoute, routePath } from "../src/state/route";
 
 const STREAM =
   'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\nevent: gap\ndata: {"oldest":3,"newest":9}\n\nevent: message\r\nid: 2\r\ndata: x\r\n\r\n';

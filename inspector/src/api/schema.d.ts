@@ -47,7 +47,7 @@ export interface paths {
         };
         /**
          * This document as a page
-         * @description Self-contained: it loads nothing from anywhere else.
+         * @description Self-contained: it loads nothing from another host.
          */
         get: operations["getDocs"];
         put?: never;
@@ -65,7 +65,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Is the server up */
+        /** Whether the server is up */
         get: operations["getHealth"];
         put?: never;
         post?: never;
@@ -100,7 +100,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow what the agent says
+         * Follow the messages of the agent
          * @description Server-sent events. `event: message` carries one JSON-RPC object of the agent and a number in `id:`; numbers
          *     start at 1 and have no gaps. `event: gap` says that older events are no longer kept. A comment is sent after
          *     15 s of silence.
@@ -109,7 +109,7 @@ export interface paths {
         put?: never;
         /**
          * Send one message to the agent
-         * @description The first message to a new id names the `agent`, which is installed and started if need be. A request waits for its answer; notifications and responses are accepted at once.
+         * @description The first message to a new id names the `agent`, which is installed and started if necessary. A request waits for its response; notifications and responses are accepted at once.
          */
         post: operations["postAcpMessage"];
         /** End the agent and all its processes */
@@ -143,7 +143,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One agent */
+        /** Show one agent */
         get: operations["getAgent"];
         put?: never;
         post?: never;
@@ -164,7 +164,7 @@ export interface paths {
         put?: never;
         /**
          * Install an agent
-         * @description With `Accept: text/event-stream` the answer is a stream of `progress` events that ends with one `result` or `error`.
+         * @description With `Accept: text/event-stream` the response is a stream of `progress` events that ends with one `result` or `error`.
          */
         post: operations["installAgent"];
         delete?: never;
@@ -251,8 +251,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a directory
-         * @description Parents are created; a directory that exists is fine.
+         * Create a directory
+         * @description Parents are created; a directory that exists already is no error.
          */
         post: operations["mkdirFs"];
         delete?: never;
@@ -272,7 +272,7 @@ export interface paths {
         put?: never;
         /**
          * Move or rename
-         * @description Parents of `to` are created. With `overwrite` the destination is replaced in one step; whenever the move fails the destination is what it was.
+         * @description Parents of `to` are created. With `overwrite` the destination is replaced in one step; when the move fails the destination is unchanged.
          */
         post: operations["moveFs"];
         delete?: never;
@@ -289,7 +289,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Look at one file or directory
+         * Show one file or directory
          * @description Follows links; `symlink` says whether the path itself is one.
          */
         get: operations["statFs"];
@@ -312,7 +312,7 @@ export interface paths {
         put?: never;
         /**
          * Unpack a tar archive
-         * @description Plain, gzip or zstd, told by its first bytes. Only regular files, directories, and links that stay inside the destination; anything else is refused by name and ends the extraction.
+         * @description Plain, gzip or zstd, recognised by the first bytes. Only regular files, directories, and links that stay inside the destination; anything else is refused by name and ends the extraction.
          */
         post: operations["uploadFsBatch"];
         delete?: never;
@@ -372,7 +372,7 @@ export interface paths {
         };
         /**
          * Read all mcp entries of a directory
-         * @description An entry that cannot be understood is listed under `invalid` with the reason.
+         * @description An entry that cannot be decoded is listed under `invalid` with the reason.
          */
         get: operations["listMcpConfig"];
         put?: never;
@@ -414,7 +414,7 @@ export interface paths {
         };
         /**
          * Read all skills entries of a directory
-         * @description An entry that cannot be understood is listed under `invalid` with the reason.
+         * @description An entry that cannot be decoded is listed under `invalid` with the reason.
          */
         get: operations["listSkillsConfig"];
         put?: never;
@@ -429,6 +429,107 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * AcpServer
+         * @description One agent process. `exitCode` or `signal` is present only after it has exited.
+         */
+        AcpServer: {
+            serverId: string;
+            agent: string;
+            createdAtMs: number;
+            /** @enum {unknown} */
+            status: "exited" | "running" | "starting";
+            pid: number | null;
+            exitCode?: number;
+            signal?: string;
+            pendingRequests: number;
+            lastEventId: number;
+            subscribers: number;
+            lastActivityMs: number;
+        };
+        /**
+         * AcpServers
+         * @description Every agent process that was started and not closed, sorted by id.
+         */
+        AcpServers: {
+            servers: components["schemas"]["AcpServer"][];
+        };
+        /**
+         * AgentCapabilities
+         * @description The flags of the catalogue (`CAPABILITIES` in `agents.catalog.agent_spec`), in the same order.
+         */
+        AgentCapabilities: {
+            planMode: boolean;
+            permissions: boolean;
+            questions: boolean;
+            toolCalls: boolean;
+            toolResults: boolean;
+            textMessages: boolean;
+            images: boolean;
+            fileAttachments: boolean;
+            sessionLifecycle: boolean;
+            errorEvents: boolean;
+            reasoning: boolean;
+            status: boolean;
+            commandExecution: boolean;
+            fileChanges: boolean;
+            mcpTools: boolean;
+            streamingDeltas: boolean;
+            itemStarted: boolean;
+            sharedProcess: boolean;
+        };
+        /**
+         * AgentInfo
+         * @description One agent of the catalogue. Fields without a value are left out.
+         */
+        AgentInfo: {
+            id: string;
+            installed: boolean;
+            credentialsAvailable: boolean;
+            version?: string;
+            path?: string;
+            capabilities: components["schemas"]["AgentCapabilities"];
+            serverStatus?: components["schemas"]["ServerStatus"];
+            configOptions?: components["schemas"]["ConfigOption"][];
+            configError?: string;
+            models?: components["schemas"]["AgentModel"][];
+            defaultModel?: string;
+            modes?: components["schemas"]["AgentMode"][];
+        };
+        /** AgentList */
+        AgentList: {
+            agents: components["schemas"]["AgentInfo"][];
+        };
+        /** AgentMode */
+        AgentMode: {
+            id: string;
+            name: string;
+            description: string;
+        };
+        /** AgentModel */
+        AgentModel: {
+            id: string;
+            name: string;
+        };
+        /** ConfigChoice */
+        ConfigChoice: {
+            name: string;
+            value: string;
+            description?: string;
+        };
+        /**
+         * ConfigOption
+         * @description One setting of a session: model, mode or thought level.
+         */
+        ConfigOption: {
+            category: string;
+            currentValue: string;
+            id: string;
+            name: string;
+            options: components["schemas"]["ConfigChoice"][];
+            /** @enum {unknown} */
+            type: "select";
+        };
         /**
          * FsEntry
          * @description One line of a directory listing; links are not followed.
@@ -504,9 +605,44 @@ export interface components {
             path: string;
             bytesWritten: number;
         };
+        /** Health */
+        Health: {
+            /** @enum {unknown} */
+            status: "ok";
+        };
+        /**
+         * InstallRequest
+         * @description Which versions to install; `null` counts as absent.
+         */
+        InstallRequest: {
+            /** @default null */
+            reinstall: boolean | null;
+            /** @default null */
+            agentVersion: string | null;
+            /** @default null */
+            agentProcessVersion: string | null;
+        };
+        /**
+         * InstallResult
+         * @description What was installed, now or before. `already_installed` is snake_case on the wire (decision 29).
+         */
+        InstallResult: {
+            already_installed: boolean;
+            artifacts: components["schemas"]["InstalledArtifact"][];
+        };
+        /** InstalledArtifact */
+        InstalledArtifact: {
+            /** @enum {unknown} */
+            kind: "agent_process" | "native_agent";
+            path: string;
+            /** @enum {unknown} */
+            source: "builtin" | "fallback" | "local_path" | "registry";
+            /** @default null */
+            version: string | null;
+        };
         /**
          * McpEntries
-         * @description All entries of a directory; those that cannot be understood are named with the reason.
+         * @description All entries of a directory; `invalid` maps those that cannot be decoded to the reason.
          */
         McpEntries: {
             entries: {
@@ -541,6 +677,14 @@ export interface components {
             scope?: string;
         };
         /**
+         * McpOlderNames
+         * @description An entry with a type name of older versions; it is normalised when it is stored.
+         */
+        McpOlderNames: {
+            /** @enum {unknown} */
+            type: "http" | "sse" | "stdio";
+        };
+        /**
          * McpRemote
          * @description An MCP server reached over HTTP.
          */
@@ -563,6 +707,23 @@ export interface components {
             timeoutMs?: number;
         };
         /**
+         * ServerInfo
+         * @description The name of the server and the address of its API documentation.
+         */
+        ServerInfo: {
+            docs: string;
+            name: string;
+        };
+        /**
+         * ServerStatus
+         * @description Whether an instance of the agent runs, and for how long the oldest one has.
+         */
+        ServerStatus: {
+            /** @enum {unknown} */
+            status: "running" | "stopped";
+            uptimeMs: number;
+        };
+        /**
          * SkillSource
          * @description One source; `type` is `github`, `git` or `local` by convention, any text is kept.
          */
@@ -579,7 +740,7 @@ export interface components {
         };
         /**
          * SkillsEntries
-         * @description All entries of a directory; those that cannot be understood are named with the reason.
+         * @description All entries of a directory; `invalid` maps those that cannot be decoded to the reason.
          */
         SkillsEntries: {
             entries: {
@@ -1091,7 +1252,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A greeting */
+            /** @description Name and documentation */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1099,14 +1260,11 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "docs": "/docs",
+                     *       "docs": "http://127.0.0.1:2468/docs",
                      *       "name": "Sandbox Agent"
                      *     }
                      */
-                    "application/json": {
-                        docs: string;
-                        name: string;
-                    };
+                    "application/json": components["schemas"]["ServerInfo"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -1154,7 +1312,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page for people */
+            /** @description The page */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1181,7 +1339,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is */
+            /** @description The server is up */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1192,10 +1350,7 @@ export interface operations {
                      *       "status": "ok"
                      *     }
                      */
-                    "application/json": {
-                        /** @constant */
-                        status: "ok";
-                    };
+                    "application/json": components["schemas"]["Health"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -1240,22 +1395,7 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": {
-                        servers: {
-                            serverId: string;
-                            agent: string;
-                            createdAtMs: number;
-                            /** @enum {unknown} */
-                            status: "starting" | "running" | "exited";
-                            pid: number | null;
-                            exitCode?: number;
-                            signal?: string;
-                            pendingRequests: number;
-                            lastEventId: number;
-                            subscribers: number;
-                            lastActivityMs: number;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["AcpServers"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -1280,7 +1420,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Chosen by the client, any text up to 1024 bytes; the only identity there is
+                 * @description Chosen by the client, any text up to 1024 bytes; the only identity of an agent process
                  * @example my-session
                  */
                 server_id: string;
@@ -1315,7 +1455,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Needed on the first POST to an id
+                 * @description Required on the first POST to an id
                  * @example mock
                  */
                 agent?: string;
@@ -1324,7 +1464,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description `respond-async`: 202 at once, the answer only as an event. `wait=SECONDS`: own time limit
+                 * @description `respond-async`: 202 at once, the response only as an event. `wait=SECONDS`: own time limit
                  * @example wait=600
                  */
                 Prefer?: string;
@@ -1336,7 +1476,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Chosen by the client, any text up to 1024 bytes; the only identity there is
+                 * @description Chosen by the client, any text up to 1024 bytes; the only identity of an agent process
                  * @example my-session
                  */
                 server_id: string;
@@ -1359,7 +1499,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The agent's answer, byte for byte; an error of the agent is in here too */
+            /** @description The agent's response, byte for byte; an error of the agent is in here too */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1407,7 +1547,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description Chosen by the client, any text up to 1024 bytes; the only identity there is
+                 * @description Chosen by the client, any text up to 1024 bytes; the only identity of an agent process
                  * @example my-session
                  */
                 server_id: string;
@@ -1491,52 +1631,7 @@ export interface operations {
                      *       ]
                      *     }
                      */
-                    "application/json": {
-                        agents: {
-                            id: string;
-                            installed: boolean;
-                            credentialsAvailable: boolean;
-                            version?: string;
-                            path?: string;
-                            capabilities: {
-                                planMode: boolean;
-                                permissions: boolean;
-                                questions: boolean;
-                                toolCalls: boolean;
-                                toolResults: boolean;
-                                textMessages: boolean;
-                                images: boolean;
-                                fileAttachments: boolean;
-                                sessionLifecycle: boolean;
-                                errorEvents: boolean;
-                                reasoning: boolean;
-                                status: boolean;
-                                commandExecution: boolean;
-                                fileChanges: boolean;
-                                mcpTools: boolean;
-                                streamingDeltas: boolean;
-                                itemStarted: boolean;
-                                sharedProcess: boolean;
-                            };
-                            serverStatus?: {
-                                /** @enum {unknown} */
-                                status: "running" | "stopped";
-                                uptimeMs: number;
-                            };
-                            configOptions?: Record<string, unknown>[];
-                            configError?: string;
-                            models?: {
-                                id: string;
-                                name: string;
-                            }[];
-                            defaultModel?: string;
-                            modes?: {
-                                id: string;
-                                name: string;
-                                description: string;
-                            }[];
-                        }[];
-                    };
+                    "application/json": components["schemas"]["AgentList"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -1608,50 +1703,7 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": {
-                        id: string;
-                        installed: boolean;
-                        credentialsAvailable: boolean;
-                        version?: string;
-                        path?: string;
-                        capabilities: {
-                            planMode: boolean;
-                            permissions: boolean;
-                            questions: boolean;
-                            toolCalls: boolean;
-                            toolResults: boolean;
-                            textMessages: boolean;
-                            images: boolean;
-                            fileAttachments: boolean;
-                            sessionLifecycle: boolean;
-                            errorEvents: boolean;
-                            reasoning: boolean;
-                            status: boolean;
-                            commandExecution: boolean;
-                            fileChanges: boolean;
-                            mcpTools: boolean;
-                            streamingDeltas: boolean;
-                            itemStarted: boolean;
-                            sharedProcess: boolean;
-                        };
-                        serverStatus?: {
-                            /** @enum {unknown} */
-                            status: "running" | "stopped";
-                            uptimeMs: number;
-                        };
-                        configOptions?: Record<string, unknown>[];
-                        configError?: string;
-                        models?: {
-                            id: string;
-                            name: string;
-                        }[];
-                        defaultModel?: string;
-                        modes?: {
-                            id: string;
-                            name: string;
-                            description: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["AgentInfo"];
                 };
             };
             400: components["responses"]["InvalidRequestUnsupportedAgent"];
@@ -1684,11 +1736,7 @@ export interface operations {
                  *       "reinstall": false
                  *     }
                  */
-                "application/json": {
-                    reinstall?: boolean | null;
-                    agentVersion?: string | null;
-                    agentProcessVersion?: string | null;
-                };
+                "application/json": components["schemas"]["InstallRequest"];
             };
         };
         responses: {
@@ -1704,17 +1752,7 @@ export interface operations {
                      *       "artifacts": []
                      *     }
                      */
-                    "application/json": {
-                        already_installed: boolean;
-                        artifacts: {
-                            /** @enum {unknown} */
-                            kind: "agent_process" | "native_agent";
-                            path: string;
-                            /** @enum {unknown} */
-                            source: "registry" | "fallback" | "local_path" | "builtin";
-                            version?: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["InstallResult"];
                     "text/event-stream": string;
                 };
             };
@@ -1797,7 +1835,7 @@ export interface operations {
                  */
                 Range?: string;
                 /**
-                 * @description ETag of the copy you have
+                 * @description ETag of the copy the client has
                  * @example "abc"
                  */
                 "If-None-Match"?: string;
@@ -1837,7 +1875,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description You have it already */
+            /** @description The client's copy is current */
             304: {
                 headers: {
                     /** @description Changes with the content */
@@ -1932,7 +1970,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description ETag of the copy you have
+                 * @description ETag of the copy the client has
                  * @example "abc"
                  */
                 "If-None-Match"?: string;
@@ -1951,7 +1989,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description You have it already */
+            /** @description The client's copy is current */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -2099,7 +2137,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is there */
+            /** @description The directory exists */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2190,7 +2228,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is there */
+            /** @description The file or directory */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2313,7 +2351,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The directory the config belongs to; relative ones start at the server's working directory
+                 * @description The directory the config belongs to; a relative one starts at the server's working directory
                  * @example /home/user/project
                  */
                 directory: string;
@@ -2356,7 +2394,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The directory the config belongs to; relative ones start at the server's working directory
+                 * @description The directory the config belongs to; a relative one starts at the server's working directory
                  * @example /home/user/project
                  */
                 directory: string;
@@ -2372,10 +2410,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["McpLocal"] | components["schemas"]["McpRemote"] | {
-                    /** @enum {unknown} */
-                    type: "http" | "sse" | "stdio";
-                };
+                "application/json": components["schemas"]["McpLocal"] | components["schemas"]["McpRemote"] | components["schemas"]["McpOlderNames"];
             };
         };
         responses: {
@@ -2406,7 +2441,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The directory the config belongs to; relative ones start at the server's working directory
+                 * @description The directory the config belongs to; a relative one starts at the server's working directory
                  * @example /home/user/project
                  */
                 directory: string;
@@ -2422,7 +2457,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone, now or before */
+            /** @description Removed, now or before */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -2447,7 +2482,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The directory the config belongs to; relative ones start at the server's working directory
+                 * @description The directory the config belongs to; a relative one starts at the server's working directory
                  * @example /home/user/project
                  */
                 directory: string;
@@ -2458,7 +2493,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By name */
+            /** @description The entries by name */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2502,7 +2537,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The directory the config belongs to; relative ones start at the server's working directory
+                 * @description The directory the config belongs to; a relative one starts at the server's working directory
                  * @example /home/user/project
                  */
                 directory: string;
@@ -2524,19 +2559,6 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "sources": [
-                     *         {
-                     *           "type": "github",
-                     *           "source": "owner/repository",
-                     *           "skills": [
-                     *             "review"
-                     *           ]
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["SkillsConfig"];
                 };
             };
@@ -2558,7 +2580,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The directory the config belongs to; relative ones start at the server's working directory
+                 * @description The directory the config belongs to; a relative one starts at the server's working directory
                  * @example /home/user/project
                  */
                 directory: string;
@@ -2574,19 +2596,6 @@ export interface operations {
         };
         requestBody: {
             content: {
-                /**
-                 * @example {
-                 *       "sources": [
-                 *         {
-                 *           "type": "github",
-                 *           "source": "owner/repository",
-                 *           "skills": [
-                 *             "review"
-                 *           ]
-                 *         }
-                 *       ]
-                 *     }
-                 */
                 "application/json": components["schemas"]["SkillsConfig"];
             };
         };
@@ -2618,7 +2627,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The directory the config belongs to; relative ones start at the server's working directory
+                 * @description The directory the config belongs to; a relative one starts at the server's working directory
                  * @example /home/user/project
                  */
                 directory: string;
@@ -2634,7 +2643,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Gone, now or before */
+            /** @description Removed, now or before */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -2659,7 +2668,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The directory the config belongs to; relative ones start at the server's working directory
+                 * @description The directory the config belongs to; a relative one starts at the server's working directory
                  * @example /home/user/project
                  */
                 directory: string;
@@ -2670,7 +2679,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By name */
+            /** @description The entries by name */
             200: {
                 headers: {
                     [name: string]: unknown;

@@ -3,13 +3,15 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { isObject, parseJson } from "../json";
 import type {
+  AcpServer,
+  AcpServers,
   AgentInfo,
+  AgentList,
   ConfigEntry,
   ConfigKind,
   FsEntry,
   FsStat,
   InstallResult,
-  ServerInfo,
 } from "./bodies";
 import type { Http } from "./http";
 import { problemOf, type ApiProblem } from "./problem";
@@ -25,8 +27,8 @@ export class ServerApi {
     await this.http.json("/v1/health");
   }
 
-  async servers(): Promise<ServerInfo[]> {
-    return (await this.http.json<{ servers: ServerInfo[] }>("/v1/acp", { quiet: true })).servers;
+  async servers(): Promise<AcpServer[]> {
+    return (await this.http.json<AcpServers>("/v1/acp", { quiet: true })).servers;
   }
 
   async closeServer(serverId: string): Promise<void> {
@@ -42,7 +44,7 @@ export class ServerApi {
 
   async agents(config = false): Promise<AgentInfo[]> {
     const query = config ? { config } : {};
-    return (await this.http.json<{ agents: AgentInfo[] }>("/v1/agents", { query })).agents;
+    return (await this.http.json<AgentList>("/v1/agents", { query })).agents;
   }
 
   agent(id: string): Promise<AgentInfo> {

@@ -1,6 +1,7 @@
 /** The header of a conversation: agent, state of the stream, options of the session. */
 
 import { useMemo, type ReactNode } from "react";
+import type { Usage } from "../fold/chat/conversation";
 import type { Instance } from "../instance/instance";
 import { useInstance } from "../instance/useInstance";
 import { selectOptions, setOption, type SelectOption } from "../session/options";
@@ -9,7 +10,6 @@ import { CopyButton } from "../ui/CopyButton";
 import { ErrorBox } from "../ui/ErrorBox";
 import { useTask } from "../ui/useTask";
 import { StreamStatus } from "./StreamStatus";
-import type { Usage } from "../fold/chat/conversation";
 
 interface Props {
   instance: Instance;

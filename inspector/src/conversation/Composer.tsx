@@ -2,10 +2,10 @@
 
 import type { ContentBlock } from "@agentclientprotocol/sdk";
 import { useEffect, useRef, useState, type KeyboardEvent } from "react";
+import { replayBlock } from "../fold/replayBlock";
 import type { Instance } from "../instance/instance";
 import { useInstance } from "../instance/useInstance";
 import { attachmentBlock, uploadAttachment, type Attachment } from "../session/attachments";
-import { replayBlock } from "../fold/replayBlock";
 import { stopTurn } from "../session/stopTurn";
 import { useAppState } from "../state/appState";
 import { ErrorBox } from "../ui/ErrorBox";

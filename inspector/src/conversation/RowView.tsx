@@ -1,6 +1,8 @@
 /** One row of the conversation. */
 
 import { memo, useState } from "react";
+import type { Item, MessageItem, NoteItem, PlanItem } from "../fold/chat/conversation";
+import type { Row } from "../fold/chat/rows";
 import type { Instance } from "../instance/instance";
 import { MarkdownBlock } from "../markdown/MarkdownBlock";
 import { showEvent } from "../state/selection";
@@ -9,8 +11,6 @@ import { Icon } from "../ui/Icon";
 import { Attachments } from "./Attachments";
 import { RequestCard } from "./RequestCard";
 import { ToolCard } from "./ToolCard";
-import type { Row } from "../fold/chat/rows";
-import type { Item, MessageItem, NoteItem, PlanItem } from "../fold/chat/conversation";
 
 interface Props {
   row: Row;

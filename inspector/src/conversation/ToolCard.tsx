@@ -1,13 +1,13 @@
 /** A tool call: its title, status, locations, content, input and output. */
 
-import { useState } from "react";
 import type { ToolCallContent } from "@agentclientprotocol/sdk";
+import { useState } from "react";
+import type { ToolItem } from "../fold/chat/conversation";
 import type { Json } from "../json";
 import { duration, pretty } from "../ui/format";
 import { Icon, type IconName } from "../ui/Icon";
 import { Attachment } from "./Attachments";
 import { DiffView } from "./DiffView";
-import type { ToolItem } from "../fold/chat/conversation";
 
 const ICONS: Record<string, IconName> = {
   read: "file",

@@ -1,7 +1,7 @@
 /** Stores messages in batches, because a transaction per message is too slow for hundreds of updates a second. */
 
-import type { History } from "../storage/history";
 import type { StoredMessage } from "../fold/message";
+import type { History } from "../storage/history";
 
 const BATCH_DELAY_MS = 250;
 

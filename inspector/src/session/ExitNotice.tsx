@@ -1,13 +1,13 @@
 /** How a process ended: exit code or signal, and its last output on stderr. */
 
-import type { ServerInfo } from "../api/bodies";
 import { useCallback } from "react";
+import type { AcpServer } from "../api/bodies";
+import { useAppState } from "../state/appState";
 import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
 import { exitText } from "./Sidebar";
-import { useAppState } from "../state/appState";
 
-export function ExitNotice({ server }: { server: ServerInfo }) {
+export function ExitNotice({ server }: { server: AcpServer }) {
   const { api } = useAppState();
   const { serverId } = server;
   const { value: problem } = useLoaded(useCallback(() => api.exitProblem(serverId), [api, serverId]));

@@ -4,6 +4,8 @@ import type { McpServer } from "@agentclientprotocol/sdk";
 import { useCallback, useMemo, useState, type FormEvent } from "react";
 import type { AgentInfo } from "../api/bodies";
 import type { ServerApi } from "../api/server";
+import { useAppState } from "../state/appState";
+import { useDefaultDirectory } from "../state/useDefaultDirectory";
 import type { SessionRecord } from "../storage/sessionRecord";
 import { agentLabel } from "../ui/agentLabel";
 import { Dialog } from "../ui/Dialog";
@@ -16,8 +18,6 @@ import { createSession } from "./lifecycle";
 import { acpServers } from "./mcpServers";
 import { selectOptions, type SelectOption } from "./options";
 import { readyFirst } from "./Welcome";
-import { useDefaultDirectory } from "../state/useDefaultDirectory";
-import { useAppState } from "../state/appState";
 
 interface Props {
   agent?: string;

@@ -1,12 +1,15 @@
 /** An instance of the server: watch it, take part in it, close it. */
 
 import { useCallback, useEffect, useState } from "react";
-import type { ServerInfo } from "../api/bodies";
+import type { AcpServer } from "../api/bodies";
 import { ChatHeader } from "../conversation/ChatHeader";
 import { Composer } from "../conversation/Composer";
 import { ConversationList } from "../conversation/ConversationList";
 import type { Instance } from "../instance/instance";
 import { useInstance } from "../instance/useInstance";
+import { useAppState } from "../state/appState";
+import { useObservable } from "../state/observable";
+import { selectedInstance } from "../state/selection";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
@@ -14,10 +17,7 @@ import { ago } from "../ui/format";
 import { useLoaded } from "../ui/useLoaded";
 import { useTask } from "../ui/useTask";
 import { ExitNotice } from "./ExitNotice";
-import { selectedInstance } from "../state/selection";
 import { attach } from "./lifecycle";
-import { useObservable } from "../state/observable";
-import { useAppState } from "../state/appState";
 
 export function ServerView({ serverId }: { serverId: string }) {
   const app = useAppState();
@@ -113,7 +113,7 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
   );
 }
 
-function ServerFacts({ server }: { server: ServerInfo }) {
+function ServerFacts({ server }: { server: AcpServer }) {
   const facts: [string, string][] = [
     ["agent", agentLabel(server.agent)],
     ["status", server.status],

@@ -1,8 +1,16 @@
 /** One session of this browser. */
 
 import { useCallback, useEffect } from "react";
+import { ChatHeader } from "../conversation/ChatHeader";
+import { Composer } from "../conversation/Composer";
+import { ConversationList } from "../conversation/ConversationList";
 import type { Instance } from "../instance/instance";
 import { useInstance } from "../instance/useInstance";
+import { useAppState } from "../state/appState";
+import { useObservable } from "../state/observable";
+import { setPendingCount } from "../state/pendingRequests";
+import { go } from "../state/route";
+import { selectedDirectory, selectedInstance } from "../state/selection";
 import type { SessionRecord } from "../storage/sessionRecord";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty, Loading } from "../ui/Empty";
@@ -10,16 +18,8 @@ import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
 import { useTask, type Task } from "../ui/useTask";
-import { ChatHeader } from "../conversation/ChatHeader";
-import { Composer } from "../conversation/Composer";
-import { ConversationList } from "../conversation/ConversationList";
 import { ExitNotice } from "./ExitNotice";
-import { selectedDirectory, selectedInstance } from "../state/selection";
 import { liveServer, openSession, resumeSession } from "./lifecycle";
-import { useObservable } from "../state/observable";
-import { setPendingCount } from "../state/pendingRequests";
-import { go } from "../state/route";
-import { useAppState } from "../state/appState";
 
 export function SessionView({ id }: { id: string }) {
   const app = useAppState();

@@ -1,7 +1,11 @@
 /** Sessions of this browser, and everything that runs on the server. */
 
 import { useState } from "react";
-import type { ServerInfo } from "../api/bodies";
+import type { AcpServer } from "../api/bodies";
+import { useAppState } from "../state/appState";
+import { useObservable } from "../state/observable";
+import { pendingCounts } from "../state/pendingRequests";
+import { currentRoute, go, routePath, type Route } from "../state/route";
 import type { SessionRecord } from "../storage/sessionRecord";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty, Loading } from "../ui/Empty";
@@ -9,10 +13,6 @@ import { ErrorBox } from "../ui/ErrorBox";
 import { ago, count } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { liveServer } from "./lifecycle";
-import { useObservable } from "../state/observable";
-import { pendingCounts } from "../state/pendingRequests";
-import { currentRoute, go, routePath, type Route } from "../state/route";
-import { useAppState } from "../state/appState";
 
 export function Sidebar({ create, chosen }: { create: () => void; chosen: () => void }) {
   const app = useAppState();
@@ -80,7 +80,7 @@ function SessionRow({
   chosen,
 }: {
   session: SessionRecord;
-  server?: ServerInfo;
+  server?: AcpServer;
   chosen: () => void;
 }) {
   const waiting = useObservable(pendingCounts).get(session.id) ?? 0;
@@ -103,7 +103,7 @@ function SessionRow({
   );
 }
 
-function ServerRow({ server, chosen }: { server: ServerInfo; chosen: () => void }) {
+function ServerRow({ server, chosen }: { server: AcpServer; chosen: () => void }) {
   const facts = [agentLabel(server.agent), exitText(server) ?? server.status];
   if (server.pendingRequests > 0) facts.push(`${server.pendingRequests} pending`);
   if (server.subscribers > 0) facts.push(count(server.subscribers, "reader"));
@@ -118,7 +118,7 @@ function ServerRow({ server, chosen }: { server: ServerInfo; chosen: () => void 
   );
 }
 
-export function exitText(server: ServerInfo): string | undefined {
+export function exitText(server: AcpServer): string | undefined {
   if (server.status !== "exited") return undefined;
   if (server.signal) return `killed by ${server.signal}`;
   return server.exitCode === undefined ? "exited" : `exit code ${server.exitCode}`;

@@ -2,12 +2,12 @@
 
 import { useCallback } from "react";
 import type { AgentInfo } from "../api/bodies";
+import { useAppState } from "../state/appState";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
-import { useAppState } from "../state/appState";
 
 export function Welcome({ create }: { create: (agent?: string) => void }) {
   const { api } = useAppState();

@@ -6,12 +6,12 @@ import type {
   McpServer,
   NewSessionResponse,
 } from "@agentclientprotocol/sdk";
-import type { ServerInfo } from "../api/bodies";
-import { Instance } from "../instance/instance";
+import type { AcpServer } from "../api/bodies";
 import { logKey } from "../fold/message";
+import { Instance } from "../instance/instance";
+import type { AppState } from "../state/appState";
 import type { SessionRecord } from "../storage/sessionRecord";
 import { chooseOption } from "./options";
-import type { AppState } from "../state/appState";
 
 export interface NewSession {
   agent: string;
@@ -84,7 +84,7 @@ async function start(app: AppState, instance: Instance, serverId: string, agent:
 }
 
 /** The run of the instance that the session knows, if the server still has it. */
-export function liveServer(session: SessionRecord, servers: readonly ServerInfo[]): ServerInfo | undefined {
+export function liveServer(session: SessionRecord, servers: readonly AcpServer[]): AcpServer | undefined {
   const server = servers.find((one) => one.serverId === session.serverId);
   return server && logKey(session.origin, server.serverId, server.createdAtMs) === session.logs.at(-1)
     ? server

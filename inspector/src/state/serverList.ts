@@ -1,14 +1,14 @@
 /** The instances that `GET /v1/acp` lists, polled every 3 s while the page is visible. */
 
+import type { AcpServer } from "../api/bodies";
 import { ApiProblem } from "../api/problem";
-import type { ServerInfo } from "../api/bodies";
 import type { ServerApi } from "../api/server";
 import { Observable } from "./observable";
 
 const INTERVAL_MS = 3000;
 
 export interface ServersState {
-  servers: readonly ServerInfo[];
+  servers: readonly AcpServer[];
   loaded: boolean;
   problem?: ApiProblem;
 }
@@ -23,7 +23,7 @@ export class ServerList {
   }
 
   /** Poll now; the result is also published. */
-  async refresh(): Promise<readonly ServerInfo[]> {
+  async refresh(): Promise<readonly AcpServer[]> {
     try {
       const servers = await this.api.servers();
       if (!sameServers(servers, this.state.get())) this.state.set({ servers, loaded: true });
@@ -45,6 +45,6 @@ export class ServerList {
   }
 }
 
-function sameServers(servers: readonly ServerInfo[], state: ServersState): boolean {
+function sameServers(servers: readonly AcpServer[], state: ServersState): boolean {
   return state.loaded && !state.problem && JSON.stringify(servers) === JSON.stringify(state.servers);
 }

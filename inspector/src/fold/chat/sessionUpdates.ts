@@ -2,8 +2,8 @@
 
 import type { ContentBlock, PlanEntry, ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
 import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
-import { commands, configOptions, type ConversationState } from "./conversationState";
 import type { MessageItem, ToolItem, Usage } from "./conversation";
+import { commands, configOptions, type ConversationState } from "./conversationState";
 
 export function applySessionUpdate(state: ConversationState, params: JsonObject): void {
   const sessionId = textAt(params, "sessionId") ?? "";

@@ -1,8 +1,8 @@
 /** ACP content as parts of universal items. */
 
 import { asObject, asText, isObject, type Json, type JsonObject } from "../../json";
-import type { Part } from "./universalEvent";
 import { unifiedDiff } from "./unifiedDiff";
+import type { Part } from "./universalEvent";
 
 export function blockText(block: Json | undefined): string | null {
   const fields = asObject(block);

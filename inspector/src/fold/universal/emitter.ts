@@ -1,8 +1,8 @@
 /** Numbers and names the events of one message at a time. Ids are counters: same messages, same ids. */
 
 import { isObject, type Json } from "../../json";
-import type { UniversalEvent } from "./universalEvent";
 import { legacyEventOf, type LegacyEvent } from "./meta";
+import type { UniversalEvent } from "./universalEvent";
 
 interface Draft {
   type: string;

@@ -2,8 +2,8 @@
 
 import { isObject, type Json } from "../../json";
 import type { Emitter } from "./emitter";
-import type { ItemStatus, Part, UniversalItem } from "./universalEvent";
 import type { ItemFacts } from "./meta";
+import type { ItemStatus, Part, UniversalItem } from "./universalEvent";
 
 export type Item = Omit<UniversalItem, "content" | "status">;
 

@@ -3,6 +3,8 @@
  * from the same messages, which shared fixtures assert. The mapper throws on no input.
  */
 
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import {
   asObject,
   asText,
@@ -13,19 +15,17 @@ import {
   type Json,
   type JsonObject,
 } from "../../json";
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { REQUEST_METHODS } from "../agentRequest";
 import { idKey, type Reading } from "../messageReader";
 import { Emitter } from "./emitter";
-import type { UniversalEvent } from "./universalEvent";
-import { OpenRequests } from "./openRequests";
 import { Items, readSnapshot } from "./items";
 import { Messages, SLOT_OF_UPDATE } from "./messages";
-import { endedData, exitData, SessionState, STARTING_METHODS } from "./sessionState";
 import { addNotice } from "./notices";
+import { OpenRequests } from "./openRequests";
+import { endedData, exitData, SessionState, STARTING_METHODS } from "./sessionState";
 import { Tools } from "./tools";
 import { Turns, type ErrorData } from "./turns";
+import type { UniversalEvent } from "./universalEvent";
 
 type Answer = Extract<Reading, { kind: "answer" }>;
 type CallReading = Extract<Reading, { kind: "call" }>;

@@ -2,9 +2,9 @@
 
 import { asText, type JsonObject } from "../../json";
 import { blockPart, blockText } from "./content";
-import type { ItemStatus, Part, UniversalItem } from "./universalEvent";
 import { textOf, type Item, type Items } from "./items";
 import { itemFacts, reasoningVisibility } from "./meta";
+import type { ItemStatus, Part, UniversalItem } from "./universalEvent";
 
 export type Slot = "assistant" | "thought" | "user";
 

@@ -11,9 +11,9 @@ import {
   type JsonObject,
 } from "../../json";
 import { blockPart, blockText, diffPart } from "./content";
-import type { ItemStatus, Part, UniversalItem } from "./universalEvent";
 import { readSnapshot, type Item, type Items } from "./items";
 import { itemFacts, toolNameOf } from "./meta";
+import type { ItemStatus, Part, UniversalItem } from "./universalEvent";
 
 const MERGED = ["title", "kind", "content", "locations", "rawInput", "rawOutput"];
 

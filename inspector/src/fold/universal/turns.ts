@@ -1,11 +1,11 @@
 /** Turns: from the client's prompt to the agent's answer. Every started turn ends. */
 
 import { asList, isObject, jsonText, type JsonObject } from "../../json";
+import { isReplayBlock } from "../replayBlock";
 import { blockPart, blockText } from "./content";
 import type { Emitter } from "./emitter";
 import type { Items } from "./items";
 import type { Messages } from "./messages";
-import { isReplayBlock } from "../replayBlock";
 import { turnIdOf } from "./meta";
 import type { Tools } from "./tools";
 

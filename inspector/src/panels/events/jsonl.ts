@@ -1,9 +1,9 @@
 /** Conversations as JSON lines, one message each, with the field names of the client library's stores. */
 
-import { isObject, numberAt, parseJson, textAt, type Json } from "../../json";
 import type { LoggedMessage, StoredMessage } from "../../fold/message";
-import type { SessionRecord } from "../../storage/sessionRecord";
+import { isObject, numberAt, parseJson, textAt, type Json } from "../../json";
 import type { AppState } from "../../state/appState";
+import type { SessionRecord } from "../../storage/sessionRecord";
 
 export function exportJsonl(messages: readonly LoggedMessage[], sessionId: string): string {
   const lines = messages
