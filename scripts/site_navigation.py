@@ -1,6 +1,6 @@
-"""The order of the pages: for the site (as a mkdocs hook) and for `llms.txt` (when run as a script).
+"""The order of the pages, for the site (as a mkdocs hook) and for `llms.txt` (when run as a script).
 
-A page that is not named here appears under "More".
+A page of docs/ that is not listed here appears under "More".
 """
 
 from __future__ import annotations
@@ -14,36 +14,42 @@ SECTIONS = {
     "Use": [
         *("sdk", "sessions", "permissions-and-questions", "universal-events", "persistence", "observability"),
         *("chat-ui", "many-clients", "http-api", "files", "mcp", "skills", "custom-tools", "inspector"),
+        "api-reference",
     ],
     "Agents": ["agents", "native-adapters", "custom-agents", "mock-agent", "credentials"],
     "Run": ["daemon", "deploy", "security", "troubleshooting"],
-    "Inside": ["architecture", "promises", "performance", "conformance", "soak", "clauses", "mutations"],
+    "Inside": [
+        *("architecture", "promises", "performance", "conformance", "soak", "mutations"),
+        *("clauses", "decisions", "releasing"),
+    ],
+    "Decision records": ["adr/index", "adr/*"],
 }
-
-
 COMPANIONS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 
 def sections() -> dict[str, list[str]]:
-    """The pages there are, by section and in order."""
-    pages = {path.stem for path in DOCS.glob("*.md")}
-    named = {page for section in SECTIONS.values() for page in section}
-    ordered = {**SECTIONS, "More": sorted(pages - named)}
-    existing = {title: [page for page in order if page in pages] for title, order in ordered.items()}
-    return {title: order for title, order in existing.items() if order}
+    """The existing pages by section and in order; a pattern stands for the pages not listed before it."""
+    listed: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    for title, patterns in {**SECTIONS, "More": ["*"]}.items():
+        found = [path for pattern in patterns for path in sorted(DOCS.glob(f"{pattern}.md"))]
+        names = [path.relative_to(DOCS).with_suffix("").as_posix() for path in found]
+        listed[title] = [name for name in dict.fromkeys(names) if name not in seen]
+        seen.update(names)
+    return {title: names for title, names in listed.items() if names}
 
 
 def on_config(config: Any) -> Any:
-    """Build the navigation from the pages there are."""
+    """Build the navigation from the existing pages."""
     config["nav"] = [{title: [f"{page}.md" for page in order]} for title, order in sections().items()]
     config["nav"].append({"Project": [f"project/{name}" for name in COMPANIONS]})
     return config
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Take the files of the repository's root that pages link to into the site."""
+    """Add the files of the repository's root that pages link to."""
     from mkdocs.structure.files import File
 
     for name in COMPANIONS:
@@ -52,7 +58,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links between pages and those files, as they lie in the site."""
+    """Rewrite links between pages and those files to their places in the site."""
     if page.file.src_uri.startswith("project/"):
         return markdown.replace("](docs/", "](../")
     for name in COMPANIONS:
@@ -61,7 +67,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def index_for_language_models() -> str:
-    """The text of `llms.txt`: every page with its title and the beginning of its first sentence."""
+    """The text of `llms.txt`: every page with its title and the start of its first sentence."""
     lines = [
         "# sandbox-agent",
         "",
@@ -70,7 +76,7 @@ def index_for_language_models() -> str:
     for title, order in sections().items():
         lines += ["", f"## {title}", ""]
         lines += [_entry(DOCS / f"{page}.md") for page in order]
-    lines += ["", "## Beside the pages", ""]
+    lines += ["", "## Other files", ""]
     lines += [
         "- [README](README.md): set-up and five minutes with curl",
         "- [OpenAPI](docs/openapi.json): every endpoint, parameter, body and error",
@@ -85,7 +91,8 @@ def _entry(page: Path) -> str:
     first = next((text for text in paragraphs[1:] if text[:1].isalpha() or text[:1] == "`"), "")
     words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(first.split()))
     sentence = re.split(r"(?<=[.:])\s", words, maxsplit=1)[0].rstrip(".:")
-    return f"- [{title}](docs/{page.name}): {sentence}"
+    entry = f"- [{title}](docs/{page.relative_to(DOCS).as_posix()})"
+    return f"{entry}: {sentence}" if sentence else entry
 
 
 if __name__ == "__main__":
