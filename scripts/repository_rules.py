@@ -23,7 +23,12 @@ NOT_PLAIN = re.compile(
 )
 PROSE_SUFFIXES = (".md", ".py", ".ts", ".tsx")
 # Verbatim copies, the table that quotes them, and the test of these rules.
-QUOTED_TEXTS = ("docs/spec/", "docs/decisions.md", "docs/clauses.md", "tests/scripts/test_repository_rules.py")
+QUOTED_TEXTS = (
+    "docs/spec/",
+    "docs/decisions.md",
+    "docs/clauses.md",
+    "tests/scripts/test_repository_rules.py",
+)
 # Paths whose text is not rewritten yet. Empty this tuple to check all files.
 NOT_REWRITTEN: tuple[str, ...] = (
     *("bench/", "inspector/", "src/", "tests/", "scripts/agent_tables.py"),

@@ -23,6 +23,7 @@ SECTIONS = {
         *("clauses", "decisions", "releasing"),
     ],
     "Decision records": ["adr/index", "adr/*"],
+    "Specification": ["spec/*"],
 }
 COMPANIONS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 ROOT = Path(__file__).resolve().parent.parent
