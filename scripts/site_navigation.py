@@ -1,10 +1,11 @@
-"""The order of the pages, for the site (as a mkdocs hook) and for `llms.txt` (when run as a script).
+"""The order of the pages: for the site (as a mkdocs hook) and for `llms.txt` (when run as a script).
 
-A page of docs/ that is not listed here appears under "More".
+A pattern stands for the pages that no earlier entry names; a page without a section appears under "More".
 """
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from pathlib import Path
 from typing import Any
@@ -13,33 +14,51 @@ SECTIONS = {
     "Start": ["index", "quickstart", "concepts", "cli", "examples", "migration"],
     "Use": [
         *("sdk", "sessions", "permissions-and-questions", "universal-events", "persistence", "observability"),
-        *("chat-ui", "many-clients", "http-api", "files", "mcp", "skills", "custom-tools", "inspector"),
-        "api-reference",
+        *(
+            "chat-ui",
+            "many-clients",
+            "http-api",
+            "api-reference",
+            "files",
+            "mcp",
+            "skills",
+            "custom-tools",
+            "inspector",
+        ),
     ],
     "Agents": ["agents", "native-adapters", "custom-agents", "mock-agent", "credentials"],
     "Run": ["daemon", "deploy", "security", "troubleshooting"],
     "Inside": [
-        *("architecture", "promises", "performance", "conformance", "soak", "mutations"),
-        *("clauses", "decisions", "releasing"),
+        "architecture",
+        "promises",
+        "performance",
+        "conformance",
+        "soak",
+        "clauses",
+        "mutations",
+        "releasing",
     ],
+    "Specification": ["decisions", "spec/*"],
     "Decision records": ["adr/index", "adr/*"],
-    "Specification": ["spec/*"],
 }
+
+
 COMPANIONS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 
 def sections() -> dict[str, list[str]]:
-    """The existing pages by section and in order; a pattern stands for the pages not listed before it."""
-    listed: dict[str, list[str]] = {}
-    seen: set[str] = set()
+    """The existing pages, by section and in order."""
+    pages = sorted(path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md"))
+    left = dict.fromkeys(pages)
+    found: dict[str, list[str]] = {}
     for title, patterns in {**SECTIONS, "More": ["*"]}.items():
-        found = [path for pattern in patterns for path in sorted(DOCS.glob(f"{pattern}.md"))]
-        names = [path.relative_to(DOCS).with_suffix("").as_posix() for path in found]
-        listed[title] = [name for name in dict.fromkeys(names) if name not in seen]
-        seen.update(names)
-    return {title: names for title, names in listed.items() if names}
+        for pattern in patterns:
+            for page in fnmatch.filter(tuple(left), pattern):
+                del left[page]
+                found.setdefault(title, []).append(page)
+    return found
 
 
 def on_config(config: Any) -> Any:
@@ -59,7 +78,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Rewrite links between pages and those files to their places in the site."""
+    """Adjust links between pages and those files to the layout of the site."""
     if page.file.src_uri.startswith("project/"):
         return markdown.replace("](docs/", "](../")
     for name in COMPANIONS:
@@ -68,7 +87,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def index_for_language_models() -> str:
-    """The text of `llms.txt`: every page with its title and the start of its first sentence."""
+    """The text of `llms.txt`: the pages with their titles and first sentences."""
     lines = [
         "# sandbox-agent",
         "",
@@ -76,8 +95,9 @@ def index_for_language_models() -> str:
     ]
     for title, order in sections().items():
         lines += ["", f"## {title}", ""]
-        lines += [_entry(DOCS / f"{page}.md") for page in order]
-    lines += ["", "## Other files", ""]
+        # Pages of sub-folders are reached from decisions.md and adr/index.md.
+        lines += [_entry(DOCS / f"{page}.md") for page in order if "/" not in page or page.endswith("/index")]
+    lines += ["", "## Beside the pages", ""]
     lines += [
         "- [README](README.md): set-up and five minutes with curl",
         "- [OpenAPI](docs/openapi.json): every endpoint, parameter, body and error",
@@ -92,8 +112,7 @@ def _entry(page: Path) -> str:
     first = next((text for text in paragraphs[1:] if text[:1].isalpha() or text[:1] == "`"), "")
     words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(first.split()))
     sentence = re.split(r"(?<=[.:])\s", words, maxsplit=1)[0].rstrip(".:")
-    entry = f"- [{title}](docs/{page.relative_to(DOCS).as_posix()})"
-    return f"{entry}: {sentence}" if sentence else entry
+    return f"- [{title}]({page.relative_to(ROOT).as_posix()}): {sentence}"
 
 
 if __name__ == "__main__":
