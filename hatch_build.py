@@ -1,8 +1,8 @@
-"""Build hook that puts the inspector page into the package.
+"""Build hook: puts the inspector page into the package when it is built.
 
-The hook builds the page with npm from `inspector/` if it is missing or older than its source. Without npm, or
-with SANDBOX_AGENT_SKIP_PAGE=1, the package has no page and `/ui/` explains how to get it. An editable install
-builds the page only if it is missing. `python hatch_build.py` builds it in a clone.
+The page is built with npm from `inspector/` when it is missing or older than its source. Without npm, or
+with SANDBOX_AGENT_SKIP_PAGE=1, the package is built all the same and `/ui/` says how to get the page.
+An editable install builds it only if it is missing. Run as a program it does the same in a checkout.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ SKIP_VARIABLE = "SANDBOX_AGENT_SKIP_PAGE"
 STAMP = ".source-hash"
 SOURCES = ("package-lock.json", "package.json", "vite.config.ts", "index.html", "src", "public")
 
+
 Warn = Callable[[str], None]
 
 
 def build_page(root: Path, warn: Warn, *, only_if_missing: bool = False) -> None:
-    """Build the page unless the existing one is current."""
+    """Build the page unless the one that is there is current."""
     source = root / "inspector"
     page = root / "src" / "sandbox_agent" / "page"
     # A source distribution carries the built page instead of its source.
@@ -35,7 +36,7 @@ def build_page(root: Path, warn: Warn, *, only_if_missing: bool = False) -> None
         return
     npm = shutil.which("npm")
     if npm is None:
-        warn("npm was not found; the package will have no inspector page")
+        warn("npm was not found: there will be no inspector page")
         return
     install = [npm, "ci", "--no-audit", "--no-fund", "--loglevel=error"]
     try:

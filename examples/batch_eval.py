@@ -1,4 +1,4 @@
-"""Run many prompts at the same time, each in its own session, and collect text, tokens and raw messages."""
+"""Many prompts at once, each in a session of its own, with text, cost and the raw record of each."""
 
 import asyncio
 

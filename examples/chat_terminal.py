@@ -1,4 +1,4 @@
-"""A chat in the terminal: text as it arrives, permissions and questions, Ctrl-C to stop the turn.
+"""A chat in the terminal: words as they come, permissions and questions asked, Ctrl-C stops the turn.
 
 python examples/chat_terminal.py            # the mock agent; try "tool", "permission", "question"
 python examples/chat_terminal.py claude
@@ -13,7 +13,7 @@ agent = sys.argv[1] if len(sys.argv) > 1 else "mock"
 
 
 def show(session: Session, prompt: str) -> None:
-    """Run one turn and print its events."""
+    """One turn, event by event."""
     with session.stream(prompt) as turn:
         for event in turn:
             if isinstance(event, ItemDelta):

@@ -1,7 +1,7 @@
-"""Your own agent in forty lines: it speaks ACP on stdin and stdout and answers in capital letters.
+"""An agent of your own in forty lines: it speaks ACP on stdin and stdout and shouts what it hears.
 
-python examples/custom_agent.py           registers the agent with a server and sends it a prompt
-python examples/custom_agent.py --serve   runs the agent itself
+python examples/custom_agent.py           registers itself with a server and talks to itself through it
+python examples/custom_agent.py --serve   is the agent
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Answer questions of an agent: with options, free text, a form, or the approval of a plan."""
+"""Agents ask: with options, as free text, with a form, or for the approval of a plan."""
 
 from sandbox_agent import REJECT, Question, Reject, SandboxAgent
 

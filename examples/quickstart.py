@@ -1,4 +1,4 @@
-"""Start a server on this machine, send the mock agent two prompts, and print its text as it arrives."""
+"""Ten lines to an agent: start a server on this machine, talk to the mock agent, watch it work."""
 
 from sandbox_agent import SandboxAgent, auto_approve
 
