@@ -82,7 +82,7 @@ def _page() -> Finding:
     if page.exists():
         return Finding("inspector page", "ok", "at /ui/ of the server")
     return Finding(
-        "inspector page", "note", "not built", "install a wheel, or build the page (docs/inspector.md)"
+        "inspector page", "note", "not built", "install a wheel, or build it as inspector/README.md says"
     )
 
 
