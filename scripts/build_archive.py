@@ -1,8 +1,8 @@
-"""Makes `sandbox-agent.pyz`: a zip of wheels with a small program in front that unpacks those that fit.
+"""Build `sandbox-agent.pyz`: a zip of wheels and a small program that unpacks the matching ones.
 
-The wheel of the package and its dependencies are stored as they are, for this Python and machine and for
-every further version named with `--python`. Compiled parts cannot be imported from a zip, so the program
-(`single_file/__main__.py`) unpacks into a cache directory at its first start.
+The zip holds the wheel of the package and its dependencies for this machine, for this Python version and for
+every version named with `--python`. Python cannot import compiled modules from a zip, so the program
+(`single_file/__main__.py`) unpacks the wheels into a cache directory at its first start.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PROGRAM = Path(__file__).resolve().with_name("single_file") / "__main__.py"
 
 
 def download(wheel: Path, directory: Path, python: str | None) -> None:
-    """Fetch the dependencies of `wheel` as wheels, for this Python or another one."""
+    """Download the dependencies of `wheel` as wheels, for this Python version or for `python`."""
     words = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     words += ["--only-binary=:all:", "--constraint", str(ROOT / "constraints.txt"), "--dest", str(directory)]
     if python is not None:
@@ -49,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("wheel", type=Path)
     parser.add_argument("target", type=Path)
-    parser.add_argument("--python", action="append", default=[], help="also for this version, such as 3.12")
+    parser.add_argument("--python", action="append", default=[], help="add this Python version, such as 3.12")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         for python in (None, *arguments.python):

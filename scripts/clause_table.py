@@ -1,7 +1,7 @@
-"""The table of clauses, docs/clauses.md: each clause of tests/clauses.toml with the tests that prove it.
+"""Write docs/clauses.md: each clause of tests/clauses.toml with the tests that prove it.
 
-A test names its clauses in `@pytest.mark.clause("spec1-3.1-post", ...)`. The marks are read from the syntax
-trees, so that the table is complete however few tests a run collects, and no test module is imported.
+A test names its clauses in `@pytest.mark.clause("spec1-3.1-post", ...)`. This script reads the marks from the
+syntax trees, so the table is complete even if a run collects few tests, and no test module is imported.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read_sections(file: Path = ROOT / "tests" / "clauses.toml") -> Sections:
 
 
 def find_marks(root: Path = ROOT) -> list[Mark]:
-    """The marks of all test files below `root`/tests, tests named as pytest names them."""
+    """The marks of all test files below `root`/tests; a test has the name that pytest gives it."""
     marks: list[Mark] = []
     for path in sorted((root / "tests").rglob("*.py")):
         text = path.read_text("utf-8")

@@ -1,7 +1,7 @@
-"""Runs tests/conformance against both servers, each case bounded, and writes down what each side passes.
+"""Run tests/conformance against this server and the reference, and write the results to docs/conformance.md.
 
-The reference is the published binary, brought into `.cache/reference` by npm. Cases about a flag or file that
-only this product has carry the mark `ours` and are not run against it. A topic is one test file.
+The reference is the published binary, which npm installs into `.cache/reference`. Cases about a flag or file
+that only this server has carry the mark `ours` and are not run against it. A topic is one test file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ VERSION = "0.4.2"
 SECONDS_PER_CASE = 10
 RESULTS = ROOT / ".cache" / "conformance"
 
-# test name -> [passed, run]; only files and tests that were run are there
+# file -> test name -> [passed, run]; contains only files and tests that were run
 Results = dict[str, dict[str, list[int]]]
 
 
@@ -84,7 +84,7 @@ def run_topic(path: Path, side: str) -> dict[str, list[int]]:
 
 def run_side(side: str, wanted: list[str]) -> Results:
     topics = [path for path in sorted(SUITE.glob("test_*.py")) if not wanted or path.stem in wanted]
-    # The reference spends its time in cases that hang until their limit, so several topics share the machine.
+    # Most cases of the reference hang until their limit, so several topics can run at the same time.
     with ThreadPoolExecutor(max_workers=6 if side == "reference" else 1) as workers:
         results = list(workers.map(lambda topic: run_topic(topic, side), topics))
     return {topic.stem: result for topic, result in zip(topics, results, strict=True)}
@@ -106,17 +106,19 @@ def cell(counts: list[int] | None) -> str:
 
 HEAD = f"""# Conformance
 
-What the server promises on the wire, proven from outside over plain sockets. The suite in
-`tests/conformance/` needs a server command, or only a URL, a token and a directory in which a scripted agent
-can be placed, so it runs against any server of this family. Below is what this server and the reference
-binary (version {VERSION}) pass. Every case may take {SECONDS_PER_CASE} seconds, a few
-that need it more; one that hangs has failed.
-Where the two differ, this product has decided otherwise, or the reference has a fault that is not copied.
-`-` marks cases about flags and files that only this product has. The reference's topics run six at a time,
-this server's one after the other, so on a busy machine some of the reference's cases may have met their limit
-for want of processor time.
+What the server promises on the wire, tested from outside over plain sockets. The suite in
+`tests/conformance/` needs a server command, or a URL, a token and a directory for a scripted agent, so it can
+test any server with this API. The tables show which cases this server and the reference binary
+(version {VERSION}) pass.
 
-This page is written by `scripts/conformance`.
+- A case may take {SECONDS_PER_CASE} seconds, a few cases longer. A case that hangs has failed.
+- Where the two servers differ, this project has decided otherwise, or the reference has a fault that is not
+  copied.
+- `-` marks cases about flags and files that only this server has.
+- The topics of the reference run six at a time, those of this server one after the other. On a busy machine
+  some cases of the reference may therefore fail for lack of processor time.
+
+`scripts/conformance` writes this page.
 
 | topic | this server | reference |
 |---|---|---|
@@ -124,13 +126,13 @@ This page is written by `scripts/conformance`.
 
 
 def run_again() -> str:
-    """Which topics the page shows the second or a later run of."""
+    """A sentence that names the topics whose figures come from a second or later run."""
     sides = {"this server": "ours", "reference": "reference"}
     named = {name: sorted(read(RESULTS / f"{side}-again.json", [])) for name, side in sides.items()}
-    told = [
+    reruns = [
         f"{name}: {', '.join(title(topic) for topic in topics)}" for name, topics in named.items() if topics
     ]
-    return f"\nRun more than once, the last run counts. {'; '.join(told)}.\n" if told else ""
+    return f"\nThese topics ran again; the last run counts. {'; '.join(reruns)}.\n" if reruns else ""
 
 
 def read(file: Path, default: Any) -> Any:
@@ -179,7 +181,7 @@ def main(arguments: list[str]) -> int:
         file.write_text(json.dumps({**known, **run_side(side, arguments[1:])}), "utf-8")
     files = [RESULTS / "ours.json", RESULTS / "reference.json"]
     if not all(file.exists() for file in files):
-        print("the page is written when both sides have been run")
+        print("the page is written after both sides have been run")
         return 0
     ours, reference = (json.loads(file.read_text("utf-8")) for file in files)
     PAGE.write_text(page(ours, reference), "utf-8")

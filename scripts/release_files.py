@@ -1,6 +1,6 @@
-"""The version in pyproject.toml and the section of a release in CHANGELOG.md.
+"""Set the version in pyproject.toml and read or close the section of a release in CHANGELOG.md.
 
-    python scripts/release_files.py VERSION            set the version, close the section "Unreleased"
+python scripts/release_files.py VERSION            set the version, close the section "Unreleased"
 python scripts/release_files.py VERSION --notes    print the section of this version
 """
 

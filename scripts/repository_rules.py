@@ -1,4 +1,4 @@
-"""Rules for the repository as a whole: no addresses of package registries, no paths of a machine."""
+"""Rules for all files of the repository: no registry addresses, no paths of this machine, plain English."""
 
 from __future__ import annotations
 
@@ -13,24 +13,51 @@ FORBIDDEN = {
         rb'"resolved": *"http|index[-]url[ =]|https?://[^ ]*/simple[/]'
     ),
 }
-# A short place such as /tmp is named in documentation for good reasons; a long one is somebody's machine.
+# Documentation may name a short path such as /tmp; a long one belongs to the machine it was written on.
 if len(ROOT.parent.parts) > 3:
     FORBIDDEN["a path of this machine"] = re.compile(re.escape(str(ROOT.parent).encode()) + rb"/")
+
+# Words that put people or metaphors in place of components. A quoted word is data, such as the user "nobody".
+NOT_PLAIN = re.compile(
+    rb"(?<![\"'`])\b(whoever|somebody|nobody|everybody|vigil|farewell|errand|guardian)\b", re.IGNORECASE
+)
+PROSE_SUFFIXES = (".md", ".py", ".ts", ".tsx")
+# Verbatim copies, the table that quotes them, and the test of these rules.
+QUOTED_TEXTS = (
+    "docs/spec/",
+    "docs/decisions.md",
+    "docs/clauses.md",
+    "tests/scripts/test_repository_rules.py",
+)
+# Paths whose text is not rewritten yet. Empty this tuple to check all files.
+NOT_REWRITTEN: tuple[str, ...] = (
+    *("bench/", "examples/", "inspector/", "src/", "tests/", "scripts/agent_tables.py"),
+    *("docs/agents.md", "docs/cli.md", "docs/conformance.md", "docs/credentials.md", "docs/daemon.md"),
+    *("docs/http-api.md", "docs/mcp.md", "docs/migration.md", "docs/native-adapters.md"),
+    *("docs/performance.md", "docs/sdk.md", "docs/universal-events.md"),
+)
+
+
+def findings_of(name: str, data: bytes) -> list[str]:
+    """What is wrong with the file `name` of the repository."""
+    found = [f"{name}: contains {what}" for what, pattern in FORBIDDEN.items() if pattern.search(data)]
+    if name.endswith(PROSE_SUFFIXES) and not name.startswith((*QUOTED_TEXTS, *NOT_REWRITTEN)):
+        for match in NOT_PLAIN.finditer(data):
+            line = data.count(b"\n", 0, match.start()) + 1
+            found.append(f"{name}:{line}: '{match[0].decode()}' is not plain English; name the component")
+    return found
 
 
 def main() -> int:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)  # noqa: S607
-    findings = 0
+    findings: list[str] = []
     for name in filter(None, listed.stdout.decode().split("\0")):
         path = ROOT / name
-        if not path.is_file() or path == Path(__file__).resolve():
-            continue
-        data = path.read_bytes()
-        for what, pattern in FORBIDDEN.items():
-            if pattern.search(data):
-                print(f"{name}: contains {what}")
-                findings += 1
+        if path.is_file() and path != Path(__file__).resolve():
+            findings += findings_of(name, path.read_bytes())
+    print("".join(f"{finding}\n" for finding in findings), end="")
     return 1 if findings else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

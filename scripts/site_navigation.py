@@ -1,10 +1,11 @@
 """The order of the pages: for the site (as a mkdocs hook) and for `llms.txt` (when run as a script).
 
-A page that is not named here appears under "More".
+A pattern stands for the pages that no earlier entry names; a page without a section appears under "More".
 """
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,32 @@ SECTIONS = {
     "Start": ["index", "quickstart", "concepts", "cli", "examples", "migration"],
     "Use": [
         *("sdk", "sessions", "permissions-and-questions", "universal-events", "persistence", "observability"),
-        *("chat-ui", "many-clients", "http-api", "files", "mcp", "skills", "custom-tools", "inspector"),
+        *(
+            "chat-ui",
+            "many-clients",
+            "http-api",
+            "api-reference",
+            "files",
+            "mcp",
+            "skills",
+            "custom-tools",
+            "inspector",
+        ),
     ],
     "Agents": ["agents", "native-adapters", "custom-agents", "mock-agent", "credentials"],
     "Run": ["daemon", "deploy", "security", "troubleshooting"],
-    "Inside": ["architecture", "promises", "performance", "conformance", "soak", "clauses", "mutations"],
+    "Inside": [
+        "architecture",
+        "promises",
+        "performance",
+        "conformance",
+        "soak",
+        "clauses",
+        "mutations",
+        "releasing",
+    ],
+    "Specification": ["decisions", "spec/*"],
+    "Decision records": ["adr/index", "adr/*"],
 }
 
 
@@ -27,23 +49,27 @@ DOCS = ROOT / "docs"
 
 
 def sections() -> dict[str, list[str]]:
-    """The pages there are, by section and in order."""
-    pages = {path.stem for path in DOCS.glob("*.md")}
-    named = {page for section in SECTIONS.values() for page in section}
-    ordered = {**SECTIONS, "More": sorted(pages - named)}
-    existing = {title: [page for page in order if page in pages] for title, order in ordered.items()}
-    return {title: order for title, order in existing.items() if order}
+    """The existing pages, by section and in order."""
+    pages = sorted(path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md"))
+    left = dict.fromkeys(pages)
+    found: dict[str, list[str]] = {}
+    for title, patterns in {**SECTIONS, "More": ["*"]}.items():
+        for pattern in patterns:
+            for page in fnmatch.filter(tuple(left), pattern):
+                del left[page]
+                found.setdefault(title, []).append(page)
+    return found
 
 
 def on_config(config: Any) -> Any:
-    """Build the navigation from the pages there are."""
+    """Build the navigation from the existing pages."""
     config["nav"] = [{title: [f"{page}.md" for page in order]} for title, order in sections().items()]
     config["nav"].append({"Project": [f"project/{name}" for name in COMPANIONS]})
     return config
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Take the files of the repository's root that pages link to into the site."""
+    """Add the files of the repository's root that pages link to."""
     from mkdocs.structure.files import File
 
     for name in COMPANIONS:
@@ -52,7 +78,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Links between pages and those files, as they lie in the site."""
+    """Adjust links between pages and those files to the layout of the site."""
     if page.file.src_uri.startswith("project/"):
         return markdown.replace("](docs/", "](../")
     for name in COMPANIONS:
@@ -61,7 +87,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
 
 
 def index_for_language_models() -> str:
-    """The text of `llms.txt`: every page with its title and the beginning of its first sentence."""
+    """The text of `llms.txt`: the pages with their titles and first sentences."""
     lines = [
         "# sandbox-agent",
         "",
@@ -69,7 +95,8 @@ def index_for_language_models() -> str:
     ]
     for title, order in sections().items():
         lines += ["", f"## {title}", ""]
-        lines += [_entry(DOCS / f"{page}.md") for page in order]
+        # Pages of sub-folders are reached from decisions.md and adr/index.md.
+        lines += [_entry(DOCS / f"{page}.md") for page in order if "/" not in page or page.endswith("/index")]
     lines += ["", "## Beside the pages", ""]
     lines += [
         "- [README](README.md): set-up and five minutes with curl",
@@ -85,7 +112,7 @@ def _entry(page: Path) -> str:
     first = next((text for text in paragraphs[1:] if text[:1].isalpha() or text[:1] == "`"), "")
     words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", " ".join(first.split()))
     sentence = re.split(r"(?<=[.:])\s", words, maxsplit=1)[0].rstrip(".:")
-    return f"- [{title}](docs/{page.name}): {sentence}"
+    return f"- [{title}]({page.relative_to(ROOT).as_posix()}): {sentence}"
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Extract the agents' schemas into schemas/*.json and generate the types the adapters read.
 
     python scripts/schemas                 generate the types from the committed schemas
-    python scripts/schemas --extract DIR   ask the agents first; their packages go to DIR, which is kept
-    python scripts/schemas --check DIR     ask the agents, change nothing, fail if an adapter no longer fits
+    python scripts/schemas --extract DIR   extract the schemas first; npm packages go to DIR, which is kept
+    python scripts/schemas --check DIR     extract, change nothing, fail if an adapter no longer fits
 
-An agent that cannot be asked (no network, no Node) keeps its committed schema; that is said.
+If the schema of an agent cannot be extracted (no network, no Node), its committed schema stays and the script
+prints the reason.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--extract", type=Path, metavar="DIR")
     parser.add_argument("--check", type=Path, metavar="DIR")
-    parser.add_argument("--newest", action="store_true", help="not the pinned versions of the packages")
+    parser.add_argument("--newest", action="store_true", help="use the newest packages, not the pinned ones")
     options = parser.parse_args()
     folder = options.extract or options.check
     faults = _extract(folder.absolute(), options.check is None, options.newest) if folder else []
@@ -52,7 +53,7 @@ def _extract(folder: Path, write: bool, newest: bool) -> list[str]:
         except DoesNotFit as error:
             faults.append(f"{agent}: {error}; its committed schema stays")
         except (OSError, subprocess.CalledProcessError) as error:
-            faults.append(f"{agent} cannot be asked: {error}; its committed schema stays")
+            faults.append(f"{agent}: the schema cannot be extracted: {error}; its committed schema stays")
         else:
             if write:
                 (_SCHEMAS / f"{agent}.json").write_text(json.dumps(schema, indent=1) + "\n")
@@ -77,7 +78,7 @@ def _generate(agent: str) -> None:
     ]
     source = _SCHEMAS / f"{agent}.json"
     _run([*command, "--input", str(source), "--output", str(target)])
-    # What an agent leaves out is None to the converters, as what it sends as null.
+    # The converters treat a missing field like null: both are None.
     text = target.read_text().replace("default=UNSET", "default=None").replace("= UNSET", "= None")
     text = re.sub(r" \| UnsetType(?= |$)| \| None(?= \|)", "", text, flags=re.MULTILINE)
     text = text.replace("UNSET, ", "").replace(", UnsetType", "").replace("Document: TypeAlias = Any\n", "")

@@ -1,7 +1,7 @@
-"""Ask each agent for its own schema: a command, a running server, or the declarations of its SDK.
+"""Get the schema of each agent from its command, its running server, or the declarations of its SDK.
 
 Every function returns the definitions by name. `folder` holds the npm packages of the agents and
-`ts-json-schema-generator`; `fetch_packages` fills it. Nothing here talks to a model.
+`ts-json-schema-generator`; `fetch_packages` fills it. No function calls a model.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""From an agent's whole JSON schema to the small one the types are generated from.
+"""Reduce the JSON schema of an agent to the part from which the types are generated.
 
 Only the wanted types and fields stay, without descriptions. Unions of objects become "anything": their
-members are types of their own, and the converter picks one by its tag. Closed lists of words become strings,
-so that a new word of a newer agent is no error. What may be null may also be missing.
+members are separate types, and the converter selects one by its tag. Enumerations become strings, so a new
+value of a newer agent is not an error. A field that may be null may also be missing.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _type(name: str, fields: list[str], known: Mapping[str, Schema], wanted: Map
 
 
 def _properties(schema: Schema, known: Mapping[str, Schema]) -> tuple[dict[str, Schema], set[str]]:
-    """Of a type and everything it is composed of."""
+    """The properties of a type and of all types it is composed of."""
     while "$ref" in schema:
         schema = known[schema["$ref"].rpartition("/")[2]]
     properties, required = dict(schema.get("properties", {})), set(schema.get("required", []))

@@ -1,7 +1,7 @@
 """Which types of each agent's protocol the adapters read, and which of their fields.
 
-Everything else stays out: a field nobody reads cannot break anybody when a newer agent drops it. A type or
-field named here that an agent no longer has makes the extraction fail with its name.
+All other fields are left out: a field that no adapter reads cannot break an adapter when a newer agent drops
+it. If an agent no longer has a type or field named here, the extraction fails and names it.
 """
 
 WANTED: dict[str, dict[str, str]] = {

@@ -1,7 +1,7 @@
-"""First thing that runs in `sandbox-agent.pyz`: unpacks the archive once, then becomes the real program.
+"""Entry point of `sandbox-agent.pyz`: unpack the archive once, then run the program.
 
-Needs nothing but a Python. Unpacking goes to a directory of its own which is renamed into place, so two
-first starts at the same time do no harm and a start that was killed leaves nothing that looks complete.
+Needs only Python. The archive is unpacked into a temporary directory that is then renamed, so two first
+starts at the same time are safe, and a start that was killed never leaves a directory that looks complete.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main() -> None:
         if not os.path.exists(home):
             unpack(archive, home)
     site, launcher = os.path.join(home, "site"), os.path.join(home, "bin", "sandbox-agent")
-    # Whatever starts this program again, the SDK and agents among others, finds the unpacked one.
+    # The SDK and agents start this program again; they use the unpacked one.
     os.environ.setdefault("SANDBOX_AGENT_BIN", launcher)
     sys.path[0] = site
     sys.argv[0] = launcher
@@ -38,14 +38,14 @@ def main() -> None:
 
 
 def find_home(name: str) -> str:
-    """Where the archive is or will be unpacked: the user's cache, or a private temporary directory."""
+    """The directory of the unpacked archive: in the user's cache, or in a private temporary directory."""
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     for base in (os.path.join(cache, "sandbox-agent"), _temporary_base()):
         try:
             os.makedirs(base, mode=0o700, exist_ok=True)
         except OSError:
             continue
-        # Code is run from here: a directory that somebody else made or may write to will not do.
+        # Code runs from here, so no other user may own the directory or write to it.
         facts = os.lstat(base)
         private = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not facts.st_mode & 0o022
         if private and os.access(base, os.W_OK):
@@ -73,14 +73,14 @@ def unpack(archive: zipfile.ZipFile, home: str) -> None:
         try:
             os.rename(staging, home)
         except OSError:
-            if not os.path.exists(home):  # else somebody was quicker, which is as good
+            if not os.path.exists(home):  # otherwise another start was faster, and its copy is the same
                 raise
     finally:
         shutil.rmtree(staging, ignore_errors=True)
 
 
 def fits(wheel: str) -> bool:
-    """Whether a wheel is for this Python and machine, by its name."""
+    """Whether the name of a wheel matches this Python version and machine."""
     python, abi, system = wheel.removesuffix(".whl").split("-")[-3:]
     if system != "any":
         libc = "manylinux" if platform.libc_ver()[0] == "glibc" else "musllinux"
@@ -97,7 +97,7 @@ def fits(wheel: str) -> bool:
 
 
 def write_launcher(path: str, site: str) -> None:
-    """An executable file that starts the unpacked program; sh first, because a `#!` line has its limits."""
+    """Write an executable that starts the program, by way of sh because a `#!` line has a length limit."""
     text = f"""#!/bin/sh
 '''exec' {shlex.quote(sys.executable)} "$0" "$@"
 ' '''
@@ -110,7 +110,7 @@ sys.exit(main())
 """
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)
-    os.chmod(path, 0o755)  # noqa: S103 - a program, below a directory that is its owner's alone
+    os.chmod(path, 0o755)  # noqa: S103 - a program, in a directory that only its owner can write
 
 
 main()

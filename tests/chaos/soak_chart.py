@@ -1,6 +1,6 @@
-"""Draws a soak run as a PNG: `python soak_chart.py result.json chart.png`.
+"""Draw a soak run as a PNG: `python soak_chart.py result.json chart.png`.
 
-Runs in an environment of its own that has matplotlib; nothing else of the project is imported here.
+Runs in a separate environment that has matplotlib, so this file imports nothing else of the project.
 """
 
 from __future__ import annotations

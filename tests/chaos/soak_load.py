@@ -1,4 +1,4 @@
-"""What people do with a server all day, and what goes wrong; each operation checks its answers."""
+"""The operations of the soak: ordinary use and faults. Each operation checks its answers."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ Operation = Callable[["Worker"], None]
 
 
 class Worker:
-    """One client: does operations in random order, on instances of its own and on one that all share."""
+    """One client: runs operations in random order, on its own instances and on one shared instance."""
 
     def __init__(self, server: ServerProcess, number: int) -> None:
         self.acp: Acp = server.acp
         self.client = server.client
         self.name = f"worker-{number}"
-        self.random = random.Random(number)  # noqa: S311 - for a mixed load, not for secrets
+        self.random = random.Random(number)  # noqa: S311 - a mixed load, no secrets
         self.done: Counter[str] = Counter()
-        self.lives = 0
+        self.instances = 0
 
     def step(self) -> None:
         operation = self.random.choices(OPERATIONS, WEIGHTS)[0]
@@ -34,15 +34,15 @@ class Worker:
         self.done[operation.__name__] += 1
 
     def new_id(self) -> str:
-        self.lives += 1
-        return f"{self.name}-{self.lives}"
+        self.instances += 1
+        return f"{self.name}-{self.instances}"
 
 
-def a_turn(worker: Worker) -> None:
+def turn(worker: Worker) -> None:
     worker.acp.call("shared", "test/flood", {"count": 30, "size": 300}, agent=AGENT, timeout=60)
 
 
-def a_whole_life(worker: Worker) -> None:
+def instance_lifecycle(worker: Worker) -> None:
     server_id = worker.new_id()
     worker.acp.call(server_id, "test/echo", agent=AGENT, timeout=60)
     with worker.acp.stream(server_id, timeout=60) as stream:
@@ -52,7 +52,7 @@ def a_whole_life(worker: Worker) -> None:
     assert worker.acp.delete(server_id, timeout=60).status == 204
 
 
-def a_crash_and_a_restart(worker: Worker) -> None:
+def crash_and_restart(worker: Worker) -> None:
     server_id = worker.new_id()
     worker.acp.call(server_id, "test/double_fork_clean_env", agent=AGENT, timeout=60)
     assert worker.acp.send(server_id, "test/exit", {"code": 1}, timeout=60).status == 502
@@ -60,7 +60,7 @@ def a_crash_and_a_restart(worker: Worker) -> None:
     assert worker.acp.delete(server_id, timeout=60).status == 204
 
 
-def a_killed_agent(worker: Worker) -> None:
+def killed_agent(worker: Worker) -> None:
     server_id = worker.new_id()
     pid = worker.acp.call(server_id, "test/info", agent=AGENT, timeout=60)["pid"]
     with suppress(ProcessLookupError):
@@ -68,7 +68,7 @@ def a_killed_agent(worker: Worker) -> None:
     assert worker.acp.delete(server_id, timeout=60).status == 204
 
 
-def a_reader_that_comes_and_goes(worker: Worker) -> None:
+def reader_that_reconnects(worker: Worker) -> None:
     row = worker.acp.entry("shared")
     if row is not None and row["lastEventId"] > 50:
         with worker.acp.stream("shared", row["lastEventId"] - 50, timeout=60) as stream:
@@ -76,48 +76,48 @@ def a_reader_that_comes_and_goes(worker: Worker) -> None:
             assert numbers == list(range(row["lastEventId"] - 49, row["lastEventId"] + 1))
 
 
-def a_client_that_vanishes(worker: Worker) -> None:
+def client_that_disconnects(worker: Worker) -> None:
     connection = worker.client.connect(60)
     connection.send(worker.client.build("GET", "/v1/acp/shared"))
     connection.close()
 
 
-def a_file_up_and_down(worker: Worker) -> None:
+def file_upload_and_download(worker: Worker) -> None:
     content = worker.random.randbytes(worker.random.randint(1, 200_000))
     path = f"/v1/fs/file?path={worker.name}"
     assert worker.client.request("PUT", path, body=content, timeout=60).status == 200
     assert worker.client.get(path, timeout=60).body == content
 
 
-def a_config_entry(worker: Worker) -> None:
+def config_entry(worker: Worker) -> None:
     body = json.dumps({"type": "local", "command": ["true"]}).encode()
     path = f"/v1/config/mcp?directory=.&mcpName={worker.name}"
     headers = {"content-type": "application/json"}
     assert worker.client.request("PUT", path, headers=headers, body=body, timeout=60).status == 204
 
 
-def a_look_around(worker: Worker) -> None:
+def listings(worker: Worker) -> None:
     for path in ("/v1/acp", "/v1/agents", "/v1/fs/entries", "/openapi.json"):
         assert worker.client.get(path, timeout=60).status == 200
 
 
-def a_mistake(worker: Worker) -> None:
+def invalid_requests(worker: Worker) -> None:
     assert worker.acp.post("shared", b"{", timeout=60).status == 400
     assert worker.client.get("/v1/health", authorized=False, timeout=60).status == 401
     assert worker.acp.send("never-seen", "x", timeout=60).status == 400
 
 
 _SHARES: dict[Any, int] = {
-    a_turn: 30,
-    a_whole_life: 10,
-    a_crash_and_a_restart: 3,
-    a_killed_agent: 3,
-    a_reader_that_comes_and_goes: 15,
-    a_client_that_vanishes: 5,
-    a_file_up_and_down: 10,
-    a_config_entry: 5,
-    a_look_around: 5,
-    a_mistake: 5,
+    turn: 30,
+    instance_lifecycle: 10,
+    crash_and_restart: 3,
+    killed_agent: 3,
+    reader_that_reconnects: 15,
+    client_that_disconnects: 5,
+    file_upload_and_download: 10,
+    config_entry: 5,
+    listings: 5,
+    invalid_requests: 5,
 }
 OPERATIONS: list[Operation] = list(_SHARES)
 WEIGHTS = list(_SHARES.values())

@@ -16,11 +16,11 @@ from pathlib import Path
 from tests.mutations.mutation import ROOT, Mutation, all_mutations
 
 PAGE = ROOT / "docs" / "mutations.md"
-HEAD = """# Broken on purpose
+HEAD = """# Mutation tests
 
-Each row is one promise of the server, broken by a small edit in a copy of the source. The edit finds its
-place by the name of a class, function or constant (`tests/mutations/mutations.toml`). The named test was then
-run against the broken server; "noticed" means that it failed. `scripts/mutations` writes this page.
+Each row is one promise of the server that a small edit breaks in a copy of the source. The edit is placed by
+the name of a class, function or constant (`tests/mutations/mutations.toml`). The named test then runs against
+the broken server; "noticed" means that the test failed. `scripts/mutations` writes this page.
 
 | decision | what was broken | test | result |
 |---|---|---|---|
@@ -40,7 +40,7 @@ def outcome_of(mutation: Mutation, directory: Path) -> Outcome:
     except ValueError:
         return Outcome.DOES_NOT_FIT
     environment = {**os.environ, "PYTHONPATH": str(path), "PYTHONDONTWRITEBYTECODE": "1"}
-    # The application first: it loads the server in the order in which the command does.
+    # The application comes first because it loads the modules in the same order as the command.
     start = [sys.executable, "-c", f"import sandbox_agent.http.app, {mutation.module}"]
     if subprocess.run(start, env=environment, check=False, capture_output=True).returncode != 0:
         return Outcome.DOES_NOT_START
