@@ -232,7 +232,7 @@ def test_all_errors_are_one_tree() -> None:
         (404, "session_not_found", errors.NotFoundError),
         (404, "agent_not_installed", errors.AgentNotInstalledError),
         (405, "method_not_allowed", errors.APIStatusError),
-        (409, "conflict", errors.ServerConflictError),
+        (409, "conflict", errors.ConflictError),
         (413, "payload_too_large", errors.APIStatusError),
         (500, "install_failed", errors.InstallFailedError),
         (500, "internal_error", errors.InternalServerError),
@@ -240,7 +240,7 @@ def test_all_errors_are_one_tree() -> None:
         (500, "agent_process_exited", errors.AgentProcessError),
         (502, "stream_error", errors.AgentProcessError),
         (504, "timeout", errors.AgentTimeoutError),
-        (409, "something_new", errors.ServerConflictError),
+        (409, "something_new", errors.ConflictError),
     ],
 )
 def test_the_kind_rules_and_the_status_is_the_fallback(

@@ -54,6 +54,12 @@ def test_every_public_name_can_be_had_from_the_package() -> None:
         sandbox_agent.NoSuchThing  # noqa: B018 - the attribute is the test
 
 
+def test_dir_shows_the_public_names() -> None:
+    assert set(api.__all__) <= set(dir(sandbox_agent))
+    functions = {name for name in api.__all__ if not name[:1].isupper()}
+    assert functions == sandbox_agent._FUNCTIONS, "the names that load the SDK, and no submodule"
+
+
 @pytest.mark.clause("issue5-examples-and-types")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_examples_run(example: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`sandbox_agent.testing`: the fixtures people use in their own tests."""
+"""`sandbox_agent.testing`: the fixtures that users have in their own tests."""
 
 from __future__ import annotations
 
@@ -20,6 +20,11 @@ async def test_the_scripted_agent_says_what_the_test_wants(async_sandbox_agent_c
     assert (await session.prompt("again")).text == "changed"
     assert (await session.prompt("unknown")).text == "unknown"
 
+async def test_the_scripted_agent_has_an_id_of_its_own(async_sandbox_agent_client, scripted_agent):
+    assert scripted_agent.id == "scripted"
+    agents = {agent.id: agent for agent in await async_sandbox_agent_client.agents.list()}
+    assert agents["scripted"].installed and not agents["amp"].installed
+
 def test_the_mock_agent_works_without_a_loop(sandbox_agent_client, sandbox_agent_home):
     session = sandbox_agent_client.sessions.create("mock")
     assert session.prompt("echo hi").text == "hi"
@@ -40,4 +45,4 @@ def test_users_can_test_their_code_with_the_fixtures(tmp_path: Path) -> None:
     (tmp_path / "pytest.ini").write_text("\n".join(["[pytest]", *settings]))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False)
-    assert run.returncode == 0 and "2 passed" in run.stdout, run.stdout + run.stderr
+    assert run.returncode == 0 and "3 passed" in run.stdout, run.stdout + run.stderr

@@ -1,8 +1,9 @@
-"""Everything public, in one place; `sandbox_agent` and `sandbox_agent.sdk` hand it out on first use."""
+"""The public names of the SDK; `sandbox_agent` loads them on first use."""
 
 from __future__ import annotations
 
-from sandbox_agent.sdk.client.client import AsyncSandboxAgent, build_inspector_url
+from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+from sandbox_agent.sdk.client.inspector_url import build_inspector_url
 from sandbox_agent.sdk.errors import (
     AgentExitedError,
     AgentNotInstalledError,
@@ -30,7 +31,6 @@ from sandbox_agent.sdk.errors import (
     RpcError,
     SandboxAgentError,
     SandboxDestroyedError,
-    ServerConflictError,
     SessionAlreadyExistsError,
     SessionEndedError,
     SessionNotFoundError,
@@ -66,15 +66,11 @@ from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_info import SessionInfo
 from sandbox_agent.sdk.session.turn import AsyncTurn, PromptResult, Usage
 from sandbox_agent.sdk.stores import (
-    MemoryPersist,
+    EventRecord,
     MemoryStore,
-    PersistDriver,
-    PostgresPersist,
     PostgresStore,
-    SessionEvent,
     SessionRecord,
     SessionStore,
-    SQLitePersist,
     SqliteStore,
     StoreError,
 )
@@ -106,6 +102,7 @@ __all__ = [
     "ConcurrentPromptError",
     "ConfigOption",
     "ConflictError",
+    "EventRecord",
     "FileInfo",
     "InstallFailedError",
     "InstallResult",
@@ -113,15 +110,12 @@ __all__ = [
     "InvalidAnswerError",
     "InvalidParamsError",
     "LocalProvider",
-    "MemoryPersist",
     "MemoryStore",
     "MethodNotFoundError",
     "NotFoundError",
     "PermissionDeniedError",
     "PermissionNotFoundError",
     "PermissionRequest",
-    "PersistDriver",
-    "PostgresPersist",
     "PostgresStore",
     "PromptResult",
     "Question",
@@ -132,16 +126,13 @@ __all__ = [
     "RestorePolicy",
     "Restored",
     "RpcError",
-    "SQLitePersist",
     "SandboxAgent",
     "SandboxAgentError",
     "SandboxDestroyedError",
     "SandboxProvider",
-    "ServerConflictError",
     "Session",
     "SessionAlreadyExistsError",
     "SessionEndedError",
-    "SessionEvent",
     "SessionInfo",
     "SessionNotFoundError",
     "SessionNotRestoredError",

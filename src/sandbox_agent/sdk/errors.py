@@ -1,11 +1,11 @@
-"""Everything that can go wrong on the client side, as one tree.
+"""The errors of the SDK, as one tree.
 
 SandboxAgentError
 ├── APIConnectionError            the server could not be reached, or the connection broke
-│   └── APITimeoutError           the client's own time limit passed
+│   └── APITimeoutError           a time limit of the client passed
 ├── APIStatusError                the server answered with an error status
 │   ├── BadRequestError 400, AuthenticationError 401, PermissionDeniedError 403, NotFoundError 404,
-│   │   ServerConflictError 409, InternalServerError 500 and above
+│   │   ConflictError 409, InternalServerError 500 and above
 │   └── UnsupportedAgentError, AgentNotInstalledError, InstallFailedError, AgentProcessError,
 │       AgentTimeoutError
 ├── RpcError                      the agent answered with a JSON-RPC error
@@ -18,7 +18,7 @@ SandboxAgentError
 ├── SandboxDestroyedError
 └── SpawnError                    a local server did not start; carries the tail of its log
 
-Every error keeps its facts as attributes, survives pickling, and says in words what happened.
+Every error has its facts as attributes and can be pickled.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from typing import Any
 from sandbox_agent.sdk import json_rpc
 
 PROBLEM_PREFIX = "urn:sandbox-agent:error:"
+INSTANCE_GONE = "the agent instance no longer exists on the server"
 
 
 class SandboxAgentError(Exception):
-    """The root: catch this to catch everything this library raises on purpose."""
+    """The base class of all errors of this library."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Constructors differ from `args`, so the object is rebuilt from its attributes instead.
@@ -48,7 +49,7 @@ def _rebuild(kind: type[Any], args: tuple[Any, ...], state: dict[str, Any]) -> A
 
 
 class APIConnectionError(SandboxAgentError):
-    """The server could not be reached, or the connection broke before the answer was known."""
+    """The server could not be reached, or the connection broke before the answer arrived."""
 
     def __init__(self, message: str, *, delivery_unknown: bool = False) -> None:
         super().__init__(message)
@@ -57,17 +58,17 @@ class APIConnectionError(SandboxAgentError):
 
 
 class APITimeoutError(APIConnectionError):
-    """The client's own time limit passed before the answer came."""
+    """A time limit of the client passed before the answer arrived."""
 
 
 class APIStatusError(SandboxAgentError):
-    """The server answered with an error status; `problem` is its problem document, if it sent one."""
+    """The server answered with an error status; `problem` is the problem document, if there is one."""
 
     def __init__(
         self, status_code: int, problem: Mapping[str, Any] | None = None, *, text: str = "", request: str = ""
     ) -> None:
         self.response: Any = None
-        """The `httpx.Response`, if the error came as one; it is not pickled."""
+        """The `httpx.Response`, if there was one; it is not pickled."""
         self.status_code = status_code
         self.problem: dict[str, Any] = dict(problem or {})
         self.request = request
@@ -88,7 +89,7 @@ class APIStatusError(SandboxAgentError):
 
 
 class BadRequestError(APIStatusError):
-    """400: the request was not understood."""
+    """400: the request is invalid."""
 
 
 class AuthenticationError(APIStatusError):
@@ -103,16 +104,12 @@ class NotFoundError(APIStatusError):
     """404: no such path, entry or instance."""
 
 
-class ServerConflictError(APIStatusError):
+class ConflictError(APIStatusError):
     """409: the id is bound to another agent, or a config file is corrupt."""
 
 
-ConflictError = ServerConflictError
-"""The name other libraries have for it."""
-
-
 class InternalServerError(APIStatusError):
-    """500 and above, when nothing more exact is known."""
+    """500 and above, without a more specific class."""
 
 
 class UnsupportedAgentError(BadRequestError):
@@ -140,17 +137,13 @@ class RpcError(SandboxAgentError):
 
     def __init__(self, code: int, message: str, data: Any = None, *, method: str = "") -> None:
         self.code = code
-        self.rpc_message = message
+        self.message = message
+        """The agent's message."""
         self.data = data
         self.method = method
         label = f"{method}: " if method else ""
         extra = _short_data(data)
         super().__init__(f"{label}{message or 'error'} (code {code}){extra}")
-
-    @property
-    def message(self) -> str:
-        """The agent's own words."""
-        return self.rpc_message
 
 
 class MethodNotFoundError(RpcError):
@@ -162,7 +155,7 @@ class InvalidParamsError(RpcError):
 
 
 class AuthRequiredError(RpcError):
-    """-32000: the agent wants a login or an API key."""
+    """-32000: the agent requires a login or an API key."""
 
 
 class ResourceNotFoundError(RpcError):
@@ -183,9 +176,9 @@ class AgentExitedError(SandboxAgentError):
         never_delivered: bool = False,
     ) -> None:
         self.never_delivered = never_delivered
-        """The message of this call certainly did not reach the agent."""
+        """The request certainly did not reach the agent."""
         self.vanished = vanished
-        """The server no longer knows the instance: it was closed, or the server was restarted."""
+        """The server no longer has the instance: it was deleted, or the server was restarted."""
         self.exit_code = exit_code
         self.signal = signal
         self.stderr = stderr
@@ -213,7 +206,7 @@ class SessionAlreadyExistsError(SandboxAgentError):
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
-        super().__init__(f"session {session_id!r} already exists; use sessions.resume() to go on with it")
+        super().__init__(f"session {session_id!r} already exists; continue it with sessions.resume()")
 
 
 class SessionEndedError(SandboxAgentError):
@@ -225,33 +218,33 @@ class SessionEndedError(SandboxAgentError):
 
 
 class SessionNotRestoredError(SandboxAgentError):
-    """None of the allowed ways to bring the conversation back worked."""
+    """None of the allowed ways to restore the session worked."""
 
     def __init__(self, session_id: str, tried: Mapping[str, str]) -> None:
         self.session_id = session_id
         self.tried = dict(tried)
-        ways = "; ".join(f"{way}: {why}" for way, why in tried.items()) or "nothing was allowed"
+        ways = "; ".join(f"{way}: {why}" for way, why in tried.items()) or "no way was allowed"
         super().__init__(f"session {session_id!r} could not be restored ({ways})")
 
 
 class PermissionNotFoundError(SandboxAgentError):
-    """No open permission request has this id: it never existed, or it is already answered."""
+    """No pending permission request has this id: it never existed, or it was answered."""
 
     def __init__(self, permission_id: str) -> None:
         self.permission_id = permission_id
-        super().__init__(f"no open permission request {permission_id!r}")
+        super().__init__(f"no pending permission request {permission_id!r}")
 
 
 class QuestionNotFoundError(SandboxAgentError):
-    """No open question has this id: it never existed, or it is already answered."""
+    """No pending question has this id: it never existed, or it was answered."""
 
     def __init__(self, question_id: str) -> None:
         self.question_id = question_id
-        super().__init__(f"no open question {question_id!r}")
+        super().__init__(f"no pending question {question_id!r}")
 
 
 class ConcurrentPromptError(SandboxAgentError):
-    """A turn is running and `queue=False` was asked for."""
+    """A turn is running and the prompt was sent with `queue=False`."""
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
@@ -263,7 +256,7 @@ class CallbackError(SandboxAgentError):
 
 
 class UnsupportedPermissionReplyError(SandboxAgentError):
-    """The agent offers no option for this reply; the request stays open."""
+    """The agent offers no option for this reply; the request stays pending."""
 
     def __init__(self, permission_id: str, reply: str, available: Iterable[str]) -> None:
         self.permission_id = permission_id
@@ -276,7 +269,7 @@ class UnsupportedPermissionReplyError(SandboxAgentError):
 
 
 class InvalidAnswerError(SandboxAgentError):
-    """The answer does not fit the question; the question stays open."""
+    """The answer does not fit the question, which stays pending."""
 
     def __init__(self, question_id: str, message: str) -> None:
         self.question_id = question_id
@@ -284,7 +277,7 @@ class InvalidAnswerError(SandboxAgentError):
 
 
 class UnsupportedSessionValueError(SandboxAgentError):
-    """The value is not one the agent offers."""
+    """The agent does not offer this value."""
 
     def __init__(self, what: str, value: object, allowed: Iterable[str]) -> None:
         self.what = what
@@ -294,7 +287,7 @@ class UnsupportedSessionValueError(SandboxAgentError):
 
 
 class UnsupportedSessionCategoryError(SandboxAgentError):
-    """The agent has no option of this kind (model, mode, thought level) at all."""
+    """The agent has no option of this category (model, mode, thought level)."""
 
     def __init__(self, category: str, available: Iterable[str]) -> None:
         self.category = category
@@ -312,7 +305,7 @@ class UnsupportedSessionConfigOptionError(SandboxAgentError):
 
 
 class SandboxDestroyedError(SandboxAgentError):
-    """The sandbox a provider was asked to reconnect to is gone."""
+    """The sandbox to reconnect to no longer exists."""
 
     def __init__(self, sandbox_id: str, provider: str) -> None:
         self.sandbox_id = sandbox_id
@@ -343,7 +336,7 @@ _BY_STATUS: dict[int, type[APIStatusError]] = {
     401: AuthenticationError,
     403: PermissionDeniedError,
     404: NotFoundError,
-    409: ServerConflictError,
+    409: ConflictError,
     504: AgentTimeoutError,
 }
 _BY_CODE: dict[int, type[RpcError]] = {
@@ -357,14 +350,14 @@ _BY_CODE: dict[int, type[RpcError]] = {
 def status_error(
     status: int, problem: Mapping[str, Any] | None = None, *, text: str = "", request: str = ""
 ) -> APIStatusError:
-    """The exception for an error answer: by the problem's kind first, then by the status."""
+    """The exception for an error status: by the kind of the problem, else by the status."""
     kind = str((problem or {}).get("type", "")).removeprefix(PROBLEM_PREFIX)
     fallback = InternalServerError if status >= 500 else APIStatusError
     return _BY_KIND.get(kind, _BY_STATUS.get(status, fallback))(status, problem, text=text, request=request)
 
 
 def exit_error(problem: Mapping[str, Any], *, message: str = "") -> AgentExitedError:
-    """The exception for a call that waited when the agent died, from the server's problem document."""
+    """The exception for the end of the agent process, from the server's problem document."""
     details = problem.get("details")
     facts: Mapping[str, Any] = details if isinstance(details, Mapping) else {}
     code = facts.get("exitCode")
@@ -379,7 +372,10 @@ def exit_error(problem: Mapping[str, Any], *, message: str = "") -> AgentExitedE
 
 
 def rpc_error(error: Any, *, method: str = "") -> SandboxAgentError:
-    """The exception for a JSON-RPC error object; a server's late failure becomes what its status would."""
+    """The exception for a JSON-RPC error object, or for the problem document inside it.
+
+    After the response header is sent, the server reports a failure as a JSON-RPC error with the problem.
+    """
     if not isinstance(error, Mapping):
         return RpcError(0, str(error), method=method)
     data = error.get("data")

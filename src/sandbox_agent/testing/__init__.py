@@ -1,15 +1,15 @@
-"""Fixtures for tests of your own code: a server in this process and an agent that follows a script.
+"""Pytest fixtures for tests of code that uses the SDK: a server in this process and a scripted agent.
 
 Put `pytest_plugins = ["sandbox_agent.testing"]` into a `conftest.py`. `sandbox_agent_client` and
-`async_sandbox_agent_client` are connected to a server of their own in a temporary home; the agent
-`mock` needs no key and no network, and `scripted_agent` answers prompts as the test says.
+`async_sandbox_agent_client` are connected to a server of their own with a temporary home directory. The
+agents `mock` and `scripted` need no key and no network; `scripted` answers prompts from a table that the
+test sets with the fixture `scripted_agent`.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shlex
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,33 +28,33 @@ __all__ = [
     "scripted_agent",
 ]
 
-SCRIPTED_AGENT_ID = "amp"
-"""The agent id behind which a scripted agent stands; its launcher needs no other program."""
-
 Script = Mapping[str, str | Sequence[str]]
 
 
 class ScriptedAgent:
-    """An agent that answers prompts from a table: text, or several pieces of text."""
+    """An agent that answers prompts from a table: with one text, or with several chunks."""
 
-    def __init__(self, data_home: Path) -> None:
-        self.id = SCRIPTED_AGENT_ID
-        self._script = data_home / "scripted-agent.json"
-        self._launcher = data_home / "sandbox-agent" / "bin" / "agent_processes" / f"{self.id}-acp"
+    id = "scripted"
+    """The agent id, for `client.sessions.create(scripted_agent.id)`."""
+
+    def __init__(self, home: Path) -> None:
+        self._script = home / "scripted-agent.json"
         self.answers({})
-        self._launcher.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-I", "-S", _program(), str(self._script)]
-        self._launcher.write_text(f"#!/bin/sh\nexec {shlex.join(command)}\n")
-        self._launcher.chmod(0o755)
 
     def answers(self, script: Script) -> None:
-        """What to say to which prompt; a prompt that is not in the table is repeated."""
-        pieces = {prompt: [said] if isinstance(said, str) else list(said) for prompt, said in script.items()}
-        self._script.write_text(json.dumps(pieces))
+        """Set the answer to each prompt; a prompt that is not in the table is echoed."""
+        chunks = {prompt: [said] if isinstance(said, str) else list(said) for prompt, said in script.items()}
+        self._script.write_text(json.dumps(chunks), encoding="utf-8")
 
-
-def _program() -> str:
-    return str(Path(__file__).with_name("scripted_agent.py"))
+    def agents_file(self) -> str:
+        """The entry of this agent in an `agents.toml`."""
+        program = Path(__file__).with_name("scripted_agent.py")
+        args = ["-I", "-S", str(program), str(self._script)]
+        # JSON strings and arrays of strings are valid TOML.
+        values = {"id": self.id, "command": sys.executable, "args": args}
+        return "\n".join(
+            ["[[agent]]", *(f"{key} = {json.dumps(value)}" for key, value in values.items()), ""]
+        )
 
 
 @contextmanager
@@ -77,6 +77,9 @@ def sandbox_agent_home(tmp_path: Path) -> Iterator[Path]:
     home = tmp_path / "sandbox-home"
     for folder in ("data", "config", "cache", "work"):
         (home / folder).mkdir(parents=True)
+    agents_file = home / "config" / "sandbox-agent" / "agents.toml"
+    agents_file.parent.mkdir()
+    agents_file.write_text(ScriptedAgent(home).agents_file(), encoding="utf-8")
     changes = {
         "HOME": str(home),
         "XDG_DATA_HOME": str(home / "data"),
@@ -90,8 +93,8 @@ def sandbox_agent_home(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def scripted_agent(sandbox_agent_home: Path) -> ScriptedAgent:
-    """An agent whose answers the test writes down: `scripted_agent.answers({"hi": "hello"})`."""
-    return ScriptedAgent(sandbox_agent_home / "data")
+    """The scripted agent of the server: `scripted_agent.answers({"hi": "hello"})`."""
+    return ScriptedAgent(sandbox_agent_home)
 
 
 @pytest.fixture
@@ -108,13 +111,13 @@ async def _async_client(sandbox_agent_home: Path) -> AsyncIterator[AsyncSandboxA
         yield client
 
 
-def _asynchronous(function: Callable[..., Any]) -> Any:
+def _async_fixture(function: Callable[..., Any]) -> Any:
     try:
-        # Only people with asynchronous tests have it.
+        # An optional dependency, installed by users with asynchronous tests.
         import pytest_asyncio
     except ImportError:
         return pytest.fixture(name="async_sandbox_agent_client")(function)
     return pytest_asyncio.fixture(name="async_sandbox_agent_client")(function)
 
 
-async_sandbox_agent_client = _asynchronous(_async_client)
+async_sandbox_agent_client = _async_fixture(_async_client)

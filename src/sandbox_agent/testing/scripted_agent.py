@@ -1,7 +1,7 @@
-"""The program behind `sandbox_agent.testing.ScriptedAgent`: an ACP agent that reads its lines from a file.
+"""The program of `sandbox_agent.testing.ScriptedAgent`: an ACP agent that reads its answers from a file.
 
-The file maps prompts to lists of pieces of text and is read for every prompt, so a test may change it
-at any time. Only the standard library is used, so it starts in a moment.
+The file maps prompts to lists of text chunks and is read for every prompt, so a test may change it at any
+time. Only the standard library is used, so that it starts fast.
 """
 
 import json
@@ -18,12 +18,12 @@ def send(**message: Any) -> None:
 
 
 def prompt(request_id: Any, params: dict[str, Any], script_path: str) -> None:
-    """Answer a prompt from the table, or repeat it."""
-    words = "".join(block.get("text", "") for block in params["prompt"])
+    """Answer a prompt from the table, or echo it."""
+    text = "".join(block.get("text", "") for block in params["prompt"])
     with open(script_path, encoding="utf-8") as file:
-        pieces = json.load(file).get(words, [words])
-    for piece in pieces:
-        update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": piece}}
+        chunks = json.load(file).get(text, [text])
+    for chunk in chunks:
+        update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": chunk}}
         send(method="session/update", params={"sessionId": params["sessionId"], "update": update})
     send(id=request_id, result={"stopReason": "end_turn"})
 

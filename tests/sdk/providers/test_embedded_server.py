@@ -12,7 +12,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sandbox_agent import APITimeoutError, AsyncSandboxAgent, SpawnError, SpawnOptions
+from sandbox_agent import APITimeoutError, AsyncSandboxAgent, SandboxProvider, SpawnError, SpawnOptions
 from sandbox_agent.sdk.providers.embedded_server import find_command
 from tests.sdk.conftest import eventually
 from tests.sdk.live_server import LiveServer
@@ -32,7 +32,7 @@ async def test_start_finds_the_command_and_the_server_goes_with_the_client(tmp_p
     ) as client:
         assert client.base_url.startswith("http://127.0.0.1:") and len(client.token or "") == 48
         assert client.sandbox_id == f"local/{client.base_url.removeprefix('http://')}"
-        assert client.inspector_url == f"{client.base_url}/ui/?token={client.token}"
+        assert client.inspector_url == f"{client.base_url}/ui/#token={client.token}"
         async with httpx.AsyncClient() as stranger:
             assert (await stranger.get(f"{client.base_url}/v1/health")).status_code == 401
         session = await client.sessions.create("mock", directory=str(tmp_path))
@@ -110,8 +110,8 @@ async def test_url_and_token_come_from_the_environment(
         assert session.directory == str(own_server.home), "a remote server's home is where sessions work"
 
 
-class SmallestProvider:
-    """All that a provider must have; the rest is optional."""
+class SmallestProvider(SandboxProvider):
+    """A provider with the required methods, and a token."""
 
     name = "smallest"
 
@@ -129,7 +129,7 @@ class SmallestProvider:
     async def get_url(self, sandbox_id: str) -> str:
         return self.server.url
 
-    def get_token(self, sandbox_id: str) -> str:
+    async def get_token(self, sandbox_id: str) -> str:
         return self.server.token
 
 
@@ -142,7 +142,7 @@ class PausingProvider(SmallestProvider):
 
 
 @pytest.mark.clause("sdk-B.12-small-providers")
-async def test_a_provider_of_ones_own_needs_three_methods(own_server: LiveServer) -> None:
+async def test_a_provider_needs_three_methods(own_server: LiveServer) -> None:
     provider = SmallestProvider(own_server)
     async with await AsyncSandboxAgent.start(provider) as client:
         assert client.sandbox_id == "smallest/one"

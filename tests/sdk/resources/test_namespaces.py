@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent import AsyncSandboxAgent, NotFoundError, ServerConflictError
+from sandbox_agent import AsyncSandboxAgent, ConflictError, NotFoundError
 from sandbox_agent.sdk.resources.config import AsyncConfigEntries
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.transport.http_api import HttpApi
@@ -123,7 +123,7 @@ async def test_config_entries_are_kept_per_directory(client: AsyncSandboxAgent, 
     await client.config.skills.set(place, "tidy", skill)
     assert await client.config.skills.list(place) == {"tidy": skill}
     (tmp_path / ".sandbox-agent" / "config" / "mcp.json").write_text("broken")
-    with pytest.raises(ServerConflictError):
+    with pytest.raises(ConflictError):
         await client.config.mcp.list(place)
 
 
@@ -150,20 +150,13 @@ async def test_instances_are_listed_and_closed(client: AsyncSandboxAgent) -> Non
     assert (await session.prompt("echo back again")).text == "back again"
 
 
-async def test_the_flat_names_of_the_typescript_sdk_exist_beside_the_namespaces(
-    client: AsyncSandboxAgent, tmp_path: Path
-) -> None:
-    session = await client.create_session("mock", id="flat")
-    await session.prompt("echo flat")
-    assert (await client.get_session("flat")).agent == "mock"
-    assert (await client.get_events("flat"))[0].type == "session.started"
-    assert await client.resume_session("flat") is session
-    await client.destroy_session("flat")
-    await client.write_fs_file(str(tmp_path / "f"), "x")
-    assert await client.read_fs_file(str(tmp_path / "f")) == b"x"
-    assert "mock" in {agent.id for agent in await client.list_agents()}
-    await client.set_mcp_config(str(tmp_path), "n", {"type": "local", "command": "c"})
-    assert (await client.get_mcp_config(str(tmp_path), "n"))["command"] == "c"
+async def test_an_open_session_is_resumed_as_it_is(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock", id="open")
+    await session.prompt("echo open")
+    assert (await client.sessions.get("open")).agent == "mock"
+    assert (await client.sessions.events("open"))[0].type == "session.started"
+    assert await client.sessions.resume("open") is session
+    await client.sessions.terminate("open")
 
 
 def test_files_need_only_an_api() -> None:

@@ -30,6 +30,8 @@ from sandbox_agent.sdk.universal import (
     QuestionResolved,
 )
 
+ONCE = {"outcome": {"outcome": "selected", "optionId": "allow-once"}}
+
 
 async def resolved(session: AsyncSession) -> list[str]:
     events = await session.events(limit=1000)
@@ -112,6 +114,53 @@ async def test_a_callback_that_returns_none_leaves_the_request_open(client: Asyn
 async def test_a_permission_time_limit_cancels_and_never_approves(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock", on_permission=lambda _: None, permission_timeout=0.2)
     assert (await session.prompt("permission")).text == "Permission outcome: cancelled"
+
+
+@pytest.mark.clause("sdk-A.8-permission-listeners")
+async def test_a_callback_gets_the_whole_request_and_may_answer_by_hand(client: AsyncSandboxAgent) -> None:
+    asked: list[PermissionRequest] = []
+
+    async def allow(request: PermissionRequest) -> None:
+        asked.append(request)
+        await session.reply_permission(request.id, "once")
+
+    session = await client.sessions.create("mock", on_permission=allow)
+    assert "allow_once" in (await session.prompt("permission")).text
+    [request] = asked
+    assert request.session_id == session.id and request.agent_session_id == session.native_session_id
+    assert request.raw_request["toolCall"] == request.tool_call
+    assert session.record.created_at <= request.created_at
+    assert request.available_replies == ("once", "always", "reject")
+    session.handlers.on_permission = None
+    assert "cancelled" in (await session.prompt("permission")).text, "nothing is there to answer any more"
+    assert len(asked) == 1
+
+
+@pytest.mark.clause("sdk-A.8-permission-listeners")
+async def test_a_permission_is_answered_with_a_response_of_acp(client: AsyncSandboxAgent) -> None:
+    async def answer(request: PermissionRequest) -> None:
+        await session.reply_permission(request.id, ONCE)
+
+    session = await client.sessions.create("mock", on_permission=answer)
+    assert "selected allow-once" in (await session.prompt("permission")).text
+    with pytest.raises(PermissionNotFoundError):
+        await session.reply_permission("perm_1", ONCE)
+
+
+@pytest.mark.clause("sdk-A.8-permission-listeners")
+async def test_each_session_answers_its_own_permissions(client: AsyncSandboxAgent) -> None:
+    sessions = [await client.sessions.create("mock", id=name) for name in ("first", "second")]
+    asked = [asyncio.Event() for _ in sessions]
+    for session, event in zip(sessions, asked, strict=True):
+        session.on_event(lambda _, event=event: event.set(), type="permission.requested")  # type: ignore[misc]
+    turns = [asyncio.create_task(session.prompt("permission")) for session in sessions]
+    for event in asked:
+        await asyncio.wait_for(event.wait(), 10)
+    first, second = sessions
+    await second.reply_permission(second.pending_permissions[0].id, "reject")
+    assert "reject_once" in (await turns[1]).text
+    await first.reply_permission(first.pending_permissions[0].id, ONCE)
+    assert "selected allow-once" in (await turns[0]).text
 
 
 @pytest.mark.clause("issue5-6-policies")

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent
 from sandbox_agent.sdk.session.history.history_pager import (
-    MAX_PLACES,
+    MAX_CHECKPOINTS,
     HistoryPager,
     read_history,
     replay_history,
@@ -116,16 +116,16 @@ async def test_a_long_session_is_read_page_by_page_in_linear_work(store: Session
 
 
 @pytest.mark.clause("sdk-B.5-paging-is-linear")
-async def test_pages_show_what_was_added_meanwhile_and_keep_few_places(store: SessionStore) -> None:
+async def test_pages_show_what_was_added_meanwhile_and_keep_few_checkpoints(store: SessionStore) -> None:
     await store.update_session(a_session("s"))
     records = list(conversation("s"))[: 40 * MESSAGES_PER_TURN]
     mapper = UniversalMapper("s", agent="mock")
     pager, whole = HistoryPager(store, "s", "mock"), list[UniversalEvent]()
-    pager._span = pager._next_place = 4
+    pager._span = pager._next_checkpoint = 4
     for start in range(0, len(records), 30):
         batch = await store.insert_events(records[start : start + 30])
         whole += replay_history(batch, mapper)
         for offset in (len(whole) - 7, 3, len(whole) // 2, 0):
             assert await pager.events(offset, 25) == whole[offset : offset + 25]
     assert await pager.events(0, 10_000) == whole
-    assert len(pager._places) <= MAX_PLACES
+    assert len(pager._checkpoints) <= MAX_CHECKPOINTS

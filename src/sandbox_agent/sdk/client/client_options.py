@@ -1,4 +1,4 @@
-"""The keyword arguments that every way of making a client understands."""
+"""The keyword arguments that `connect` and `start` share."""
 
 from __future__ import annotations
 
@@ -17,41 +17,39 @@ StoreLike = SessionStore | str | PathLike[str]
 
 
 class CommonOptions(TypedDict, total=False):
-    """Options of `connect` and `start` alike."""
+    """Options of both `connect` and `start`."""
 
     timeout: float
-    """Seconds for control requests; prompts have no limit of their own. Default 60."""
+    """Seconds for control requests; prompts are not limited by it. Default 60."""
     max_retries: int
-    """How often a request that may be repeated is repeated. Default 2."""
+    """How many times a request that is safe to repeat is repeated. Default 2."""
     headers: Mapping[str, str]
     """Sent with every request."""
     store: StoreLike | None
     """Where sessions are kept. Default: in memory."""
-    persist: StoreLike | None
-    """Another name of `store`."""
     on_permission: OnPermission | None
     on_question: OnQuestion | None
     permission_timeout: float | None
-    """Seconds after which an unanswered permission is cancelled; never approved."""
+    """Seconds after which an unanswered permission request is cancelled; it is never approved."""
     elicitation: bool | None
-    """Whether agents may ask with forms. Default: if there is an `on_question`."""
+    """Whether agents may ask with forms. Default: only if there is an `on_question`."""
     restore: RestorePolicy
-    """Which ways to bring a conversation back are allowed. Default `auto`: the best that works."""
+    """The allowed ways to restore a session. Default `auto`: the best one that works."""
     replay_max_events: int
-    """How much of a conversation is told to an agent that cannot restore it. Default 50."""
+    """How many events an agent that cannot restore a session is given as text. Default 50."""
     replay_max_chars: int
-    """Default 12000."""
+    """The length limit of that text. Default 12000."""
     default_directory: str | None
-    """Where sessions work that name no directory."""
+    """The directory of sessions that name none."""
     callbacks_in_threads: bool
-    """Run callbacks that are not async in threads. Default: only in `SandboxAgent`."""
+    """Run callbacks that are not async in threads. Default: True in `SandboxAgent`, else False."""
 
 
 class ConnectOptions(CommonOptions, total=False):
     """Further options of `connect`."""
 
     http_client: httpx.AsyncClient | None
-    """An HTTP client of your own; it is not closed."""
+    """An HTTP client of the caller; it is not closed."""
     transport: httpx.AsyncBaseTransport | None
     keep_running: bool
     """Leave agent processes running when the client closes, to reattach later. Default False."""

@@ -1,4 +1,4 @@
-"""`SANDBOX_AGENT_LOG=debug` shows what the client does; without it the library keeps quiet."""
+"""`SANDBOX_AGENT_LOG=debug` logs what the client does; by default the library logs nothing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _done = False
 
 
 def set_up_logging() -> None:
-    """Follow `SANDBOX_AGENT_LOG`, once; a handler the program set up itself is left alone."""
+    """Apply `SANDBOX_AGENT_LOG`, once; existing handlers of the program are kept."""
     global _done
     wanted = os.environ.get("SANDBOX_AGENT_LOG")
     if _done or not wanted:

@@ -9,23 +9,24 @@ import httpx
 
 from sandbox_agent.sdk.errors import SandboxDestroyedError
 from sandbox_agent.sdk.providers.asgi_transport import AsgiApp, StreamingAsgiTransport
+from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 
 ASGI_URL = "http://localhost"
 
 
-class AsgiProvider:
-    """The server inside this process, without a socket: for tests and notebooks."""
+class AsgiProvider(SandboxProvider):
+    """A server in this process, for tests and notebooks; made by `asgi()`."""
 
     name = "asgi"
 
     def __init__(self, app: AsgiApp | None = None, **settings: Any) -> None:
-        self.default_cwd: str | None = os.getcwd()
+        self.default_cwd = os.getcwd()
         self._app = app
         self._settings = settings
         self._transport: StreamingAsgiTransport | None = None
 
     async def create(self) -> str:
-        self._transport = StreamingAsgiTransport(self._app or _own_app(self._settings))
+        self._transport = StreamingAsgiTransport(self._app or _create_app(self._settings))
         return "in-process"
 
     async def reconnect(self, sandbox_id: str) -> None:
@@ -37,13 +38,10 @@ class AsgiProvider:
         if transport is not None:
             await transport.aclose()
 
-    def get_url(self, sandbox_id: str) -> str:
+    async def get_url(self, sandbox_id: str) -> str:
         return ASGI_URL
 
-    def get_token(self, sandbox_id: str) -> str | None:
-        return None
-
-    def get_transport(self, sandbox_id: str) -> httpx.AsyncBaseTransport | None:
+    async def get_transport(self, sandbox_id: str) -> httpx.AsyncBaseTransport | None:
         return self._transport
 
     def alive(self, sandbox_id: str) -> bool:
@@ -51,12 +49,12 @@ class AsgiProvider:
 
 
 def asgi(app: AsgiApp | None = None, **settings: Any) -> AsgiProvider:
-    """A provider that runs an ASGI app in this process; by default our own, with these settings."""
+    """A provider that runs an ASGI app in this process; by default this package's server with `settings`."""
     return AsgiProvider(app, **settings)
 
 
-def _own_app(settings: dict[str, Any]) -> AsgiApp:
-    # The one place of the client that knows the server, and only when it is asked to run it.
+def _create_app(settings: dict[str, Any]) -> AsgiApp:
+    # The only import of the server in the SDK; it is loaded only when the server runs in this process.
     from sandbox_agent.http.app import create_app
     from sandbox_agent.settings import Settings
 

@@ -1,7 +1,7 @@
-"""The server in the same process, reached without a socket.
+"""An `httpx` transport that calls an ASGI application in the same process.
 
-An `httpx` transport that calls an ASGI application and hands its response on piece by piece, so that
-an open event stream works as it does over the network; `httpx.ASGITransport` would wait for its end.
+The response is passed on chunk by chunk, so that an open event stream works as it does over the network;
+`httpx.ASGITransport` would wait for its end.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ AsgiApp = Callable[
 ]
 
 QUEUED_CHUNKS = 16
-# How long an application may take to notice that its client has gone.
+# How long an application may take to notice that its client has disconnected.
 LEAVE_S = 1.0
 
 
 class StreamingAsgiTransport(httpx.AsyncBaseTransport):
-    """Runs the application's lifespan and its requests as tasks of the running loop."""
+    """Runs the application's lifespan and requests as tasks of the running loop."""
 
     def __init__(self, app: AsgiApp) -> None:
         self._app = app
@@ -69,7 +69,7 @@ class _Exchange(httpx.AsyncByteStream):
         self._chunks = _request_chunks(request)
         self._sent_all = False
         self._task = asyncio.create_task(self._run(app), name=f"asgi {request.url.path}")
-        # Whoever reads the response hears of a failure; nobody has to look at the task as well.
+        # The reader of the response gets the exception; retrieve it here to avoid asyncio's warning.
         self._task.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def open(self) -> httpx.Response:
@@ -134,7 +134,7 @@ class _Exchange(httpx.AsyncByteStream):
                 self._sent_all = True
                 return {"type": "http.request", "body": b"", "more_body": False}
             except Exception as error:
-                # The caller's own body failed: that is for the caller, the application sees a client go.
+                # The caller's body failed: the caller gets the error, the application a disconnect.
                 self._sent_all = True
                 self._gone.set()
                 if not self._head.done():
@@ -200,7 +200,7 @@ class _Lifespan:
         try:
             await self._app({"type": "lifespan", "asgi": {"version": "3.0"}}, self._events.get, self._send)
         except Exception as error:
-            # An application may know no lifespan; then it is served without one, as ASGI wants it.
+            # ASGI: an application that raises here does not support lifespan and is served without it.
             log.debug("the application's lifespan ended: %r", error)
         finally:
             self._started.set()

@@ -1,13 +1,14 @@
-"""A server of one's own: started beside the program, and gone with it.
+"""A server process started by this program, which ends with it.
 
-Finds the command, a free port and a random token, waits until the server answers, and on the way out
-asks it to stop before it insists. The child dies with its parent, also when the parent is killed.
+Starting finds the command, a free port and a random token, and waits until the server is healthy. Stopping
+sends SIGTERM, then SIGKILL. The kernel ends the child when its parent dies, also by SIGKILL (Linux).
 """
 
 from __future__ import annotations
 
 import asyncio
 import atexit
+import errno
 import importlib.util
 import logging
 import os
@@ -34,9 +35,9 @@ POLL_S = 0.05
 TAIL_LINES = 50
 PORT_TRIES = 3
 
-# The kernel sends SIGTERM when the parent goes. The request survives exec, so a first small program
-# makes it and then becomes the server; if the parent is gone already there is nothing to start.
-_GUARD = (
+# PR_SET_PDEATHSIG: the kernel sends SIGTERM when the parent dies. The setting survives exec, so a small
+# program makes it and then becomes the server; it exits if the parent is already gone.
+_PARENT_DEATH_SIGNAL = (
     "import ctypes,os,sys;"
     "ctypes.CDLL(None).prctl(1,15,0,0,0);"
     "os.getppid()==int(sys.argv[1]) or sys.exit(1);"
@@ -46,7 +47,7 @@ _GUARD = (
 
 @dataclass(frozen=True, slots=True)
 class SpawnOptions:
-    """How the embedded server is started; everything has a good default."""
+    """How the embedded server is started."""
 
     host: str = "127.0.0.1"
     port: int | None = None
@@ -62,7 +63,7 @@ class SpawnOptions:
 
 
 class EmbeddedServer:
-    """A running server process that belongs to us."""
+    """A running server process."""
 
     def __init__(self, process: subprocess.Popen[bytes], base_url: str, token: str, keep: bool) -> None:
         self.base_url = base_url
@@ -87,7 +88,7 @@ class EmbeddedServer:
         return "\n".join(self._tail)
 
     async def wait_healthy(self, timeout_s: float) -> None:
-        """Return as soon as the server answers; raise `SpawnError` if it ends or takes too long."""
+        """Return when the server is healthy; raise `SpawnError` if it ends or takes too long."""
         api = HttpApi(self.base_url, token=self.token, timeout=2.0, max_retries=0)
         try:
             async with asyncio.timeout(timeout_s):
@@ -107,11 +108,11 @@ class EmbeddedServer:
         return SpawnError(f"{message}{ending}", stderr_tail=self.tail(), exit_code=code)
 
     async def stop(self) -> None:
-        """SIGTERM, a few seconds of patience, SIGKILL."""
+        """Send SIGTERM, and SIGKILL after 5 s."""
         await asyncio.shield(asyncio.to_thread(self.stop_now))
 
     def stop_now(self) -> None:
-        """Like `stop`, for code that cannot wait asynchronously."""
+        """The blocking form of `stop`."""
         _running.discard(self)
         if self.alive():
             self._process.terminate()
@@ -147,12 +148,13 @@ async def start_server(options: SpawnOptions) -> EmbeddedServer:
     """Start a server and wait until it is healthy; raises `SpawnError` with the tail of its log."""
     tries = 1 if options.port is not None else PORT_TRIES
     for attempt in range(tries):
-        server = _launch(options, options.port or _free_port(options.host))
+        port = options.port or _free_port(options.host)
+        server = _launch(options, port)
         try:
             await server.wait_healthy(options.timeout)
-        except SpawnError as error:
-            # Somebody may have taken the free port in between.
-            if attempt == tries - 1 or "in use" not in error.stderr_tail.lower():
+        except SpawnError:
+            # Another program may have taken the free port in the meantime.
+            if attempt == tries - 1 or not _port_in_use(options.host, port):
                 raise
         except BaseException:
             await server.stop()
@@ -182,10 +184,10 @@ def _launch(options: SpawnOptions, port: int) -> EmbeddedServer:
     command = [*find_command(options.binary_path), "server", "--host", options.host, "--port", str(port)]
     command += ["--token", token, *options.args]
     if sys.platform == "linux":
-        command = [sys.executable, "-I", "-S", "-c", _GUARD, str(os.getpid()), *command]
+        command = [sys.executable, "-I", "-S", "-c", _PARENT_DEATH_SIGNAL, str(os.getpid()), *command]
     output = None if options.log == "inherit" else subprocess.PIPE
     try:
-        # Started from this thread on purpose: the kernel watches the thread that started the child.
+        # Started from this thread: the parent-death signal belongs to the thread that starts the child.
         process = subprocess.Popen(  # noqa: S603 - the command is ours
             command,
             stdin=subprocess.DEVNULL,
@@ -193,7 +195,7 @@ def _launch(options: SpawnOptions, port: int) -> EmbeddedServer:
             stderr=output,
             env={**os.environ, **options.env},
             cwd=options.cwd,
-            # Ctrl-C in the terminal is for this program, which may only want to stop a turn.
+            # Ctrl-C in the terminal reaches this program only, which may want to cancel just a turn.
             process_group=0,
         )
     except OSError as error:
@@ -203,10 +205,28 @@ def _launch(options: SpawnOptions, port: int) -> EmbeddedServer:
 
 
 def _free_port(host: str) -> int:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        probe.bind((host, 0))
+    with _bound_socket(host, 0) as probe:
         return int(probe.getsockname()[1])
+
+
+def _port_in_use(host: str, port: int) -> bool:
+    try:
+        _bound_socket(host, port).close()
+    except OSError as error:
+        return error.errno == errno.EADDRINUSE
+    return False
+
+
+def _bound_socket(host: str, port: int) -> socket.socket:
+    probe = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        # As servers do: a port in TIME_WAIT is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind((host, port))
+    except BaseException:
+        probe.close()
+        raise
+    return probe
 
 
 async def _healthy(api: HttpApi) -> bool:

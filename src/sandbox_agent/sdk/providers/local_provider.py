@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 
-import httpx
-
 from sandbox_agent.sdk.errors import SandboxDestroyedError
 from sandbox_agent.sdk.providers.embedded_server import EmbeddedServer, SpawnOptions, start_server
+from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 
 
-class LocalProvider:
-    """A server process on this machine."""
+class LocalProvider(SandboxProvider):
+    """A server process on this machine; it ends with this program."""
 
     name = "local"
 
     def __init__(self, options: SpawnOptions | None = None) -> None:
         self.options = options or SpawnOptions()
-        self.default_cwd: str | None = self.options.cwd or os.getcwd()
+        self.default_cwd = self.options.cwd or os.getcwd()
         self._servers: dict[str, EmbeddedServer] = {}
 
     async def create(self) -> str:
@@ -35,14 +34,11 @@ class LocalProvider:
         if server is not None:
             await server.stop()
 
-    def get_url(self, sandbox_id: str) -> str:
+    async def get_url(self, sandbox_id: str) -> str:
         return self._servers[sandbox_id].base_url
 
-    def get_token(self, sandbox_id: str) -> str | None:
+    async def get_token(self, sandbox_id: str) -> str | None:
         return self._servers[sandbox_id].token
-
-    def get_transport(self, sandbox_id: str) -> httpx.AsyncBaseTransport | None:
-        return None
 
     def alive(self, sandbox_id: str) -> bool:
         server = self._servers.get(sandbox_id)

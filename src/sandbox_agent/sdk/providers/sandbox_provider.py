@@ -1,49 +1,58 @@
-"""Where a server runs: the one thing that differs between a laptop, a test and a cloud sandbox.
+"""The base class of providers: how a sandbox is made, reached and taken away.
 
-A provider makes a sandbox, says how to reach the server in it, and takes it away again. `local` and
-`asgi` are here; others need `name`, `create`, `destroy` and `get_url`, and may have the rest.
+A provider hides what differs between a laptop, a test and a cloud sandbox. `LocalProvider` and
+`AsgiProvider` are part of the SDK; others derive from `SandboxProvider`.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable
-from typing import Any, Protocol, runtime_checkable
+from abc import ABC, abstractmethod
+
+import httpx
 
 
-@runtime_checkable
-class SandboxProvider(Protocol):
-    """What `start(sandbox=...)` needs.
-
-    What a provider may have beside it, plain or async where that makes sense:
-
-    - `default_cwd`: where sessions work that name no directory
-    - `reconnect(id)`: reach a sandbox made earlier; raises `SandboxDestroyedError` if it is gone
-    - `ensure_server(id)`: start the server in it if it does not run
-    - `get_token(id)`, `get_transport(id)`: the token, and a transport for servers that are not on the network
-    - `alive(id)`: False only if the server is known to be gone
-    - `pause(id)`, `kill(id)`: other ways to end it; without them it is destroyed
-    """
+class SandboxProvider(ABC):
+    """Runs servers in sandboxes. A subclass sets `name` and implements `create`, `destroy` and `get_url`."""
 
     name: str
+    """The first part of `client.sandbox_id`."""
+    default_cwd: str | None = None
+    """The directory of sessions that name none; None asks the server for its home directory."""
 
+    @abstractmethod
     async def create(self) -> str:
-        """Make a sandbox with a server in it; returns its id."""
-        ...
+        """Make a sandbox with a server in it; return its id."""
 
+    @abstractmethod
     async def destroy(self, sandbox_id: str) -> None:
-        """Take the sandbox away."""
-        ...
+        """Delete the sandbox."""
 
-    def get_url(self, sandbox_id: str) -> str | Awaitable[str]:
-        """The server's base URL."""
-        ...
+    @abstractmethod
+    async def get_url(self, sandbox_id: str) -> str:
+        """The base URL of the server in the sandbox."""
 
+    async def reconnect(self, sandbox_id: str) -> None:  # noqa: B027 - optional
+        """Prepare a sandbox made earlier for use; raise `SandboxDestroyedError` if it no longer exists."""
 
-async def ask_provider(provider: SandboxProvider, method: str, sandbox_id: str, default: Any = None) -> Any:
-    """Call a method that a provider may have, plain or async; the default if it has none."""
-    function = getattr(provider, method, None)
-    if function is None:
-        return default
-    answer = function(sandbox_id)
-    return await answer if inspect.isawaitable(answer) else answer
+    async def ensure_server(self, sandbox_id: str) -> None:  # noqa: B027 - optional
+        """Start the server in a sandbox made earlier if it does not run."""
+
+    async def get_token(self, sandbox_id: str) -> str | None:
+        """The server's token; None if it needs none."""
+        return None
+
+    async def get_transport(self, sandbox_id: str) -> httpx.AsyncBaseTransport | None:
+        """The transport to a server that is not on the network; None for plain HTTP."""
+        return None
+
+    def alive(self, sandbox_id: str) -> bool:
+        """False only if the server is known to have ended: pending requests then fail at once."""
+        return True
+
+    async def pause(self, sandbox_id: str) -> None:
+        """Pause the sandbox; a provider that cannot pause destroys it."""
+        await self.destroy(sandbox_id)
+
+    async def kill(self, sandbox_id: str) -> None:
+        """End the sandbox without a graceful stop; by default the same as `destroy`."""
+        await self.destroy(sandbox_id)

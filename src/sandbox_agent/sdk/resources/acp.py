@@ -28,7 +28,7 @@ class AsyncAcp:
         directory: str | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> AsyncAcpClient:
-        """Start an agent and speak ACP with it directly; `params` are those of `initialize`."""
+        """Start an agent and connect to it with ACP directly; `params` are those of `initialize`."""
         client = AsyncAcpClient(self._api, server_id, server_alive=self._server_alive)
         try:
             await client.initialize(agent, directory=directory, params=params)
@@ -48,7 +48,7 @@ class AsyncAcp:
         return next((one for one in await self.list() if one.server_id == server_id), None)
 
     async def close(self, server_id: str) -> None:
-        """End an instance and its agent process; fine if there is none."""
+        """End an instance and its agent process; an unknown id is ignored."""
         try:
             await self._api.request("DELETE", f"/v1/acp/{segment(server_id)}", timeout_s=10.0)
         except NotFoundError:

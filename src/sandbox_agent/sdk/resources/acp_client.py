@@ -1,6 +1,6 @@
-"""ACP itself, for those who want nothing above it: requests out, messages in, no session and no store.
+"""ACP without sessions and stores: requests out, messages in.
 
-What the transport promises holds here too: answers come in the order of the stream, a dropped stream
+The promises of the transport hold here too: answers come in the order of the stream, a dropped stream
 reconnects, a broken `POST` loses nothing. Requests of the agent are read like every other message and
 answered with `respond`.
 """
@@ -23,12 +23,13 @@ from sandbox_agent.sdk.transport.stream_reader import Gap
 
 
 class AsyncAcpClient:
-    """One agent process, spoken to in ACP; get it from `client.acp.connect()`."""
+    """A direct ACP connection to one agent process; made by `client.acp.connect()`."""
 
     def __init__(
         self, api: HttpApi, server_id: str | None = None, *, server_alive: Callable[[], bool] | None = None
     ) -> None:
-        self.server_id = server_id or f"py-acp-{uuid.uuid4()}"
+        self.server_id: str = server_id or f"py-acp-{uuid.uuid4()}"
+        """The id of the instance on the server."""
         self.init_result: dict[str, Any] = {}
         """The agent's answer to `initialize`."""
         self._connection = AcpConnection(api, self.server_id, self, server_alive=server_alive)
@@ -39,9 +40,9 @@ class AsyncAcpClient:
     async def initialize(
         self, agent: str, *, directory: str | None = None, params: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Start the agent and shake hands; `params` replaces what we say about ourselves."""
-        said = initialize_params(forms=False) if params is None else dict(params)
-        result = await self._connection.bootstrap(said, {"agent": agent, "cwd": directory})
+        """Start the agent and send `initialize`; `params` replaces the SDK's own parameters."""
+        sent = initialize_params(forms=False) if params is None else dict(params)
+        result = await self._connection.bootstrap(sent, {"agent": agent, "cwd": directory})
         self.init_result = dict(result) if isinstance(result, Mapping) else {}
         return self.init_result
 
@@ -52,7 +53,7 @@ class AsyncAcpClient:
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - also sent to the server, as `Prefer: wait`
     ) -> Any:
-        """Send a request and return its result; raises what went wrong, typed."""
+        """Send a request and return its result; raises a typed error."""
         return await self._connection.request(method, plain(params or {}), timeout_s=timeout)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
@@ -67,7 +68,7 @@ class AsyncAcpClient:
         await self._connection.respond({"jsonrpc": "2.0", "id": request_id, **answer})
 
     async def messages(self) -> AsyncIterator[Envelope]:
-        """Everything the agent says, from the first message on; raises when the agent has ended.
+        """All messages of the agent, from the first one on; raises when the agent has ended.
 
         Events that the server could no longer replay appear as one message `_sandboxagent/gap`.
         """
@@ -85,9 +86,9 @@ class AsyncAcpClient:
                 await changed.wait()
 
     async def aclose(self, *, keep_running: bool = False) -> None:
-        """Stop reading; the agent process ends unless it is to be kept running."""
+        """Stop reading and end the agent process, unless `keep_running`."""
         self._closed = True
-        self._tell()
+        self._wake_readers()
         await self._connection.close(delete=not keep_running)
 
     async def __aenter__(self) -> AsyncAcpClient:
@@ -101,20 +102,20 @@ class AsyncAcpClient:
     ) -> None:
         await self.aclose()
 
-    # -- what the connection says -------------------------------------------------------------------
+    # -- listener of the connection -----------------------------------------------------------------
 
     def agent_said(self, envelope: Envelope, event_id: int | None) -> None:
         self._messages.append(envelope)
-        self._tell()
+        self._wake_readers()
 
     def events_lost(self, gap: Gap) -> None:
         lost = {"first": gap.first, "last": gap.last, "newest": gap.newest}
         self._messages.append({"jsonrpc": "2.0", "method": "_sandboxagent/gap", "params": lost})
-        self._tell()
+        self._wake_readers()
 
     def instance_lost(self, error: SandboxAgentError) -> None:
-        self._tell()
+        self._wake_readers()
 
-    def _tell(self) -> None:
+    def _wake_readers(self) -> None:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()

@@ -12,13 +12,13 @@ INSTALL_TIMEOUT_S = 600.0
 
 
 class AsyncAgents:
-    """Which agents the server knows, and their installation."""
+    """The agents the server knows, and their installation."""
 
     def __init__(self, api: HttpApi) -> None:
         self._api = api
 
     async def list(self, *, config: bool = False, no_cache: bool = False) -> list[AgentInfo]:
-        """All agents; `config` adds versions, models and modes."""
+        """All agents; `config=True` adds versions, models and modes."""
         query = {"config": config or None, "no_cache": no_cache or None}
         answer = await self._api.request("GET", "/v1/agents", query=query)
         return [AgentInfo.from_json(one) for one in json_codec.decode(answer.content)["agents"]]
@@ -37,9 +37,9 @@ class AsyncAgents:
         agent_version: str | None = None,
         agent_process_version: str | None = None,
     ) -> InstallResult:
-        """Install an agent, or make sure that it is; can take minutes."""
-        wishes = {"agentVersion": agent_version, "agentProcessVersion": agent_process_version}
-        body: dict[str, Any] = {key: value for key, value in wishes.items() if value is not None}
+        """Install an agent unless it is installed; can take minutes."""
+        versions = {"agentVersion": agent_version, "agentProcessVersion": agent_process_version}
+        body: dict[str, Any] = {key: value for key, value in versions.items() if value is not None}
         if reinstall:
             body["reinstall"] = True
         answer = await self._api.request(

@@ -11,7 +11,7 @@ from sandbox_agent.sdk.transport.http_api import HttpApi
 
 
 class AsyncConfigEntries:
-    """Named entries of one kind, kept per directory."""
+    """Named entries of one kind, stored per directory."""
 
     def __init__(self, api: HttpApi, kind: str, name_parameter: str) -> None:
         self._api = api
@@ -29,7 +29,7 @@ class AsyncConfigEntries:
         await self._api.request("PUT", self._path, query=self._query(directory, name), json=dict(entry))
 
     async def delete(self, directory: str, name: str) -> None:
-        """Delete one entry; fine if there is none."""
+        """Delete one entry; an unknown name is ignored."""
         await self._api.request("DELETE", self._path, query=self._query(directory, name))
 
     async def list(self, directory: str) -> dict[str, dict[str, Any]]:
@@ -41,7 +41,7 @@ class AsyncConfigEntries:
         return dict(json_codec.decode(answer.content)["entries"])
 
     async def _list_from_file(self, directory: str) -> dict[str, dict[str, Any]]:
-        # A server without the list: the file's place and form are part of the contract.
+        # A server without this endpoint: path and format of the file are part of the contract.
         path = f"{directory.rstrip('/')}/{self._file}"
         try:
             answer = await self._api.request("GET", "/v1/fs/file", query={"path": path})
@@ -54,7 +54,7 @@ class AsyncConfigEntries:
 
 
 class AsyncConfig:
-    """Configuration that lives in a directory of the sandbox."""
+    """Configuration stored in a directory of the sandbox."""
 
     def __init__(self, api: HttpApi) -> None:
         self.mcp = AsyncConfigEntries(api, "mcp", "mcpName")

@@ -1,4 +1,4 @@
-"""`client.fs`: the files of the sandbox, whole or as streams, single or by the directory."""
+"""`client.fs`: files and directories of the sandbox, whole or as streams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sandbox_agent.sdk.resources.models import FileInfo, UploadResult
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors
 
 CHUNK_BYTES = 256 * 1024
-# What is downloaded as a directory stays in memory up to here, then goes to a temporary file.
+# A downloaded directory is kept in memory up to this size, then in a temporary file.
 SPOOL_BYTES = 8 * 1024 * 1024
 
 LocalPath = str | PathLike[str]
@@ -42,13 +42,13 @@ class AsyncFiles:
 
     @asynccontextmanager
     async def stream(self, path: str, *, start: int = 0) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open a file for reading piece by piece, from byte `start` on."""
+        """Open a file for reading in chunks, from byte `start` on."""
         headers = {"range": f"bytes={start}-"} if start else {}
         async with self._api.open("GET", "/v1/fs/file", query={"path": path}, headers=headers) as response:
             yield _chunks(response.aiter_bytes(CHUNK_BYTES), f"reading {path}")
 
     async def download(self, path: str, local: LocalPath) -> int:
-        """Copy a file of the sandbox to this machine; returns its size."""
+        """Copy a file from the sandbox to this machine; returns its size."""
         size = 0
         with await asyncio.to_thread(open, Path(local), "wb") as target:
             async with self.stream(path) as chunks:
@@ -57,7 +57,7 @@ class AsyncFiles:
         return size
 
     async def write(self, path: str, data: Body) -> int:
-        """Write a file, parents included; takes bytes, text, an open file or any iterable of bytes."""
+        """Write a file and its parents; takes bytes, text, an open file or an iterable of bytes."""
         body = data.encode() if isinstance(data, str) else data
         content = body if isinstance(body, bytes) else _async_body(body)
         answer = await self._api.request(
@@ -70,7 +70,7 @@ class AsyncFiles:
         return await self.write(path, text.encode(encoding))
 
     async def upload(self, local: LocalPath, path: str) -> int:
-        """Copy a file of this machine into the sandbox; returns its size."""
+        """Copy a file from this machine into the sandbox; returns its size."""
         with await asyncio.to_thread(open, Path(local), "rb") as source:
             return await self.write(path, source)
 
@@ -80,12 +80,12 @@ class AsyncFiles:
         return [FileInfo.from_json(entry) for entry in _json(answer.content)]
 
     async def stat(self, path: str) -> FileInfo:
-        """Kind, size and time of one path."""
+        """Type, size and modification time of a path."""
         answer = await self._api.request("GET", "/v1/fs/stat", query={"path": path})
         return FileInfo.from_json(_json(answer.content))
 
     async def exists(self, path: str) -> bool:
-        """Whether there is something at the path."""
+        """Whether the path exists."""
         try:
             await self.stat(path)
         except NotFoundError:
@@ -93,7 +93,7 @@ class AsyncFiles:
         return True
 
     async def mkdir(self, path: str) -> str:
-        """Make a directory and its parents; returns the absolute path."""
+        """Create a directory and its parents; returns the absolute path."""
         answer = await self._api.request("POST", "/v1/fs/mkdir", query={"path": path}, retry=True)
         return str(_json(answer.content)["path"])
 
@@ -108,7 +108,7 @@ class AsyncFiles:
         return str(_json((await self._api.request("DELETE", "/v1/fs/entry", query=query)).content)["path"])
 
     async def upload_tar(self, tar: BinaryBody, path: str | None = None) -> UploadResult:
-        """Unpack a tar in the sandbox, below `path`."""
+        """Extract a tar in the sandbox, below `path`."""
         content = tar if isinstance(tar, bytes) else _async_body(tar)
         answer = await self._api.request(
             "POST",
@@ -124,11 +124,11 @@ class AsyncFiles:
     async def upload_dir(
         self, local: LocalPath, path: str, *, keep: tar_stream.Filter | None = None
     ) -> UploadResult:
-        """Copy a directory into the sandbox as one stream; `keep` may leave paths out."""
+        """Copy a directory into the sandbox as one stream; `keep` filters its paths."""
         return await self.upload_tar(tar_stream.pack(Path(local), keep), path)
 
     async def download_dir(self, path: str, local: LocalPath) -> None:
-        """Copy a directory of the sandbox to this machine."""
+        """Copy a directory from the sandbox to this machine."""
         with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as spool:
             try:
                 async with self._api.open(
@@ -139,17 +139,17 @@ class AsyncFiles:
             except NotFoundError as error:
                 if error.details.get("resource") == "path":
                     raise
-                # A server without the tar download: fetch file by file.
-                await self._walk_down(path, Path(local))
+                # A server without the tar download: copy file by file.
+                await self._download_tree(path, Path(local))
                 return
             spool.seek(0)
             await asyncio.to_thread(tar_stream.unpack, spool, Path(local))
 
-    async def _walk_down(self, path: str, local: Path) -> None:
+    async def _download_tree(self, path: str, local: Path) -> None:
         await asyncio.to_thread(local.mkdir, parents=True, exist_ok=True)
         for entry in await self.list(path):
             if entry.is_dir:
-                await self._walk_down(entry.path, local / entry.name)
+                await self._download_tree(entry.path, local / entry.name)
             else:
                 await self.download(entry.path, local / entry.name)
 

@@ -1,7 +1,6 @@
-"""What the server's control endpoints answer, as plain frozen data.
+"""Responses of the server's control endpoints, as frozen dataclasses.
 
-Each object keeps the JSON it was made from in `raw`, so a field this library does not know yet is
-never out of reach.
+Each object keeps the JSON it was made from in `raw`, so fields this library does not know are available.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ class AgentInfo:
 
 @dataclass(frozen=True, slots=True)
 class InstalledArtifact:
-    """One program an install put in place."""
+    """One program that was installed."""
 
     kind: str
     path: str
@@ -62,7 +61,7 @@ class InstalledArtifact:
 
 @dataclass(frozen=True, slots=True)
 class InstallResult:
-    """What an install did."""
+    """The result of an install."""
 
     already_installed: bool
     artifacts: list[InstalledArtifact]
@@ -79,7 +78,7 @@ class InstallResult:
 
 @dataclass(frozen=True, slots=True)
 class AcpInstance:
-    """One agent instance that the server runs."""
+    """One agent instance of the server."""
 
     server_id: str
     agent: str
@@ -140,7 +139,7 @@ class FileInfo:
 
 @dataclass(frozen=True, slots=True)
 class UploadResult:
-    """What a tar upload wrote; `truncated` when there were more paths than the server lists."""
+    """The paths a tar upload wrote; `truncated` if there were more than the server lists."""
 
     paths: list[str]
     truncated: bool

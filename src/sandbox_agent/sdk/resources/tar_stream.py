@@ -1,7 +1,7 @@
-"""Directories as tar streams: packed while they are sent, unpacked without leaving the target.
+"""Directories as tar streams: packed while they are sent, extracted only below the target.
 
-The packing runs in a thread and waits whenever the network is slower than the disk, so a directory
-of any size needs a few hundred KiB of memory.
+Packing runs in a thread and waits whenever the network is slower than the disk, so a directory of any size
+needs a few hundred KiB of memory.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ def _pack(directory: Path, keep: Filter | None, writer: _QueueWriter) -> None:
                     tar.add(path, arcname=str(path.relative_to(directory)), recursive=False)
     except _Stopped:
         return
-    except BaseException as error:  # handed to the reader, who raises it
+    except BaseException as error:  # raised again by the reader
         writer.end(error)
         return
     writer.end(None)
 
 
 class _Stopped(Exception):
-    """The reader has gone; there is nobody to pack for."""
+    """The reader has stopped; packing ends."""
 
 
 class _QueueWriter(io.RawIOBase):
-    """A file-like end of an asyncio queue, for the packing thread."""
+    """A file object that writes to an asyncio queue, for the packing thread."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class _QueueWriter(io.RawIOBase):
 
 
 def unpack(archive: IO[bytes], directory: Path) -> None:
-    """Extract a tar into `directory`; entries that would leave it are refused."""
+    """Extract a tar into `directory`; entries that point outside are refused."""
     directory.mkdir(parents=True, exist_ok=True)
     with tarfile.open(fileobj=archive, mode="r:*") as tar:
         tar.extractall(directory, filter="data")

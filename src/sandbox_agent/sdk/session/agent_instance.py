@@ -1,7 +1,7 @@
 """One agent process as the client sees it, and the sessions that share it.
 
-Messages of the stream are handed to the session they belong to: by the request they answer, else by
-the agent's session id. What comes before a session is known by its id waits until it is.
+A message of the stream goes to the session it belongs to: by the request it answers, else by the agent's
+session id. Messages for a session id that is not bound yet are kept until it is.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sandbox_agent.sdk.transport.stream_reader import Gap
 
 log = logging.getLogger("sandbox_agent")
 
-# What an agent says about sessions nobody here knows (yet) is kept up to this many messages.
+# How many messages for session ids that are not bound yet are kept.
 EARLY_MESSAGES = 2000
 
 
@@ -35,7 +35,7 @@ class SessionPort(Protocol):
 
 
 class AgentInstance:
-    """A `server_id`, its connection, and who listens to it."""
+    """A `server_id`, its connection, and the sessions that use it."""
 
     def __init__(
         self,
@@ -61,11 +61,6 @@ class AgentInstance:
     def lost(self) -> SandboxAgentError | None:
         return self.connection.lost
 
-    @property
-    def idle(self) -> bool:
-        """No session is bound to it."""
-        return not self._sessions and not self._owners
-
     def capability(self, *path: str) -> Any:
         """A value inside the agent's `agentCapabilities`, or None."""
         value: Any = self.init_result.get("agentCapabilities")
@@ -74,7 +69,7 @@ class AgentInstance:
         return value
 
     async def open(self, directory: str, *, forms: bool) -> None:
-        """Start the process and shake hands."""
+        """Start the process and send `initialize`."""
         result = await self.connection.bootstrap(
             initialize_params(forms=forms), {"agent": self.agent, "cwd": directory}
         )
@@ -83,7 +78,7 @@ class AgentInstance:
         self.created_at_ms = facts.get("createdAtMs") if facts else None
 
     def bind(self, native_id: str, session: SessionPort) -> None:
-        """From now on messages with this agent session id belong to `session`; early ones at once."""
+        """Route messages with this agent session id to `session`, those already received first."""
         self._sessions[native_id] = session
         waiting = [entry for entry in self._early if entry[0] == native_id]
         for entry in waiting:
@@ -92,15 +87,15 @@ class AgentInstance:
             self._to_session(session, envelope, event_id)
 
     def own(self, call_id: str, session: SessionPort) -> None:
-        """The answer to this request belongs to `session`, whenever it comes."""
+        """Route the answer to this request to `session`."""
         self._owners[call_id] = session
 
     def disown(self, call_id: str) -> None:
-        """There will be no answer to this request."""
+        """Forget a request that will have no answer."""
         self._owners.pop(call_id, None)
 
     def answered(self, request_id: Any) -> None:
-        """A request of the agent has had its answer."""
+        """Forget a request of the agent that was answered."""
         self._asked.pop(_key(request_id), None)
 
     def release(self, session: SessionPort) -> None:
@@ -110,7 +105,7 @@ class AgentInstance:
                 del table[key]
 
     def replayed(self, session: SessionPort, envelope: Envelope, event_id: int) -> None:
-        """A message read a second time, for one session only; others have it already."""
+        """Route a message that was read again for one session; the others already have it."""
         params = envelope.get("params")
         native_id = params.get("sessionId") if isinstance(params, Mapping) else None
         if "method" not in envelope:
@@ -120,10 +115,10 @@ class AgentInstance:
         elif native_id is not None and self._sessions.get(native_id) is session:
             self._to_session(session, envelope, event_id)
 
-    # -- what the connection says ---------------------------------------------------------------------
+    # -- listener of the connection -------------------------------------------------------------------
 
     def agent_said(self, envelope: Envelope, event_id: int | None) -> None:
-        """Hand a message to its session."""
+        """Route a message to its session."""
         method = envelope.get("method")
         params = envelope.get("params")
         fields: Mapping[str, Any] = params if isinstance(params, Mapping) else {}
@@ -144,23 +139,23 @@ class AgentInstance:
         elif (owner := self._owners.get(str(fields.get("requestId")))) is not None:
             self._to_session(owner, envelope, event_id)
         elif method == "_adapter/agent_exited":
-            # Every session hears of it by `instance_lost`, with all that is known about the end.
+            # `instance_lost` tells every session, with exit code and stderr.
             return
         elif "id" in envelope:
             self._refuse(envelope)
         else:
-            for listener in self._everybody():
-                listener.agent_message(envelope, event_id)
+            for session in self._all_sessions():
+                session.agent_message(envelope, event_id)
 
     def events_lost(self, gap: Gap) -> None:
-        for session in self._everybody():
+        for session in self._all_sessions():
             session.events_lost(gap)
 
     def instance_lost(self, error: SandboxAgentError) -> None:
-        for session in self._everybody():
+        for session in self._all_sessions():
             session.instance_lost(error)
 
-    def _everybody(self) -> list[SessionPort]:
+    def _all_sessions(self) -> list[SessionPort]:
         return list(dict.fromkeys([*self._sessions.values(), *self._owners.values()]))
 
     def _to_session(self, session: SessionPort, envelope: Envelope, event_id: int | None) -> None:

@@ -1,8 +1,7 @@
-"""A person in the loop: what an agent asks, who answers, and the ready-made answers.
+"""Permission requests, questions, and ready-made callbacks that answer them.
 
-A callback, sync or async, gets a `PermissionRequest` or a `Question` and returns the reply; returning
-None leaves it open for `session.reply_permission` or `session.reply_question`. Nothing is ever
-approved by a time-out.
+A callback, plain or async, gets a `PermissionRequest` or a `Question` and returns the reply; None leaves it
+open for `session.reply_permission` or `session.reply_question`. A time-out never approves anything.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ PermissionReply = Literal["once", "always", "reject"]
 
 
 class Reject:
-    """The type of `REJECT`, the answer that refuses a question."""
+    """The type of `REJECT`, the answer that rejects a question."""
 
     def __repr__(self) -> str:
         return "REJECT"
@@ -36,16 +35,16 @@ REJECT: Final = Reject()
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequest:
-    """An agent wants to do something and asks first."""
+    """An agent asks for permission before it acts."""
 
     id: str
     session_id: str
     action: str
-    """What it wants to do, in the agent's words."""
+    """What the agent wants to do, in its own words."""
     tool_call: Mapping[str, Any]
     options: tuple[PermissionOption, ...]
     created_at: int
-    """When it was asked, in milliseconds since the epoch."""
+    """The time of the request, in milliseconds since the epoch."""
     agent_session_id: str
     """The agent's own id of the session."""
     raw_request: Mapping[str, Any]
@@ -53,7 +52,7 @@ class PermissionRequest:
 
     @property
     def kind(self) -> str | None:
-        """The kind of tool: `read`, `edit`, `execute`, ...; None if the agent does not say."""
+        """The kind of tool: `read`, `edit`, `execute`, ...; None if the agent names none."""
         kind = self.tool_call.get("kind")
         return kind if isinstance(kind, str) else None
 
@@ -79,17 +78,17 @@ class PermissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An agent asks its user something."""
+    """A question of the agent to its user."""
 
     id: str
     session_id: str
     prompt: str
     options: tuple[QuestionOption, ...]
-    """What may be chosen, with `value` and `label`; empty for free text."""
+    """The possible answers, with `value` and `label`; empty for free text."""
     multi_select: bool
     required: bool
     allow_other: bool
-    """An answer of one's own is welcome beside the options."""
+    """An answer outside the options is allowed."""
     value_type: str
     """The JSON type of the answer: `string`, `integer`, `number`, `boolean` or `array`."""
     origin: Literal["question", "elicitation", "plan"]
@@ -117,17 +116,17 @@ OnQuestion = Callable[[Question], QuestionDecision | Awaitable[QuestionDecision]
 
 
 def auto_approve(request: PermissionRequest) -> str:
-    """Allow everything, once; where the agent offers only `always`, that."""
+    """Allow every request once, or always if the agent offers nothing else."""
     return "once" if "once" in request.available_replies else "always"
 
 
 def auto_reject(request: PermissionRequest) -> str:
-    """Refuse everything."""
+    """Reject every request."""
     return "reject"
 
 
 def allow_kinds(*kinds: str) -> Callable[[PermissionRequest], str]:
-    """Allow tools of these kinds (`read`, `search`, `edit`, ...) and refuse all others."""
+    """Allow tools of these kinds (`read`, `search`, `edit`, ...) and reject all others."""
 
     def decide(request: PermissionRequest) -> str:
         return auto_approve(request) if request.kind in kinds else "reject"
@@ -136,7 +135,7 @@ def allow_kinds(*kinds: str) -> Callable[[PermissionRequest], str]:
 
 
 async def ask_terminal(request: PermissionRequest) -> str:
-    """Ask the person at this terminal."""
+    """Ask the user of this terminal."""
     choices = "/".join(request.available_replies)
     while True:
         answer = (await asyncio.to_thread(input, f"{request.action}\n[{choices}] ")).strip().lower()
@@ -145,7 +144,7 @@ async def ask_terminal(request: PermissionRequest) -> str:
 
 
 async def ask_terminal_question(question: Question) -> Answer | Reject:
-    """Ask the person at this terminal; an empty line refuses."""
+    """Ask the user of this terminal; an empty line rejects the question."""
     offered = "".join(f"\n  {option.value}: {option.label}" for option in question.options)
     answer = (await asyncio.to_thread(input, f"{question.prompt}{offered}\n> ")).strip()
     if not answer:

@@ -1,4 +1,4 @@
-"""What a prompt is made of: ACP content blocks, and files of the sandbox attached to it."""
+"""ACP content blocks of a prompt, and files of the sandbox attached to it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Prompt = str | Sequence[str | Mapping[str, Any] | Any]
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file in the sandbox that goes with a prompt; a relative path starts at the session's directory."""
+    """A file in the sandbox attached to a prompt; a relative path starts at the session's directory."""
 
     path: str
     mime: str | None = None
@@ -40,7 +40,7 @@ def text(content: str) -> Block:
 
 
 def image(source: str | PathLike[str] | bytes, mime: str | None = None) -> Block:
-    """An image block from bytes or from a file of this machine."""
+    """An image block from bytes or from a file on this machine."""
     if isinstance(source, bytes):
         data, kind = source, mime or "image/png"
     else:
@@ -57,7 +57,7 @@ def resource_link(target: str, *, name: str | None = None, mime: str | None = No
 
 
 def resource(uri: str, content: str | bytes, *, mime: str | None = None) -> Block:
-    """A resource sent with its content."""
+    """A resource block that contains its content."""
     inner: Block = {"uri": uri if "://" in uri else file_uri(uri)}
     if mime:
         inner["mimeType"] = mime
@@ -82,7 +82,7 @@ def prompt_blocks(prompt: Prompt) -> list[Block]:
 
 
 def as_attachment(value: AttachmentLike, directory: str) -> Attachment:
-    """An attachment with an absolute path and a mime type, if one can be told from the name."""
+    """An attachment with an absolute path, and a MIME type if the name implies one."""
     given = value if isinstance(value, Attachment) else Attachment(fspath(value))
     path = given.path if isabs(given.path) else normpath(join(directory, given.path))
     mime = given.mime or mimetypes.guess_type(path)[0]

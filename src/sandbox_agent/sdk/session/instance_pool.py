@@ -1,14 +1,13 @@
-"""The agent instances of one client: shared where that is safe, ended when their last session ends.
+"""The agent instances of one client: shared where that is safe, ended with their last session.
 
-Sessions of one agent in one directory share a process. Each user of an instance holds it; when the
-last one lets go, the instance is deleted on the server, so no process outlives its sessions.
+Sessions of one agent in one directory share a process. The pool counts the users of each instance and
+deletes the instance on the server when the last user releases it, so no process outlives its sessions.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from posixpath import join, normpath
 from typing import Any
 
 from sandbox_agent.sdk.errors import AgentExitedError, APIStatusError, SandboxAgentError
+from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.stores import SessionRecord, SessionStore
@@ -26,13 +26,13 @@ log = logging.getLogger("sandbox_agent")
 
 @dataclass(frozen=True, slots=True)
 class InstanceKey:
-    """What sessions must have in common to share a process."""
+    """Sessions with equal keys share a process."""
 
     agent: str
     directory: str
     forms: bool
     alone: str | None = None
-    """Set for a session that wants a process of its own."""
+    """A unique text for an isolated session, which has a process of its own."""
 
 
 class InstancePool:
@@ -43,24 +43,21 @@ class InstancePool:
         api: HttpApi,
         store: SessionStore,
         *,
-        local: bool,
         server_alive: Callable[[], bool] | None = None,
         default_directory: str | None = None,
     ) -> None:
         self.api = api
         self.store = store
-        self._local = local
         self._server_alive = server_alive
         self._directory = default_directory
         self._shared: dict[InstanceKey, AgentInstance] = {}
         self._users: dict[AgentInstance, int] = {}
-        self._locks: dict[InstanceKey, asyncio.Lock] = {}
+        self._locks = KeyedLocks()
 
     async def default_directory(self) -> str:
-        """Where sessions work if nobody says: here for a local server, else its home directory."""
+        """The directory of sessions that name none: the configured one, else the server's home directory."""
         if self._directory is None:
-            self._directory = os.getcwd() if self._local else (await AsyncFiles(self.api).stat(".")).path
-            self._directory = normpath(self._directory)
+            self._directory = normpath((await AsyncFiles(self.api).stat(".")).path)
         return self._directory
 
     async def absolute(self, directory: str | None) -> str:
@@ -72,7 +69,7 @@ class InstancePool:
 
     async def acquire(self, key: InstanceKey) -> AgentInstance:
         """A live instance for `key`, started if there is none; `release` it when done."""
-        async with self._locks.setdefault(key, asyncio.Lock()):
+        async with self._locks.hold(key):
             known = self._shared.get(key)
             if known is None or known.lost is not None:
                 self._shared[key] = known = await self._start(key, known)
@@ -80,7 +77,7 @@ class InstancePool:
             return known
 
     async def adopt(self, record: SessionRecord) -> AgentInstance | None:
-        """The instance a stored session ran in, if it still runs in the same life; else None."""
+        """The instance a stored session ran in, if that very process still runs; else None."""
         for instance in self._users:
             if instance.server_id == record.server_id and instance.lost is None:
                 self._users[instance] += 1
@@ -105,20 +102,20 @@ class InstancePool:
         return instance
 
     async def release(self, instance: AgentInstance) -> None:
-        """Let go of an instance; the last one out ends it."""
+        """Release an instance; it is ended with its last user."""
         left = self._users.get(instance, 0) - 1
         if left > 0:
             self._users[instance] = left
             return
         self._users.pop(instance, None)
         for key in [key for key, one in self._shared.items() if one is instance]:
-            # A process that died keeps its id, so that the next one goes on with its numbering.
+            # The id of a dead process is kept: its successor continues the event numbers.
             if instance.lost is None:
                 del self._shared[key]
         await _end(instance, delete=instance.lost is None)
 
     async def close(self, *, keep_running: bool) -> None:
-        """Let go of everything; unless told otherwise, end what still runs."""
+        """Release all instances and end them, unless `keep_running`."""
         known = set(self._users) | set(self._shared.values())
         self._users.clear()
         self._shared.clear()
@@ -144,7 +141,7 @@ class InstancePool:
 
 
 async def _remembered(instance: AgentInstance) -> bool:
-    """Whether the server still knows this very instance, so that its successor goes on with its numbering."""
+    """Whether the server still lists this very instance, so that its successor continues its numbers."""
     if not isinstance(instance.lost, AgentExitedError) or instance.lost.vanished:
         return False
     facts = await instance.connection.status.facts()

@@ -1,7 +1,7 @@
-"""The requests of a session: open permission requests and questions, until each has its one answer.
+"""The pending requests of a session: permissions and questions, until each has its one answer.
 
-Callbacks run beside the stream, never in its way. When nobody could answer (no callback, and nobody
-reads the events) a request is refused at once rather than left to hang.
+Callbacks run in tasks of their own and never block the stream. A request that nothing could answer (no
+callback and no reader of the events) is rejected at once instead of left pending.
 """
 
 from __future__ import annotations
@@ -40,23 +40,31 @@ from sandbox_agent.sdk.universal import UniversalMapper, replies
 from sandbox_agent.sdk.universal.agent_requests import PendingQuestion
 from sandbox_agent.sdk.universal.json_reading import json_text
 
-# How agents name the form field in which an answer outside the options goes.
+# Suffixes of the form field that takes an answer outside the options.
 _COMPANION_SUFFIXES = ("_custom", "_note", "_other")
 
 
 @dataclass(slots=True)
 class Handlers:
-    """Who answers, and for how long a permission may stay open."""
+    """The callbacks that answer requests, and how they are run."""
 
     on_permission: OnPermission | None = None
     on_question: OnQuestion | None = None
     permission_timeout: float | None = None
     sync_in_threads: bool = False
-    """Run callbacks that are not async in a thread, because they may wait for a person."""
+    """Run callbacks that are not async in a thread, because they may block."""
+
+    async def call(self, callback: Callable[[Any], Any], argument: Any) -> Any:
+        """Call a plain or async callback."""
+        if self.sync_in_threads and not inspect.iscoroutinefunction(callback):
+            result = await asyncio.to_thread(callback, argument)
+        else:
+            result = callback(argument)
+        return await result if inspect.isawaitable(result) else result
 
 
 class PendingRequests:
-    """Brings the agent's requests to whoever answers, and the answers back."""
+    """Hands the agent's requests to the callbacks and sends their answers."""
 
     def __init__(
         self,
@@ -77,7 +85,7 @@ class PendingRequests:
         self._drafts: dict[str, list[str]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    # -- what is open -------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------
 
     @property
     def permissions(self) -> list[PermissionRequest]:
@@ -94,7 +102,7 @@ class PendingRequests:
         ]
 
     def asked(self, envelope: Envelope) -> None:
-        """A request of the agent has been mapped: see that somebody answers it."""
+        """Start answering a request that the mapper has taken in."""
         request_id = envelope["id"]
         if not self._is_open(request_id):
             form = envelope.get("method") == "elicitation/create"
@@ -105,7 +113,7 @@ class PendingRequests:
         self._start(request_id, lambda: self._decide(request_id))
 
     def ask_again(self) -> None:
-        """Bring up everything that is still open, as after a restart of the client."""
+        """Call the callbacks again for everything still pending, as after a restart of the client."""
         open_ids = [one.request_id for one in self._mapper.pending_permissions.values()]
         open_ids += [one.request_id for one in self._mapper.pending_questions.values()]
         for key, request_id in {json_text(one): one for one in open_ids}.items():
@@ -113,24 +121,19 @@ class PendingRequests:
                 self._start(request_id, partial(self._decide, request_id))
 
     def withdrawn(self, request_id: Any) -> None:
-        """The agent has taken a request back; it still gets an answer."""
+        """Answer a request that the agent cancelled with `$/cancel_request`."""
         answer = error_response(request_id, REQUEST_CANCELLED, "the request was withdrawn")
         self._start(request_id, lambda: self._send(answer))
 
     # -- answers ------------------------------------------------------------------------------------
 
-    async def reply_permission(self, permission_id: str, reply: str) -> None:
+    async def reply_permission(self, permission_id: str, reply: str | Mapping[str, Any]) -> None:
+        """Answer with a reply, or with an ACP response that is sent as it is."""
         pending = self._mapper.pending_permissions.get(permission_id)
         if pending is None:
             raise PermissionNotFoundError(permission_id)
-        await self._answer(pending.request_id, replies.permission_result(pending, reply))
-
-    async def answer_permission(self, permission_id: str, result: Mapping[str, Any]) -> None:
-        """Answer with an ACP response that the caller made."""
-        pending = self._mapper.pending_permissions.get(permission_id)
-        if pending is None:
-            raise PermissionNotFoundError(permission_id)
-        await self._answer(pending.request_id, dict(result))
+        result = replies.permission_result(pending, reply) if isinstance(reply, str) else dict(reply)
+        await self._answer(pending.request_id, result)
 
     async def cancel_permission(self, permission_id: str) -> None:
         pending = self._mapper.pending_permissions.get(permission_id)
@@ -155,7 +158,7 @@ class PendingRequests:
         await self._answer(pending.request_id, replies.rejected_question(self._group(pending.request_id)))
 
     async def cancel_all(self) -> None:
-        """Answer everything that is open as cancelled."""
+        """Answer every pending request as cancelled."""
         for pending in list(self._mapper.pending_permissions.values()):
             await self._answer(pending.request_id, replies.cancelled_permission(pending))
         for question in list(self._mapper.pending_questions.values()):
@@ -164,14 +167,14 @@ class PendingRequests:
                 await self._answer(question.request_id, replies.cancelled_question(group))
 
     async def close(self) -> None:
-        """Stop every callback."""
+        """Cancel every running callback."""
         tasks = [task for task in self._tasks.values() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
 
-    # -- how a request finds its answer ---------------------------------------------------------------
+    # -- callbacks ------------------------------------------------------------------------------------
 
     async def _decide(self, request_id: Any) -> None:
         try:
@@ -180,7 +183,7 @@ class PendingRequests:
             ):
                 await self._ask(request_id)
                 if self.handlers.permission_timeout is not None and self._permission(request_id):
-                    # Left open by the callback: the time limit still holds.
+                    # The callback left the request open: the time limit still applies.
                     await asyncio.Event().wait()
         except TimeoutError:
             await self._give_up(request_id)
@@ -208,17 +211,17 @@ class PendingRequests:
             if not self._watched():
                 await self.cancel_permission(request.id)
             return
-        reply = await self._call(self.handlers.on_permission, request)
+        reply = await self.handlers.call(self.handlers.on_permission, request)
         if reply is not None and request.id in self._mapper.pending_permissions:
             await self.reply_permission(request.id, reply)
 
     async def _ask_question(self, pending: PendingQuestion) -> bool:
-        """Ask one question; whether the others of its form should be asked too."""
+        """Ask one question; returns whether to go on with the other questions of its form."""
         if self.handlers.on_question is None:
             if not self._watched():
                 await self.reject_question(pending.question_id)
             return False
-        answer = await self._call(self.handlers.on_question, self._question(pending))
+        answer = await self.handlers.call(self.handlers.on_question, self._question(pending))
         if answer is None or pending.question_id not in self._mapper.pending_questions:
             return False
         if answer is REJECT or isinstance(answer, Reject):
@@ -226,13 +229,6 @@ class PendingRequests:
             return False
         await self.reply_question(pending.question_id, answer)
         return True
-
-    async def _call(self, callback: Callable[[Any], Any], argument: Any) -> Any:
-        if self.handlers.sync_in_threads and not inspect.iscoroutinefunction(callback):
-            result = await asyncio.to_thread(callback, argument)
-        else:
-            result = callback(argument)
-        return await result if inspect.isawaitable(result) else result
 
     async def _give_up(self, request_id: Any) -> None:
         permission = self._permission(request_id)
@@ -253,7 +249,7 @@ class PendingRequests:
         if waiting is not None and waiting is not asyncio.current_task():
             waiting.cancel()
 
-    # -- small things ---------------------------------------------------------------------------------
+    # -- helpers --------------------------------------------------------------------------------------
 
     def _start(self, request_id: Any, work: Callable[[], Awaitable[None]]) -> None:
         key = json_text(request_id)

@@ -1,14 +1,14 @@
-"""A conversation with an agent, as its user sees it.
+"""`AsyncSession`: a conversation with an agent.
 
-The session id is the client's own; the agent's id is a detail that may change. A session outlives
-agent processes, servers and clients: whatever it needs to go on is in the store.
+The session id belongs to the client; the agent's own id may change. A session outlives agent
+processes, servers and clients, because everything needed to continue it is in the store.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Self, TypeVar
 
 from sandbox_agent.sdk.errors import SessionEndedError
 from sandbox_agent.sdk.json_rpc import Envelope
@@ -22,16 +22,16 @@ from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_events import EventCallback, SessionEvents
 from sandbox_agent.sdk.session.session_info import SessionInfo, SessionSettings, describe
 from sandbox_agent.sdk.session.session_lifecycle import SessionLifecycle
-from sandbox_agent.sdk.session.session_names import AsyncSessionNames
 from sandbox_agent.sdk.session.turn import AsyncTurn, PromptResult
 from sandbox_agent.sdk.session.turn_queue import PromptRequest, TurnQueue
+from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.universal import UniversalEvent
 
 Callback = TypeVar("Callback", bound=EventCallback)
 
 
-class AsyncSession(AsyncSessionNames):
-    """One session; get it from `client.sessions.create()` or `.resume()`."""
+class AsyncSession:
+    """One session; made by `client.sessions.create()` or `client.sessions.resume()`."""
 
     def __init__(self, channel: SessionChannel, settings: SessionSettings, restored: Restored) -> None:
         self._channel = channel
@@ -40,26 +40,31 @@ class AsyncSession(AsyncSessionNames):
         self._turns = TurnQueue(self._lifecycle, self._config)
         self._events = SessionEvents(self._lifecycle)
 
-    # -- facts ------------------------------------------------------------------------------------------
+    # -- state ------------------------------------------------------------------------------------------
 
     @property
     def id(self) -> str:
+        """The client's id of the session."""
         return self._channel.record.id
 
     @property
     def agent(self) -> str:
+        """The id of the agent."""
         return self._channel.record.agent
 
     @property
     def title(self) -> str | None:
+        """The title, given by the caller or by the agent."""
         return self._channel.record.title
 
     @property
     def metadata(self) -> Mapping[str, Any]:
+        """The caller's own labels."""
         return dict(self._channel.record.metadata or {})
 
     @property
     def directory(self) -> str:
+        """The working directory in the sandbox."""
         return self._lifecycle.settings.key.directory
 
     @property
@@ -69,29 +74,32 @@ class AsyncSession(AsyncSessionNames):
 
     @property
     def restored(self) -> Restored:
-        """How the session came to its present agent process."""
+        """How the session was connected to its present agent process."""
         return self._lifecycle.restored
 
     @property
     def active_turn(self) -> AsyncTurn | None:
-        """The turn that runs at the moment, if this client started it."""
+        """The turn that is running, if this client started it."""
         return self._turns.active
 
     @property
     def busy(self) -> bool:
-        """Whether the agent works on a prompt, of this client or of an earlier life of it."""
+        """Whether the agent works on a prompt, sent by this client or by one before it."""
         return bool(self._channel.mapper.open_turn_ids)
 
     @property
     def pending_permissions(self) -> list[PermissionRequest]:
+        """Permission requests without an answer."""
         return self._channel.requests.permissions
 
     @property
     def pending_questions(self) -> list[Question]:
+        """Questions without an answer."""
         return self._channel.requests.questions
 
     @property
     def config_options(self) -> list[ConfigOption]:
+        """The options the agent offers, with their current values."""
         return self._config.options
 
     @property
@@ -104,8 +112,18 @@ class AsyncSession(AsyncSessionNames):
         """A snapshot of the session."""
         return describe(self._channel, self._config, self._lifecycle.settings, self._lifecycle.restored)
 
+    @property
+    def record(self) -> SessionRecord:
+        """The stored record as this client knows it; only the store knows its `last_event_id`."""
+        return self._channel.record
+
+    async def refresh(self) -> Self:
+        """Read the record from the store again: another client may have changed it."""
+        await self._channel.refresh()
+        return self
+
     async def update(self, *, title: str | None = None, metadata: Mapping[str, Any] | None = None) -> None:
-        """Change the title or the labels; they belong to the client and stay in its store."""
+        """Change the title or the labels; both stay in the client's store."""
         if title is not None:
             self._channel.change(title=title)
         if metadata is not None:
@@ -123,7 +141,7 @@ class AsyncSession(AsyncSessionNames):
         queue: bool = True,
         respond_async: bool = False,
     ) -> PromptResult:
-        """Send a prompt and wait for the end of the turn. Cancelling this wait cancels the turn."""
+        """Send a prompt and wait for the end of the turn. Cancelling the wait cancels the turn."""
         turn = self._turns.new(PromptRequest(prompt, attachments, timeout, respond_async), queue=queue)
         turn.start()
         try:
@@ -145,27 +163,27 @@ class AsyncSession(AsyncSessionNames):
         return self._turns.new(PromptRequest(prompt, attachments, timeout, respond_async), queue=queue)
 
     async def cancel(self) -> None:
-        """Stop the running turn; whatever it has asked is answered as cancelled."""
+        """Stop the running turn; its open requests are answered as cancelled."""
         await self._turns.cancel()
 
-    # -- choices ----------------------------------------------------------------------------------------
+    # -- configuration ----------------------------------------------------------------------------------
 
     async def set_mode(self, mode: str) -> None:
-        """Switch the mode, such as `plan`; the error lists the modes there are."""
+        """Switch the mode, such as `plan`; the error for an unknown mode lists those on offer."""
         await self._lifecycle.ensure_live()
         await self._config.set_mode(mode)
         await self._channel.flush()
 
     async def set_model(self, model: str) -> None:
-        """Switch the model; the error lists the models there are."""
+        """Switch the model; the error for an unknown model lists those on offer."""
         await self._set_category("model", model)
 
     async def set_thought_level(self, level: str) -> None:
-        """Set how hard the agent thinks; the error lists the levels there are."""
+        """Set the reasoning effort; the error for an unknown level lists those on offer."""
         await self._set_category("thought_level", level)
 
     async def set_config_option(self, config_id: str, value: OptionValue) -> None:
-        """Set any option the agent has; the error lists what is allowed."""
+        """Set any option of the agent; the error for a wrong value lists those allowed."""
         await self._lifecycle.ensure_live()
         await self._config.set_option(config_id, value)
         await self._channel.flush()
@@ -175,22 +193,22 @@ class AsyncSession(AsyncSessionNames):
         await self._config.set_category(category, value)
         await self._channel.flush()
 
-    # -- a person in the loop ---------------------------------------------------------------------------
+    # -- permissions and questions ----------------------------------------------------------------------
 
-    async def reply_permission(self, permission_id: str, reply: str) -> None:
-        """Answer with `once`, `always`, `reject` or the id of an option."""
+    async def reply_permission(self, permission_id: str, reply: str | Mapping[str, Any]) -> None:
+        """Answer with `once`, `always`, `reject`, an option id, or a whole ACP response, sent as it is."""
         await self._channel.requests.reply_permission(permission_id, reply)
 
     async def cancel_permission(self, permission_id: str) -> None:
-        """Answer as cancelled: neither allowed nor refused."""
+        """Answer as cancelled: neither allowed nor rejected."""
         await self._channel.requests.cancel_permission(permission_id)
 
     async def reply_question(self, question_id: str, answers: Answer) -> None:
-        """Answer a question, by value or label; the parts of a form are sent when all are answered."""
+        """Answer a question by value or label; a form is sent when all its questions are answered."""
         await self._channel.requests.reply_question(question_id, answers)
 
     async def reject_question(self, question_id: str) -> None:
-        """Refuse to answer."""
+        """Decline to answer."""
         await self._channel.requests.reject_question(question_id)
 
     @property
@@ -200,51 +218,40 @@ class AsyncSession(AsyncSessionNames):
 
     # -- events -----------------------------------------------------------------------------------------
 
-    @overload
-    async def events(
-        self, offset: int = 0, limit: int = 100, *, raw: Literal[False] = False
-    ) -> list[UniversalEvent]: ...
-
-    @overload
-    async def events(self, offset: int = 0, limit: int = 100, *, raw: Literal[True]) -> list[Envelope]: ...
-
-    async def events(
-        self, offset: int = 0, limit: int = 100, *, raw: bool = False
-    ) -> list[UniversalEvent] | list[Envelope]:
-        """Stored universal events, without the first `offset`; with `raw` the ACP messages."""
-        return await (self._events.raw_page if raw else self._events.page)(offset, limit)
+    async def events(self, offset: int = 0, limit: int = 100) -> list[UniversalEvent]:
+        """Stored universal events, skipping the first `offset`."""
+        return await self._events.page(offset, limit)
 
     async def raw_events(self, offset: int = 0, limit: int = 100) -> list[Envelope]:
-        """Stored ACP messages, in both directions, without the first `offset`."""
+        """Stored ACP messages, in both directions, skipping the first `offset`."""
         return await self._events.raw_page(offset, limit)
 
-    @overload
-    def follow(self, since: int = 0, *, raw: Literal[False] = False) -> AsyncIterator[UniversalEvent]: ...
+    def follow(self, since: int = 0) -> AsyncIterator[UniversalEvent]:
+        """Events with a sequence after `since`: the stored ones, then live ones, without end."""
+        return self._events.follow(since)
 
-    @overload
-    def follow(self, since: int = 0, *, raw: Literal[True]) -> AsyncIterator[Envelope]: ...
-
-    def follow(
-        self, since: int = 0, *, raw: bool = False
-    ) -> AsyncIterator[UniversalEvent] | AsyncIterator[Envelope]:
-        """Events with a sequence after `since`, or messages after the first `since`: the stored ones, then
-        live ones, without end."""
-        return self._events.follow_raw(since) if raw else self._events.follow(since)
+    def follow_raw(self, since: int = 0) -> AsyncIterator[Envelope]:
+        """ACP messages after the first `since`: the stored ones, then live ones, without end."""
+        return self._events.follow_raw(since)
 
     def on_event(self, callback: EventCallback, *, type: str | None = None) -> Callable[[], None]:
-        """Call back, sync or async, for every event (of one type) from now on; returns the way to stop."""
+        """Call `callback` for every event from now on, or for those of one type.
+
+        Returns a function that ends the subscription. The callback may be async; see
+        `callbacks_in_threads` for where a plain function runs.
+        """
         return self._events.on_event(callback, type)
 
     def on(self, type: str) -> Callable[[Callback], Callback]:
         """`@session.on("item.delta")`: call the function for every event of this type from now on."""
 
         def register(callback: Callback) -> Callback:
-            self._events.on_event(callback, type)
+            self.on_event(callback, type=type)
             return callback
 
         return register
 
-    # -- the rest of ACP --------------------------------------------------------------------------------
+    # -- ACP --------------------------------------------------------------------------------------------
 
     async def request(
         self,
@@ -263,27 +270,23 @@ class AsyncSession(AsyncSessionNames):
         await self._lifecycle.ensure_live()
         await self._channel.notify(method, {"sessionId": self._channel.native_id, **dict(params or {})})
 
-    # -- the end ----------------------------------------------------------------------------------------
+    # -- closing ----------------------------------------------------------------------------------------
 
     async def terminate(self) -> None:
-        """End the session for good; doing it twice is fine. Its history stays in the store."""
+        """End the session; its history stays in the store. A second call does nothing."""
         if self._channel.record.destroyed_at is not None:
             return
         self._lifecycle.mark_destroyed()
         if self._channel.live:
-            await self._lifecycle.say_goodbye(self.cancel if self.busy else None)
-        self._lifecycle.note_end()
+            await self._lifecycle.close_in_agent(self.cancel if self.busy else None)
+        self._lifecycle.record_end()
         await self._finish(keep_running=False)
 
-    destroy = terminate
-
     async def aclose(self, *, keep_running: bool = False) -> None:
-        """Let go of the session without ending it; it can be resumed."""
+        """Release the session; it can be resumed. `keep_running` leaves the agent process running."""
         if not keep_running and self._channel.live:
-            self._lifecycle.note_end()
+            self._lifecycle.record_end()
         await self._finish(keep_running=keep_running)
-
-    close = aclose
 
     async def _finish(self, *, keep_running: bool) -> None:
         await self._turns.give_up(SessionEndedError(self.id))

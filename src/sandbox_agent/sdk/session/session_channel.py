@@ -1,7 +1,7 @@
-"""The live end of a session: its messages to and from the agent, recorded as they pass.
+"""The messages of a session to and from the agent, recorded as they pass.
 
-A link outlives the agent processes behind it: it can be bound to one, lose it, and be bound to the
-next. It knows nothing of prompts or restoring; it only keeps the order and the record.
+A channel outlives the agent processes behind it: it is bound to one, loses it, and is bound to the
+next. It keeps the order and the record; prompts and restoring are handled elsewhere.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from sandbox_agent.sdk.transport.stream_reader import Gap
 from sandbox_agent.sdk.universal import UniversalMapper, notes
 
 BINDING_METHODS = frozenset({"session/new", "session/load", "session/resume"})
-# What any client of the store may change; the rest of a record says where the session runs.
+# Fields that any client of the store may change; the others say where the session runs.
 SHARED_FIELDS = ("title", "metadata", "archived_at", "destroyed_at")
 NO_ANSWER = "urn:sandbox-agent:error:connection_lost"
 
 
 class SessionChannel:
-    """One session, its record, and the instance it runs in at the moment."""
+    """One session, its record, and the instance it currently runs in."""
 
     def __init__(self, pool: InstancePool, record: SessionRecord, handlers: Handlers) -> None:
         self.pool = pool
@@ -56,13 +56,13 @@ class SessionChannel:
         self.instance: AgentInstance | None = None
         self.watchers = 0
         self.loading = False
-        """The agent repeats its history; it is in the store already."""
+        """The agent is replaying its history, which is already stored."""
         self.callback_error: SandboxAgentError | None = None
         self.stored_keys: set[str] = set()
         self.open_calls: set[str] = set()
-        """Requests of an earlier life of this client that have no answer in the store."""
+        """Requests sent before a restart of this client that have no answer in the store."""
         self.hold_back: int | None = None
-        """While missed events are read again, live ones beyond this number wait."""
+        """While missed events are read again, live events beyond this number are queued."""
         self._held: list[tuple[Envelope, int | None]] = []
         self._binding: dict[str, str | None] = {}
         self._changes: dict[str, Any] = {}
@@ -72,7 +72,7 @@ class SessionChannel:
 
     @property
     def live(self) -> bool:
-        """Whether an agent process stands behind the session."""
+        """Whether the session has a live agent process."""
         return self.instance is not None and self.instance.lost is None
 
     @property
@@ -80,18 +80,18 @@ class SessionChannel:
         return self.record.agent_session_id
 
     def enter(self, instance: AgentInstance) -> None:
-        """Run in this instance from now on; the agent's session id comes later."""
+        """Use this instance from now on; the agent's session id follows with `bind`."""
         self.instance = instance
         self.recorder.connection_id = instance.server_id
 
     def bind(self, native_id: str) -> None:
-        """The agent knows the session by this id."""
+        """Set the agent's id of the session."""
         instance = self._need_instance()
         self.change(agent_session_id=native_id, **instance_facts(instance))
         instance.bind(native_id, self)
 
     async def leave(self) -> None:
-        """Let go of the instance."""
+        """Release the instance."""
         instance, self.instance = self.instance, None
         if instance is not None:
             instance.release(self)
@@ -107,7 +107,7 @@ class SessionChannel:
         timeout_s: float | None = None,
         respond_async: bool = False,
     ) -> Any:
-        """A request of the session; recorded once the agent has it."""
+        """Send a request; it is recorded once the agent has it."""
         instance = self._need_instance()
         call_id = instance.connection.new_id()
         envelope: Envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": dict(params)}
@@ -142,14 +142,14 @@ class SessionChannel:
             raise
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
-        """A notification of the session, recorded as it goes out."""
+        """Send a notification and record it."""
         instance = self._need_instance()
         envelope: Envelope = {"jsonrpc": "2.0", "method": method, "params": dict(params)}
         self.recorder.add(envelope, "client")
         await instance.connection.notify(method, params)
 
     async def respond(self, envelope: Envelope) -> None:
-        """An answer to the agent: told at once, stored when the server has it."""
+        """Answer the agent: readers see the answer at once, the store gets it when the server has it."""
         instance = self._need_instance()
         sent: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.recorder.add(envelope, "client", held_by=sent)
@@ -161,7 +161,7 @@ class SessionChannel:
                 sent.set_result(None)
 
     def note(self, envelope: Envelope) -> None:
-        """Write something into the record that no message of the wire says."""
+        """Record a message of the SDK itself, about something no ACP message says."""
         self.recorder.add(envelope, "client")
 
     def _note_failure(self, call_id: str, error: SandboxAgentError, *, open_call: bool) -> None:
@@ -170,7 +170,7 @@ class SessionChannel:
                 notes.failure(str(error), error.error_type or str(error.status_code), error.problem or None)
             )
         elif open_call:
-            # No answer can come any more: the call is closed with the one thing that is certain.
+            # No answer can arrive any more: record an error answer, so that the turn ends in the history.
             problem = {"type": NO_ANSWER, "title": "Connection Lost", "detail": str(error)}
             failure = {"code": INTERNAL_ERROR, "message": str(error), "data": problem}
             self.recorder.add({"jsonrpc": "2.0", "id": call_id, "error": failure}, "agent")
@@ -180,7 +180,7 @@ class SessionChannel:
     # -- incoming -------------------------------------------------------------------------------------
 
     def agent_message(self, envelope: Envelope, event_id: int | None) -> None:
-        """A message of the agent, in the order of the wire."""
+        """Take in a message of the agent, in stream order."""
         method = envelope.get("method")
         if self.hold_back is not None:
             self._held.append((envelope, event_id))
@@ -201,13 +201,13 @@ class SessionChannel:
             self._note_state((envelope.get("params") or {}).get("update"))
 
     def let_through(self) -> None:
-        """What waited behind the missed events may pass now."""
+        """Take in the messages queued behind the missed events."""
         held, self._held = self._held, []
         for envelope, event_id in held:
             self.agent_message(envelope, event_id)
 
     def remember(self, history: list[EventRecord]) -> None:
-        """Take over what an earlier life of this client stored."""
+        """Take over the stored history after a restart of this client."""
         self.stored_keys = {record.id for record in history}
         self.recorder.count = history[-1].event_index if history else 0
         for record in history:
@@ -218,11 +218,11 @@ class SessionChannel:
                 self.open_calls.discard(str(payload.get("id")))
 
     def events_lost(self, gap: Gap) -> None:
-        """The stream has a hole: say so where the events would have been."""
+        """Record a gap of the stream where the lost events would have been."""
         self.note(notes.stream_gap(gap.last + 1, gap.newest))
 
     def instance_lost(self, error: SandboxAgentError) -> None:
-        """The agent process, or the way to it, is gone."""
+        """Record that the agent process, or the connection to it, is gone."""
         self.loading = False
         if self.mapper.ended:
             return
@@ -236,7 +236,7 @@ class SessionChannel:
             self.note(notes.session_ended("error", "daemon", message=str(error)))
 
     def callback_failed(self, error: SandboxAgentError) -> None:
-        """A callback raised, or its answer could not be used."""
+        """Keep the error of a callback for the running prompt to raise."""
         if not isinstance(error, AgentExitedError):
             self.callback_error = self.callback_error or error
 
@@ -265,7 +265,7 @@ class SessionChannel:
             self.change(title=self.record.title or title)
 
     def note_options(self, holder: Any) -> None:
-        """Keep the options and modes an answer or update of the agent carries."""
+        """Keep the options and modes in an answer or update of the agent."""
         if not isinstance(holder, Mapping):
             return
         if isinstance(options := holder.get("configOptions"), list):
@@ -276,7 +276,7 @@ class SessionChannel:
     # -- the stored record ------------------------------------------------------------------------------
 
     def change(self, **changes: Any) -> None:
-        """Change fields of the record, here at once and in the store soon."""
+        """Change fields of the record: here at once, in the store by a background task."""
         self.record = replace(self.record, **changes)
         self._changes.update(changes)
         if self._saving is None and self.recorder.started:
@@ -284,13 +284,13 @@ class SessionChannel:
             self._saving.add_done_callback(self._saved)
 
     async def begin(self) -> None:
-        """Put the record into the store and begin to write events."""
+        """Store the record and start to write events."""
         self._changes.clear()
         await self.pool.store.update_session(self.record)
         self.recorder.start()
 
     async def refresh(self) -> None:
-        """Take over what other clients of the store changed; a live session stays where it runs."""
+        """Take over changes by other clients of the store; a live session keeps its instance."""
         while True:
             await self.flush()
             known = self.record

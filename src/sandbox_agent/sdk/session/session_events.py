@@ -1,9 +1,8 @@
-"""Reading a session: its stored events by the page, its events as they come, and both without a seam."""
+"""Reading a session: stored events by the page, live events, and both without gap or duplicate."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -20,7 +19,7 @@ EventCallback = Callable[[UniversalEvent], Awaitable[None] | None]
 
 
 class SessionEvents:
-    """The events of one session, for whoever wants to read them."""
+    """The events of one session, for its readers."""
 
     def __init__(self, lifecycle: SessionLifecycle) -> None:
         self._lifecycle = lifecycle
@@ -30,12 +29,12 @@ class SessionEvents:
         )
 
     async def page(self, offset: int, limit: int) -> list[UniversalEvent]:
-        """Stored universal events, without the first `offset`."""
+        """Stored universal events, skipping the first `offset`."""
         await self._channel.flush()
         return await self._pager.events(offset, limit)
 
     async def raw_page(self, offset: int, limit: int) -> list[Envelope]:
-        """Stored ACP messages, without the first `offset`."""
+        """Stored ACP messages, skipping the first `offset`."""
         await self._channel.flush()
         return await self._pager.messages(offset, limit)
 
@@ -77,7 +76,7 @@ class SessionEvents:
             unwatch()
 
     def on_event(self, callback: EventCallback, type: str | None) -> Callable[[], None]:
-        """Call back for every event (of one type) from now on; returns the way to stop."""
+        """Call `callback` for every event, or those of one type; returns a function that unsubscribes."""
         queue: asyncio.Queue[UniversalEvent] = asyncio.Queue()
         channel = self._channel
 
@@ -90,9 +89,7 @@ class SessionEvents:
             while True:
                 event = await queue.get()
                 try:
-                    result = callback(event)
-                    if inspect.isawaitable(result):
-                        await result
+                    await channel.requests.handlers.call(callback, event)
                 except Exception:
                     log.exception("an event callback of session %s failed", channel.record.id)
 

@@ -1,4 +1,4 @@
-"""What can be known about a session at one moment, and how it behaves on this client."""
+"""A snapshot of a session, and its settings on this client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox_agent.sdk.universal import meta
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """Everything there is to know about a session at one moment."""
+    """A snapshot of a session."""
 
     session_id: str
     agent: str
@@ -28,9 +28,9 @@ class SessionInfo:
     pending_questions: list[str]
     pending_permissions: list[str]
     subscribers: int
-    """Who reads the session's events at the moment."""
+    """The number of readers of the session's events."""
     ended: bool
-    """No agent process stands behind the session any more."""
+    """The session has no agent process any more."""
     native_session_id: str | None
     title: str | None
     metadata: Mapping[str, Any]
@@ -45,7 +45,7 @@ class SessionInfo:
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """How a session behaves on this client."""
+    """The settings of a session on this client."""
 
     key: InstanceKey
     restore: RestorePolicy = "auto"
@@ -56,7 +56,7 @@ class SessionSettings:
 def describe(
     channel: SessionChannel, config: SessionConfig, settings: SessionSettings, restored: Restored
 ) -> SessionInfo:
-    """The session as it is now; what the agent does not report is shown as it was asked for."""
+    """The session as it is now; values the agent does not report are those that were requested."""
     record = channel.record
     asked = meta.product_meta(record.session_init or {})
     return SessionInfo(

@@ -1,4 +1,4 @@
-"""A session's tie to its agent process: kept alive, brought back when it is gone, and let go at the end."""
+"""The lifecycle of a session: restored when its agent process is gone, released at the end."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from sandbox_agent.sdk.universal import notes
 
 log = logging.getLogger("sandbox_agent")
 
-# An agent that is asked to stop and close gets this long; its process ends in any case.
-GOODBYE_S = 5.0
+# Limit for cancelling the turn and `session/close`; the process is ended in any case.
+CLOSE_IN_AGENT_S = 5.0
 
 
 class SessionLifecycle:
-    """Sees to it that an agent stands behind the session, and that nothing is left of it at the end."""
+    """Keeps a session connected to an agent process, and cleans up at the end."""
 
     def __init__(self, channel: SessionChannel, settings: SessionSettings, restored: Restored) -> None:
         self.channel = channel
         self.settings = settings
         self.restored = restored
         self.transcript = restored.transcript
-        """What the next prompt has to tell the agent about the past."""
+        """The history as text, sent with the next prompt after a replay."""
         self._restoring = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def ensure_live(self) -> None:
-        """Bring the session back if its agent is gone; raises if it was terminated."""
+        """Restore the session if its agent is gone; raises `SessionEndedError` if it was terminated."""
         if self.channel.record.destroyed_at is not None:
             raise SessionEndedError(self.channel.record.id)
         if self.channel.live:
@@ -50,7 +50,7 @@ class SessionLifecycle:
                 self.transcript = self.restored.transcript
 
     def spawn(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Work beside the session that ends with it at the latest."""
+        """Start a background task that is cancelled when the session ends."""
         task = asyncio.create_task(work, name=f"{name} {self.channel.record.id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -58,14 +58,14 @@ class SessionLifecycle:
         return task
 
     def mark_destroyed(self) -> None:
-        """The session was ended for good, now."""
+        """Record that the session was terminated now."""
         self.channel.change(destroyed_at=int(time.time() * 1000))
 
-    async def say_goodbye(self, stop_turn: Callable[[], Awaitable[None]] | None) -> None:
-        """Stop the turn and close the session in the agent, if it can and answers."""
+    async def close_in_agent(self, stop_turn: Callable[[], Awaitable[None]] | None) -> None:
+        """Cancel the turn and send `session/close`, if the agent supports it."""
         channel = self.channel
         try:
-            async with asyncio.timeout(GOODBYE_S):
+            async with asyncio.timeout(CLOSE_IN_AGENT_S):
                 if stop_turn is not None:
                     await stop_turn()
                 closes = channel.instance is not None and channel.instance.capability(
@@ -74,15 +74,15 @@ class SessionLifecycle:
                 if closes is not None and closes is not False:
                     await channel.request("session/close", {"sessionId": channel.native_id})
         except (SandboxAgentError, TimeoutError) as error:
-            log.debug("session %s was not closed politely: %s", channel.record.id, error)
+            log.debug("session %s was not closed in the agent: %s", channel.record.id, error)
 
-    def note_end(self) -> None:
-        """Write the end of the session into its record, unless it is there."""
+    def record_end(self) -> None:
+        """Add the end of the session to its history, unless it is there."""
         if not self.channel.mapper.ended:
             self.channel.note(notes.session_ended("terminated", "daemon"))
 
     async def finish(self, *, keep_running: bool) -> None:
-        """Let go of the agent, end what works beside the session, and store the rest."""
+        """Release the agent, cancel background tasks and flush the store."""
         await self.channel.requests.close()
         if not keep_running:
             await self.channel.leave()

@@ -1,16 +1,16 @@
-"""The keyword arguments of `sessions.create` and `sessions.resume`; a name that is none is refused."""
+"""The keyword arguments of `sessions.create` and `sessions.resume`; unknown names are refused."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypedDict, cast
+from typing import Any, TypedDict
 
 from sandbox_agent.sdk.session.callbacks import OnPermission, OnQuestion
 from sandbox_agent.sdk.session.config.config_options import OptionValue
 
 
 class CallbackOptions(TypedDict, total=False):
-    """Who answers the agent; what is left out comes from the client."""
+    """The callbacks that answer the agent; absent ones are those of the client."""
 
     on_permission: OnPermission | None
     on_question: OnQuestion | None
@@ -18,12 +18,12 @@ class CallbackOptions(TypedDict, total=False):
 
 
 class SessionOptions(CallbackOptions, total=False):
-    """What a new session may be given."""
+    """The options of a new session."""
 
     id: str | None
-    """An id of your own; a UUID otherwise."""
+    """The session id; a UUID if absent."""
     directory: str | None
-    """Where the agent works; relative to the client's default directory."""
+    """The working directory of the agent; relative to the client's default directory."""
     agent_version: str | None
     mcp: Mapping[str, Mapping[str, Any]] | None
     """MCP servers by name, in the form of `client.config.mcp`."""
@@ -34,42 +34,27 @@ class SessionOptions(CallbackOptions, total=False):
     thought_level: str | None
     permission_mode: str | None
     options: Mapping[str, OptionValue] | None
-    """Any other config options of the agent, by id."""
+    """Other config options of the agent, by id."""
     skills: Any
     title: str | None
     metadata: Mapping[str, Any] | None
-    """Labels of your own; they stay in the store."""
+    """The caller's own labels; they stay in the store."""
     isolated: bool
     """Give the session an agent process of its own."""
     session_init: Mapping[str, Any] | None
-    """Parameters of `session/new` as ACP has them; its `cwd` comes before `directory`."""
-    cwd: str | None
-    """Another name of `directory`."""
-    agent_mode: str | None
-    """Another name of `mode`."""
+    """Parameters of `session/new` as ACP defines them; its `cwd` takes precedence over `directory`."""
 
 
-SYNONYMS = {"cwd": "directory", "agent_mode": "mode"}
-
-
-def checked_options(options: SessionOptions) -> SessionOptions:
-    """The options by their first names; raises `TypeError` for a name that is none."""
+def check_options(options: SessionOptions) -> None:
+    """Raise `TypeError` for an option that does not exist."""
     unknown = sorted(set(options) - set(SessionOptions.__annotations__))
     if unknown:
         known = ", ".join(sorted(SessionOptions.__annotations__))
         raise TypeError(f"a session has no option {', '.join(unknown)}; it has {known}")
-    named: dict[str, Any] = dict(options)
-    for synonym, name in SYNONYMS.items():
-        if synonym in named:
-            value = named.pop(synonym)
-            if named.setdefault(name, value) != value:
-                raise TypeError(f"{synonym} and {name} are two names of one option")
-    return cast(SessionOptions, named)
 
 
-def checked_callbacks(options: CallbackOptions) -> CallbackOptions:
-    """The callbacks; raises `TypeError` for a name that is none."""
+def check_callbacks(options: CallbackOptions) -> None:
+    """Raise `TypeError` for an option that `resume` does not have."""
     unknown = sorted(set(options) - set(CallbackOptions.__annotations__))
     if unknown:
-        raise TypeError(f"a session is not resumed with {', '.join(unknown)}")
-    return options
+        raise TypeError(f"resume() has no option {', '.join(unknown)}")

@@ -1,4 +1,4 @@
-"""`client.sessions`: create, find, resume and end conversations; the store is the list of them."""
+"""`client.sessions`: create, find, resume and end sessions; the store is the list of them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Unpack
 
 from sandbox_agent.sdk.errors import SandboxAgentError, SessionAlreadyExistsError, SessionNotFoundError
 from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.config import AsyncConfig
 from sandbox_agent.sdk.session.config.mcp_servers import mcp_servers
@@ -25,24 +26,24 @@ from sandbox_agent.sdk.session.session_info import SessionSettings
 from sandbox_agent.sdk.session.session_options import (
     CallbackOptions,
     SessionOptions,
-    checked_callbacks,
-    checked_options,
+    check_callbacks,
+    check_options,
 )
 from sandbox_agent.sdk.stores import Order, SessionRecord
 from sandbox_agent.sdk.universal import UniversalEvent, UniversalMapper, meta, notes
 
 PAGE = 100
-# Histories of closed sessions that somebody is reading page by page.
+# Histories of closed sessions that are being read page by page.
 MAX_PAGERS = 8
 
-# Named here because `list` means the method inside the class.
+# Aliases, because `list` means the method inside the class.
 EventList = list[UniversalEvent]
 EnvelopeList = list[Envelope]
 
 
 @dataclass(slots=True)
 class SessionDefaults:
-    """What every session of a client starts with."""
+    """The settings that every session of a client starts with."""
 
     handlers: Handlers
     restore: RestorePolicy = "auto"
@@ -59,20 +60,20 @@ class AsyncSessions:
         self._pool = pool
         self._defaults = defaults
         self._open: dict[str, AsyncSession] = {}
-        self._resuming: dict[str, asyncio.Lock] = {}
+        self._resuming = KeyedLocks()
         self._pagers: dict[tuple[str, int], HistoryPager] = {}
 
     @property
     def handlers(self) -> Handlers:
-        """The callbacks that new sessions of this client get; they may be changed."""
+        """The callbacks of new sessions of this client; they may be changed."""
         return self._defaults.handlers
 
     async def create(self, agent: str, **options: Unpack[SessionOptions]) -> AsyncSession:
-        """Start a conversation with an agent, installing and starting it if need be.
+        """Start a session with an agent, which is installed and started if necessary.
 
-        Sessions of one agent in one directory share a process unless `isolated` is asked for.
+        Sessions of one agent in one directory share a process unless `isolated` is True.
         """
-        options = checked_options(options)
+        check_options(options)
         name = agent.strip()
         own_id = options.get("id")
         if own_id is not None and await self._pool.store.get_session(own_id) is not None:
@@ -123,9 +124,9 @@ class AsyncSessions:
     async def resume(
         self, session_id: str, *, restore: RestorePolicy | None = None, **options: Unpack[CallbackOptions]
     ) -> AsyncSession:
-        """Go on with a stored session; `session.restored` says how the conversation came back."""
-        checked_callbacks(options)
-        async with self._resuming.setdefault(session_id, asyncio.Lock()):
+        """Continue a stored session; `session.restored` says how it was restored."""
+        check_callbacks(options)
+        async with self._resuming.hold(session_id):
             return await self._resume(session_id, restore, options)
 
     async def _resume(
@@ -165,8 +166,8 @@ class AsyncSessions:
     async def resume_or_create(
         self, session_id: str, agent: str, **options: Unpack[SessionOptions]
     ) -> AsyncSession:
-        """Resume the session if it is known, else create it with this id."""
-        options = checked_options(options)
+        """Resume the session if it is stored, else create it with this id."""
+        check_options(options)
         if await self._pool.store.get_session(session_id) is None:
             options["id"] = session_id
             return await self.create(agent, **options)
@@ -178,7 +179,7 @@ class AsyncSessions:
         return await self.resume(session_id, **callbacks)
 
     async def get(self, session_id: str) -> SessionRecord:
-        """What the store knows about a session; raises `SessionNotFoundError`."""
+        """The stored record of a session; raises `SessionNotFoundError`."""
         record = await self._pool.store.get_session(session_id)
         if record is None:
             raise SessionNotFoundError(session_id)
@@ -187,7 +188,7 @@ class AsyncSessions:
     async def list(
         self, *, order: Order = "asc", archived: bool | None = None
     ) -> AsyncIterator[SessionRecord]:
-        """All stored sessions, page by page behind the scenes."""
+        """All stored sessions; read from the store page by page."""
         cursor: str | None = None
         while True:
             page = await self._pool.store.list_sessions(
@@ -200,21 +201,21 @@ class AsyncSessions:
                 return
 
     async def events(self, session_id: str, offset: int = 0, limit: int = 100) -> EventList:
-        """Stored universal events of a session, without the first `offset`; needs no agent."""
+        """Stored universal events of a session, skipping the first `offset`; needs no agent."""
         known = self._open.get(session_id)
         if known is not None:
             return await known.events(offset, limit)
         return await self._pager(await self.get(session_id)).events(offset, limit)
 
     async def raw_events(self, session_id: str, offset: int = 0, limit: int = 100) -> EnvelopeList:
-        """Stored ACP messages of a session, in both directions."""
+        """Stored ACP messages of a session, in both directions, skipping the first `offset`."""
         known = self._open.get(session_id)
         if known is not None:
             return await known.raw_events(offset, limit)
         return await self._pager(await self.get(session_id)).messages(offset, limit)
 
     async def terminate(self, session_id: str) -> None:
-        """End a session for good, also one of an earlier life of this client; twice is fine."""
+        """End a session, open or only stored; a second call does nothing."""
         known = self._open.pop(session_id, None)
         if known is not None:
             await known.terminate()
@@ -225,17 +226,10 @@ class AsyncSessions:
         await self._end_leftover(record)
         await self._pool.store.patch_session(session_id, destroyed_at=int(time.time() * 1000))
 
-    destroy = terminate
-
     async def archive(self, session_id: str) -> None:
-        """Hide a session from lists that ask for it; it can still be read and resumed."""
+        """Hide a session from lists with `archived=False`; it can still be read and resumed."""
         if await self._pool.store.patch_session(session_id, archived_at=int(time.time() * 1000)) is None:
             raise SessionNotFoundError(session_id)
-
-    async def live(self, session_id: str) -> AsyncSession:
-        """The session to work with: the open one, else resumed."""
-        known = self._open.get(session_id)
-        return known if known is not None else await self.resume(session_id)
 
     async def forget(self, session_id: str) -> None:
         """End a session and delete it, with its history, from the store."""
@@ -243,11 +237,11 @@ class AsyncSessions:
         await self._pool.store.delete_session(session_id)
 
     async def aclose(self, *, keep_running: bool) -> None:
-        """Let go of every open session."""
+        """Release every open session; called by the client."""
         sessions, self._open = list(self._open.values()), {}
         await asyncio.gather(*(session.aclose(keep_running=keep_running) for session in sessions))
 
-    # -- inside -----------------------------------------------------------------------------------------
+    # -- internals --------------------------------------------------------------------------------------
 
     async def _start(
         self,
@@ -272,7 +266,7 @@ class AsyncSessions:
             raise
 
     async def _fill_options(self, channel: SessionChannel) -> None:
-        """An agent that reports no options in the session may still be known to have some."""
+        """Take the options from the catalogue if the agent reported none in the session."""
         if channel.record.config_options is not None or channel.record.modes is not None:
             return
         try:
@@ -289,7 +283,7 @@ class AsyncSessions:
         return mcp_servers({**entries, **dict(mcp or {})})
 
     def _pager(self, record: SessionRecord) -> HistoryPager:
-        """The place somebody has reached in the history of a session that is not open."""
+        """The pager of a session that is not open; the least recently used one is dropped."""
         key = (record.id, record.created_at)
         pager = self._pagers.pop(key, None) or HistoryPager(self._pool.store, record.id, record.agent)
         self._pagers[key] = pager
@@ -298,7 +292,7 @@ class AsyncSessions:
         return pager
 
     async def _end_leftover(self, record: SessionRecord) -> None:
-        """End the agent process of a session that nobody has open, unless another session needs it."""
+        """End the agent process of a session that is not open, unless another session uses it."""
         mapper = UniversalMapper(record.id, agent=record.agent)
         replay_history(await read_history(self._pool.store, record.id), mapper)
         if not mapper.ended:

@@ -1,7 +1,7 @@
 """A span per prompt, if OpenTelemetry is installed (`pip install sandbox-agent[otel]`).
 
-The span's context travels to the agent in the root of `_meta`, as ACP reserves it. Without the
-package, or without a configured tracer, nothing happens.
+The trace context is sent to the agent in the root of `_meta`, as ACP reserves it. Without the package or
+without a configured tracer nothing happens.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 
 class PromptSpan:
-    """What a running prompt tells its span."""
+    """The span of a running prompt."""
 
     def __init__(self, span: Any = None, trace_context: dict[str, str] | None = None) -> None:
         self._span = span
         self.trace_context = trace_context or {}
-        """`traceparent` and friends, for the root of `_meta`."""
+        """`traceparent`, `tracestate` and `baggage`, for the root of `_meta`."""
 
     def finished(self, stop_reason: str, usage: dict[str, Any] | None) -> None:
         if self._span is not None:
@@ -33,7 +33,7 @@ def prompt_span(
 ) -> Iterator[PromptSpan]:
     """The span around one prompt; errors are recorded on it."""
     try:
-        # Only needed with the extra, and not free to import.
+        # An optional dependency that takes time to import.
         from opentelemetry import propagate, trace
     except ImportError:
         yield PromptSpan()

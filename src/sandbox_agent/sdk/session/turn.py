@@ -1,7 +1,7 @@
 """One turn: a prompt, everything the agent does about it, and the result.
 
-A turn runs by itself once it is started; whoever reads it may come late, read twice, or leave. Leaving
-an unfinished turn cancels it.
+A turn runs by itself once it is started; readers may start late, read twice, or stop. Leaving the
+`async with` block of an unfinished turn cancels it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from sandbox_agent.sdk.universal import ItemCompleted, UniversalEvent, Universal
 
 log = logging.getLogger("sandbox_agent")
 
-# How long a cancelled turn may take to end before its reader stops waiting for it.
+# How long leaving an unfinished turn waits for the agent to stop.
 CANCEL_PATIENCE_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a turn cost, as far as the agent says; `raw` has all of it."""
+    """The token usage the agent reported; `raw` has all of it."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -40,30 +40,30 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class PromptResult:
-    """How a turn ended."""
+    """The result of a turn."""
 
     stop_reason: str
     """`end_turn`, `max_tokens`, `max_turn_requests`, `refusal` or `cancelled`."""
     text: str
-    """Everything the agent said to the user in this turn."""
+    """The text of the agent's messages in this turn."""
     usage: Usage | None
     turn_id: str
     items: list[UniversalItem] = field(repr=False)
-    """The finished messages, tool calls and results."""
+    """The completed messages, tool calls and results."""
     events: list[UniversalEvent] = field(repr=False)
     raw: dict[str, Any] = field(repr=False)
     """The agent's answer to `session/prompt`."""
 
 
 class TurnOwner(Protocol):
-    """The session side of a turn."""
+    """What a turn needs of its session."""
 
     def watch(self, change: int) -> None:
-        """One reader more, or one less."""
+        """Count the readers: one more or one less."""
         ...
 
     async def cancel_turn(self, turn: AsyncTurn) -> None:
-        """Stop this turn."""
+        """Cancel this turn."""
         ...
 
 
@@ -71,7 +71,7 @@ TurnWork = Callable[["AsyncTurn"], Coroutine[Any, Any, PromptResult]]
 
 
 class AsyncTurn:
-    """A running or finished turn of an `AsyncSession`."""
+    """A turn of an `AsyncSession`; made by `session.stream()`."""
 
     def __init__(self, owner: TurnOwner, turn_id: str, work: TurnWork) -> None:
         self._id = turn_id
@@ -89,16 +89,16 @@ class AsyncTurn:
         self.sent = asyncio.Event()
         """Set once the agent has the prompt."""
 
-    # -- for the session --------------------------------------------------------------------------------
+    # -- for the turn queue -----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin, if that has not happened yet."""
+        """Send the prompt, unless it was sent."""
         if self._task is None:
             self._task = asyncio.create_task(self._work(self), name=f"turn {self.id}")
             self._task.add_done_callback(self._finished)
 
     def take(self, entry: RecordedMessage) -> None:
-        """A message that belongs to this turn."""
+        """Take in a message of this turn."""
         self.sent.set()
         self._raw.append(entry.envelope)
         self._events.extend(entry.events)
@@ -112,7 +112,7 @@ class AsyncTurn:
         self._tell()
 
     def make_result(self, answer: Any) -> PromptResult:
-        """The result, from the agent's answer and what came before it."""
+        """The result, from the agent's answer and the events before it."""
         raw = answer if isinstance(answer, dict) else {}
         usage = raw.get("usage") if isinstance(raw.get("usage"), dict) else self._usage
         return PromptResult(
@@ -126,34 +126,35 @@ class AsyncTurn:
         )
 
     def give_up(self, error: SandboxAgentError | None) -> None:
-        """End the turn on this side; without an error it never was sent, and counts as cancelled."""
+        """End the turn locally; without an error it was never sent and counts as cancelled."""
         if self._task is not None and not self._task.done():
             self._given_up = error
             self._task.cancel()
 
     async def settled(self) -> None:
-        """Wait until nothing of the turn runs any more."""
+        """Wait until the turn's task has ended."""
         if self._task is not None and self._task is not asyncio.current_task():
             await asyncio.wait([self._task])
 
-    # -- for the reader -----------------------------------------------------------------------------------
+    # -- for readers --------------------------------------------------------------------------------------
 
     @property
     def id(self) -> str:
+        """The turn id, as in the events."""
         return self._id
 
     @property
     def text(self) -> str:
-        """What the agent has said so far."""
+        """The text of the agent's messages so far."""
         return "".join(self._deltas)
 
     @property
     def done(self) -> bool:
-        """Whether the turn has ended, well or badly."""
+        """Whether the turn has ended, successfully or not."""
         return self._task is not None and self._task.done()
 
     async def result(self) -> PromptResult:
-        """Wait for the end; raises what went wrong. Cancelling this wait does not cancel the turn."""
+        """Wait for the end; raises if the turn failed. Cancelling this wait does not cancel the turn."""
         if self._task is None:
             raise RuntimeError("the turn has not been started; use `async with session.stream(...)`")
         await asyncio.wait([self._task])
@@ -170,12 +171,12 @@ class AsyncTurn:
             await self._owner.cancel_turn(self)
 
     def __aiter__(self) -> AsyncIterator[UniversalEvent]:
-        """Typed universal events, from the first to the last; raises at the end if the turn failed."""
+        """All universal events of the turn; raises at the end if the turn failed."""
         return self._follow(self._events)
 
     @property
     def text_deltas(self) -> AsyncIterator[str]:
-        """What the agent says, piece by piece."""
+        """The agent's text as it arrives."""
         return self._follow(self._deltas)
 
     @property
@@ -201,7 +202,7 @@ class AsyncTurn:
             self._watch(False)
 
     async def stop(self, patience_s: float = CANCEL_PATIENCE_S) -> None:
-        """Cancel, and wait until the agent has stopped, but not for ever."""
+        """Cancel, and wait up to `patience_s` seconds for the agent to stop."""
         try:
             await self.cancel()
         except SandboxAgentError as error:

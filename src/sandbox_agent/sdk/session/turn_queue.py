@@ -1,7 +1,7 @@
-"""The turns of a session, one after the other: how a prompt is sent, waited for and stopped.
+"""The turns of a session, one after the other: how a prompt is sent, awaited and cancelled.
 
-Prompts queue up. The next one is let in when the agent is really done with the last one, or has had a few
-seconds to be. A prompt that may have reached an agent is never sent a second time.
+Prompts queue up. The next one starts when the agent has finished the previous one, or 5 s after that turn
+was given up. A prompt that may have reached an agent is never sent again.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from sandbox_agent.sdk.universal import meta
 
 log = logging.getLogger("sandbox_agent")
 
-# A turn that was given up keeps the next prompt waiting for this long at most.
+# How long a turn that was given up delays the next prompt.
 LEFTOVER_TURN_S = 5.0
-# A cancel waits this long at most for its prompt to reach the agent.
+# How long a cancel waits for its prompt to reach the agent.
 SENT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class PromptRequest:
-    """What a caller wants the agent to be told, and how."""
+    """A prompt and how to send it."""
 
     prompt: Prompt
     attachments: Sequence[AttachmentLike] = ()
@@ -52,7 +52,7 @@ class TurnQueue:
         self._lock = asyncio.Lock()
 
     def new(self, request: PromptRequest, *, queue: bool) -> AsyncTurn:
-        """A turn that begins when it is started; waits for its place unless `queue` is False."""
+        """A turn that is not started yet; raises if another runs and `queue` is False."""
         if not queue and self._lock.locked():
             raise ConcurrentPromptError(self._channel.record.id)
 
@@ -63,12 +63,12 @@ class TurnQueue:
                 return await self._run(turn, request)
             finally:
                 self.active = None
-                self._lifecycle.spawn(self._free_place(turn.id), "end of turn")
+                self._lifecycle.spawn(self._release_after(turn.id), "end of turn")
 
         return AsyncTurn(self, f"turn_{uuid.uuid4().hex}", work)
 
     async def cancel(self) -> None:
-        """Stop the running turn; whatever it has asked is answered as cancelled."""
+        """Cancel the running turn; its pending requests are answered as cancelled."""
         turn = self.active
         if turn is not None:
             turn.cancel_wanted = True
@@ -78,18 +78,18 @@ class TurnQueue:
             await self._channel.requests.cancel_all()
 
     async def cancel_turn(self, turn: AsyncTurn) -> None:
-        """Stop this turn, whether it runs or still waits for its place."""
+        """Cancel this turn, running or still queued."""
         if turn is self.active:
             await self.cancel()
         else:
             turn.give_up(None)
 
     def watch(self, change: int) -> None:
-        """One reader of the events more, or one less."""
+        """Count the readers of the events: one more or one less."""
         self._channel.watchers += change
 
     async def give_up(self, error: SandboxAgentError) -> None:
-        """End the active turn on this side."""
+        """End the active turn locally, with `error`."""
         if self.active is not None:
             turn = self.active
             turn.give_up(error)
@@ -143,7 +143,7 @@ class TurnQueue:
                     "session/prompt", full, timeout_s=request.timeout_s, respond_async=request.respond_async
                 )
             except AgentExitedError as error:
-                # Only what certainly never reached an agent is sent to the restored one.
+                # Only a prompt that certainly never reached an agent is sent to the restored one.
                 if last_try or not error.never_delivered:
                     raise
             await self._lifecycle.ensure_live()
@@ -163,15 +163,15 @@ class TurnQueue:
         return [meta.as_replay(content_blocks.text(transcript))] if transcript else []
 
     async def _wait_sent(self, turn: AsyncTurn) -> None:
-        # A cancel that overtakes its prompt would be lost.
+        # A cancel that arrives before its prompt would have no effect.
         try:
             async with asyncio.timeout(SENT_S):
                 await turn.sent.wait()
         except TimeoutError:
             log.debug("turn %s is cancelled before it was accepted", turn.id)
 
-    async def _free_place(self, turn_id: str) -> None:
-        """Let the next prompt in once the agent is really done with this one."""
+    async def _release_after(self, turn_id: str) -> None:
+        """Release the queue once the agent has finished this turn."""
         ended = asyncio.Event()
         unwatch = self._channel.recorder.watch(lambda _: ended.set())
         try:

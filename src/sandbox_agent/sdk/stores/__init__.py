@@ -20,26 +20,14 @@ from sandbox_agent.sdk.stores.store_errors import (
     StoreVersionError,
 )
 
-# The names of the TypeScript SDK's records and drivers.
-SessionEvent = EventRecord
-PersistDriver = SessionStore
-MemoryPersist = MemoryStore
-SQLitePersist = SqliteStore
-PostgresPersist = PostgresStore
-
 __all__ = [
     "EventConflictError",
     "EventRecord",
-    "MemoryPersist",
     "MemoryStore",
     "Order",
     "Page",
-    "PersistDriver",
-    "PostgresPersist",
     "PostgresStore",
-    "SQLitePersist",
     "Sender",
-    "SessionEvent",
     "SessionRecord",
     "SessionStore",
     "SqliteStore",

@@ -1,8 +1,8 @@
-"""The synchronous face of the SDK: the same surface, for code without an event loop.
+"""The synchronous side of the SDK: the same surface, for code without an event loop.
 
-Every object here holds its asynchronous twin and runs it on one background loop per client, so both
-faces behave alike and the sync one also works inside a running loop (Jupyter) and in many threads.
-All methods are thread-safe.
+Every object holds its asynchronous counterpart and runs it on one background loop per client. It can be
+used from many threads, and inside a running loop (Jupyter). `scripts/sync-sdk` generates the modules from
+the asynchronous classes; `portal.py` and `portal_client.py` are written by hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A loop in a thread of its own, and the door to it.
+"""An event loop in a thread of its own, and calls into it from other threads.
 
-Any thread may call in and waits for the answer; an interrupted wait cancels the work. A call from
-the loop's own thread could only deadlock, so it is refused.
+Any thread may call and waits for the result; interrupting the wait cancels the work. A call from the
+loop's own thread would deadlock and raises `RuntimeError`.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextlib import AbstractAsyncContextManager, contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 _END: Any = object()
-# A cancelled step is out of its iterator after a few rounds of the loop.
+# A cancelled step leaves its iterator after a few iterations of the loop.
 _SETTLING_ROUNDS = 100
 
 
@@ -57,7 +58,7 @@ class Portal:
         return self.run(work())
 
     def iterate(self, source: Callable[[], AsyncIterator[T]]) -> Iterator[T]:
-        """Read an asynchronous iterator from this thread."""
+        """Read an asynchronous iterator from the calling thread."""
         iterator = self.call(source)
         try:
             while (item := self.run(_next(iterator))) is not _END:
@@ -67,8 +68,18 @@ class Portal:
             if close is not None and not self._loop.is_closed():
                 self.run(_finish(close))
 
+    @contextmanager
+    def context(self, make: Callable[[], AbstractAsyncContextManager[T]]) -> Iterator[T]:
+        """Enter an asynchronous context manager from the calling thread."""
+        manager = self.call(make)
+        value = self.run(_enter(manager))
+        try:
+            yield value
+        finally:
+            self.run(_leave(manager))
+
     def close(self) -> None:
-        """Stop the loop and its thread; what still runs on it is cancelled."""
+        """Cancel all tasks of the loop and end its thread."""
         if self._loop.is_closed() or threading.current_thread() is self._thread:
             return
         self.run(_cancel_rest())
@@ -81,12 +92,20 @@ class Portal:
         self._loop.run_forever()
 
 
+async def _enter(manager: AbstractAsyncContextManager[T]) -> T:
+    return await manager.__aenter__()
+
+
+async def _leave(manager: AbstractAsyncContextManager[Any]) -> None:
+    await manager.__aexit__(None, None, None)
+
+
 async def _next(iterator: AsyncIterator[T]) -> T:
     return await anext(iterator, _END)
 
 
 async def _finish(close: Callable[[], Awaitable[None]]) -> None:
-    """Close an iterator, also one whose last step was interrupted and needs a moment to notice."""
+    """Close an iterator; one whose last step was interrupted may need a few iterations of the loop."""
     for _ in range(_SETTLING_ROUNDS):
         try:
             return await close()

@@ -1,9 +1,8 @@
-"""One live connection to one agent instance: requests out, an ordered stream in.
+"""One connection to one agent instance: requests out, an ordered stream in.
 
-Every message is one `POST`; every answer is taken in the order of the stream, so that a turn is never
-over before its last update was seen. A `POST` that breaks loses nothing: its answer comes from the
-stream, or the call ends with a typed error as soon as the server says that there will be none. A
-request that may have reached the agent is never sent again.
+Every message is one `POST`. Answers are taken in the order of the stream, so a turn never ends before its
+last update. The answer to a broken `POST` comes from the stream, or the call fails with a typed error as
+soon as the server says that none will come. A request that may have reached the agent is never sent again.
 """
 
 from __future__ import annotations
@@ -17,33 +16,35 @@ from typing import Any, Protocol
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import (
+    INSTANCE_GONE,
     AgentExitedError,
     APIConnectionError,
     APIStatusError,
     APITimeoutError,
     SandboxAgentError,
+    exit_error,
 )
 from sandbox_agent.sdk.json_rpc import Envelope
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
-from sandbox_agent.sdk.transport.request_sender import POST_HEADERS, RequestSender, exit_of
+from sandbox_agent.sdk.transport.request_sender import POST_HEADERS, RequestSender
 from sandbox_agent.sdk.transport.stream_reader import Gap, StreamReader
 
 log = logging.getLogger("sandbox_agent")
 
-# The server may install and start the agent first, for up to 600 s.
+# The server may first install and start the agent, for up to 600 s.
 BOOTSTRAP_TIMEOUT_S = 720.0
-# A call waits this long for an agent's last words (its 502 with stderr) after the stream said it ended.
-LAST_WORDS_S = 0.75
-# Our server answers within 1.5 s; one that never does (the reference) must not hold up a client's end.
+# How long a call waits for its 502 with stderr after the stream reported the end of the agent.
+EXIT_DETAILS_S = 0.75
+# Our server answers within 1.5 s; the reference may never answer and must not block closing.
 DELETE_TIMEOUT_S = 5.0
-# A finished call leaves its POST this long to end by itself, so that the connection can be used again.
+# How long the POST of an answered call may take to end, so that its connection can be reused.
 POST_TAIL_S = 2.0
 
 
 class Listener(Protocol):
-    """Who hears what an agent says; called in wire order, never concurrently."""
+    """Receives the messages of an agent, in stream order, never concurrently."""
 
     def agent_said(self, envelope: Envelope, event_id: int | None) -> None: ...
     def events_lost(self, gap: Gap) -> None: ...
@@ -51,7 +52,7 @@ class Listener(Protocol):
 
 
 class AcpConnection:
-    """The client's end of one `server_id`; it lives for one life of the agent process."""
+    """The client's connection to one `server_id`, for the lifetime of one agent process."""
 
     def __init__(
         self,
@@ -74,18 +75,18 @@ class AcpConnection:
         self._client_id = uuid.uuid4().hex[:8]
         self._numbers = itertools.count(1)
         self._calls: dict[str, PendingCall] = {}
-        self._told_by_body: set[str] = set()
+        self._answered_by_body: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
 
     # -- outgoing -----------------------------------------------------------------------------------
 
     def new_id(self) -> str:
-        """A request id no other client of this instance uses."""
+        """A request id that no other client of this instance uses."""
         return f"{self._client_id}-{next(self._numbers)}"
 
     async def bootstrap(self, params: Mapping[str, Any], query: Mapping[str, str | None]) -> Any:
-        """Start the instance with `initialize`, and then begin to read its stream."""
+        """Start the instance with `initialize`, then start to read its stream."""
         call = PendingCall(self.new_id(), "initialize", None)
         self._calls[call.id] = call
         try:
@@ -99,7 +100,7 @@ class AcpConnection:
                 retry=True,
             )
         except APIStatusError as error:
-            gone = exit_of(error)
+            gone = await self.agent_gone(error)
             if gone is None:
                 raise
             raise gone from gone.__cause__
@@ -119,7 +120,7 @@ class AcpConnection:
         respond_async: bool = False,
         on_accepted: Callable[[], None] | None = None,
     ) -> Any:
-        """Send a request and return its result; raises what went wrong, typed."""
+        """Send a request and return its result; raises a typed error."""
         self._check()
         call = PendingCall(call_id or self.new_id(), method, on_accepted)
         self._calls[call.id] = call
@@ -141,7 +142,7 @@ class AcpConnection:
             if not call.settled:
                 call.accept()
             self._calls.pop(call.id, None)
-            self._spawn(_let_end(post), "end of POST")
+            self._spawn(_await_end(post), "end of POST")
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification; it has reached the agent when this returns."""
@@ -149,7 +150,7 @@ class AcpConnection:
         await self._send({"jsonrpc": "2.0", "method": method, "params": dict(params)}, retry=False)
 
     async def respond(self, envelope: Envelope) -> None:
-        """Answer a request of the agent. Safe to repeat, so it is, until the server has it."""
+        """Answer a request of the agent; repeated until the server has it, which is safe."""
         self._check()
         await self._send(envelope, retry=True)
 
@@ -159,7 +160,7 @@ class AcpConnection:
                 "POST", self._path, content=json_codec.encode(envelope), headers=POST_HEADERS, retry=retry
             )
         except APIStatusError as error:
-            gone = exit_of(error)
+            gone = await self.agent_gone(error)
             if gone is None:
                 raise
             self.lose(gone)
@@ -168,9 +169,9 @@ class AcpConnection:
     # -- incoming -----------------------------------------------------------------------------------
 
     def stream_message(self, envelope: Envelope, event_id: int) -> None:
-        """A message of the stream, in order."""
-        if "method" not in envelope and envelope.get("id") in self._told_by_body:
-            self._told_by_body.discard(envelope["id"])
+        """Take in a message of the stream."""
+        if "method" not in envelope and envelope.get("id") in self._answered_by_body:
+            self._answered_by_body.discard(envelope["id"])
             return
         for waiting in list(self._calls.values()):
             waiting.accept()
@@ -184,32 +185,32 @@ class AcpConnection:
             self._agent_exited(envelope.get("params"))
 
     def answered_by_body(self, call: PendingCall, envelope: Envelope) -> None:
-        """The stream did not bring the answer in time; the body of the `POST` has it."""
-        self._told_by_body.add(call.id)
+        """Settle a call with the body of its `POST`, because the stream did not bring the answer in time."""
+        self._answered_by_body.add(call.id)
         self._hand_on(envelope, None)
         call.answer(envelope)
 
     def stream_gap(self, gap: Gap) -> None:
-        """The server could not replay everything."""
+        """Report events that the server could not replay."""
         log.warning("%s: events %d to %d were lost", self._path, gap.first, gap.last)
         self._listener.events_lost(gap)
 
     def stream_dropped(self) -> None:
-        """The stream broke and will be opened again, unless the server is known to be dead."""
+        """The stream broke and will be reopened, unless the server is known to have ended."""
         self.disturbed.set()
         dead = self.dead_server()
         if dead is not None:
             self.lose(dead)
 
     def stream_ended(self, error: SandboxAgentError) -> None:
-        """The stream will not come back."""
+        """The stream ended for good."""
         self.lose(error)
 
     def _hand_on(self, envelope: Envelope, event_id: int | None) -> None:
         try:
             self._listener.agent_said(envelope, event_id)
         except Exception:
-            # One message the library stumbles over must not silence all that follow.
+            # A message that cannot be handled must not stop those after it.
             log.exception("a message of %s could not be handled", self._path)
 
     def _agent_exited(self, params: Any) -> None:
@@ -218,14 +219,14 @@ class AcpConnection:
             "the agent process has ended", exit_code=code if isinstance(code, int) else None
         )
         if self._calls:
-            asyncio.get_running_loop().call_later(LAST_WORDS_S, self.lose, error)
+            asyncio.get_running_loop().call_later(EXIT_DETAILS_S, self.lose, error)
         else:
             self.lose(error)
 
-    # -- the end ------------------------------------------------------------------------------------
+    # -- closing ------------------------------------------------------------------------------------
 
     async def close(self, *, delete: bool) -> None:
-        """Stop reading and waiting; with `delete` end the agent process as well."""
+        """Stop reading and fail pending calls; with `delete` also end the agent process."""
         self._closed = True
         if self.lost is None:
             self.lost = APIConnectionError("the connection was closed by this client")
@@ -244,24 +245,46 @@ class AcpConnection:
                     raise
 
     def lose(self, error: SandboxAgentError) -> None:
-        """There is no agent behind this connection any more; everybody who waits is told."""
+        """The agent is gone: tell the listener and fail the pending calls."""
         if self.lost is not None:
             return
         self.lost = error
-        # First the listener, which writes the end of the turn, then those who wait for it.
+        # The listener first: it records the end of the turn, which the callers wait for.
         self._listener.instance_lost(error)
         for call in list(self._calls.values()):
             if call.accepted or call.unsent:
                 call.lose(error)
             else:
-                # Its POST will say in a moment whether the message got through.
-                asyncio.get_running_loop().call_later(LAST_WORDS_S, call.lose, error)
+                # Its POST will soon say whether the message was delivered.
+                asyncio.get_running_loop().call_later(EXIT_DETAILS_S, call.lose, error)
         if not self._closed:
             self._spawn(self.reader.stop(), "end of stream")
 
     def dead_server(self) -> SandboxAgentError | None:
-        """The error to raise if the server is known to be gone; None otherwise."""
+        """The error to raise if the server process is known to have ended; None otherwise."""
         return None if self._server_alive() else APIConnectionError("the server process has ended")
+
+    async def agent_gone(self, error: APIStatusError) -> AgentExitedError | None:
+        """The exit that an error answer reports; None if the agent is not gone.
+
+        A server that was restarted answers 400 to an id it has never seen, because a first POST needs
+        `agent`; its list of instances tells this from a malformed request.
+        """
+        if error.error_type == "agent_process_exited":
+            return exit_error(error.problem)
+        if error.error_type == "session_not_found" or (
+            error.error_type == "invalid_request" and await self._unlisted()
+        ):
+            gone = AgentExitedError(INSTANCE_GONE, vanished=True, never_delivered=True)
+            gone.__cause__ = error
+            return gone
+        return None
+
+    async def _unlisted(self) -> bool:
+        try:
+            return await self.status.facts() is None
+        except SandboxAgentError:
+            return False
 
     def _check(self) -> None:
         if self.lost is not None:
@@ -278,6 +301,6 @@ def _request(call_id: str, method: str, params: Mapping[str, Any]) -> bytes:
     return json_codec.encode({"jsonrpc": "2.0", "id": call_id, "method": method, "params": dict(params)})
 
 
-async def _let_end(post: asyncio.Task[None]) -> None:
+async def _await_end(post: asyncio.Task[None]) -> None:
     await asyncio.wait([post], timeout=POST_TAIL_S)
     post.cancel()

@@ -1,8 +1,8 @@
-"""A call whose `POST` is over without an answer: wait for it on the stream as long as one can come.
+"""Recovering the answer of a call whose `POST` ended without one: it can still arrive on the stream.
 
-The server's own account decides. It still works on the call: go on waiting, however long. It has
-nothing pending and the stream has everything: there will be no answer. Nobody listens at its address:
-it may be changing places with its successor, which takes a moment; after that moment it is dead.
+The server's status decides. While the call is pending there, the wait goes on without limit. If nothing is
+pending and the stream has caught up, no answer will come. If connections are refused, the server may be
+restarting: it gets 0.75 s, then the call fails.
 """
 
 from __future__ import annotations
@@ -11,13 +11,19 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from sandbox_agent.sdk.errors import AgentExitedError, APIConnectionError, APIStatusError, SandboxAgentError
+from sandbox_agent.sdk.errors import (
+    INSTANCE_GONE,
+    AgentExitedError,
+    APIConnectionError,
+    APIStatusError,
+    SandboxAgentError,
+)
 from sandbox_agent.sdk.json_rpc import Envelope
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import REFUSED_PATIENCE_S, gateway_failed, refused, server_stopping
 
-# The network is broken, the server may live: a call whose POST broke hopes for this long.
+# How long a call waits while the server cannot be reached but is not known to be gone.
 UNREACHABLE_LIMIT_S = 60.0
 PROBE_TIMEOUT_S = 5.0
 FIRST_PROBE_S = 0.1
@@ -25,20 +31,21 @@ LAST_PROBE_S = 2.0
 
 
 class CallOwner(Protocol):
-    """What settling needs to know of the connection."""
+    """What sending and recovering a call need of its connection."""
 
     lost: SandboxAgentError | None
     status: InstanceStatus
     disturbed: asyncio.Event
-    """Set when the stream broke: a good moment to ask again."""
+    """Set when the stream broke, to ask for the status at once."""
 
     def dead_server(self) -> SandboxAgentError | None: ...
     def lose(self, error: SandboxAgentError) -> None: ...
+    async def agent_gone(self, error: APIStatusError) -> AgentExitedError | None: ...
     def answered_by_body(self, call: PendingCall, envelope: Envelope) -> None: ...
 
 
 class AnswerRecovery:
-    """Settles one call from the stream, or says that it cannot be settled."""
+    """Waits for one call to be answered on the stream, or fails it."""
 
     def __init__(self, connection: CallOwner, call: PendingCall, cause: BaseException | None) -> None:
         self._connection = connection
@@ -49,7 +56,7 @@ class AnswerRecovery:
         self._refused_since: float | None = None
 
     async def run(self) -> None:
-        """Return when the call is settled, well or badly."""
+        """Return when the call is settled."""
         pause = FIRST_PROBE_S
         while not self._call.settled:
             if self._connection.lost is not None:
@@ -68,16 +75,16 @@ class AnswerRecovery:
         try:
             facts = await self._connection.status.facts(PROBE_TIMEOUT_S, once=True)
             self._silent_since = self._refused_since = None
-            await self._judge(facts)
+            await self._decide(facts)
         except APIConnectionError as error:
-            self._not_reached(error, gone=refused(error))
+            self._unreachable(error, gone=refused(error))
         except APIStatusError as error:
             if gateway_failed(error) or server_stopping(error):
-                self._not_reached(error, gone=True)
+                self._unreachable(error, gone=True)
             else:
                 self._call.fail(error)
 
-    def _not_reached(self, error: SandboxAgentError, *, gone: bool) -> None:
+    def _unreachable(self, error: SandboxAgentError, *, gone: bool) -> None:
         now = self._clock()
         self._silent_since = self._silent_since or now
         self._refused_since = (self._refused_since or now) if gone else None
@@ -86,13 +93,11 @@ class AnswerRecovery:
         elif now - self._silent_since > UNREACHABLE_LIMIT_S:
             self._call.fail(_unknown_delivery(self._call.method, self._cause or error))
 
-    async def _judge(self, facts: Mapping[str, Any] | None) -> None:
-        """Decide from the server's account whether the answer can still come."""
+    async def _decide(self, facts: Mapping[str, Any] | None) -> None:
+        """Decide from the server's status whether the answer can still come."""
         connection, status = self._connection, self._connection.status
         if facts is None:
-            connection.lose(
-                AgentExitedError("the agent instance no longer exists on the server", vanished=True)
-            )
+            connection.lose(AgentExitedError(INSTANCE_GONE, vanished=True))
             return
         newest, exited = facts.get("lastEventId"), facts.get("status") == "exited"
         over = exited or facts.get("pendingRequests") == 0
@@ -107,7 +112,7 @@ class AnswerRecovery:
                 )
             )
             return
-        # Asked twice: the first account may be older than a POST that was still on its way in.
+        # Asked twice: the first status may be older than a POST that was still on its way.
         again = await status.facts(PROBE_TIMEOUT_S, once=True)
         if again is None or again.get("pendingRequests") != 0:
             return
@@ -126,8 +131,7 @@ class AnswerRecovery:
 
 def _server_gone(method: str, cause: BaseException) -> APIConnectionError:
     error = APIConnectionError(
-        f"the server went away during {method}: nobody listens at its address any more; "
-        "the message was not sent again",
+        f"the server stopped during {method} and refuses connections; the message was not sent again",
         delivery_unknown=True,
     )
     error.__cause__ = cause

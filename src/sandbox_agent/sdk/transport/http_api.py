@@ -1,7 +1,6 @@
-"""One HTTP door for everything the library asks of a server.
+"""HTTP requests to the server, with token, headers and retries.
 
-Adds the token and headers, turns every failure into an error of `errors.py`, and repeats what
-`retries.py` allows to be repeated.
+Every failure becomes an error of `errors.py`; `retries.py` decides which requests are repeated.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from sandbox_agent.sdk.transport.run_once import RunOnce
 HEALTH_PATH = "/v1/health"
 CONTROL_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
-# Shorter than any server's own limit, so that a request rarely meets a connection about to be closed.
+# Shorter than the keep-alive limit of servers, so that a request rarely meets a closing connection.
 KEEPALIVE_EXPIRY_S = 3.0
 
 Query = Mapping[str, str | bool | None]
@@ -52,13 +51,13 @@ class HttpApi:
         self.token = token
         self.timeout = timeout
         self.max_retries = max_retries
-        self.gate: RunOnce | None = None
-        """What every request waits for, except those about the server's health."""
+        self.health_check: RunOnce | None = None
+        """Awaited before every request, except `GET /v1/health` itself."""
         self._headers = {**({"authorization": f"Bearer {token}"} if token else {}), **dict(headers or {})}
         self._owned = http_client is None
         self._client = http_client or httpx.AsyncClient(
             transport=transport,
-            # Every session holds a stream open for its whole life; a pool limit would be a dead end.
+            # Every instance keeps a stream open; a connection limit would block further requests.
             limits=httpx.Limits(
                 max_connections=None, max_keepalive_connections=64, keepalive_expiry=KEEPALIVE_EXPIRY_S
             ),
@@ -66,11 +65,11 @@ class HttpApi:
 
     async def ready(self) -> None:
         """Wait until requests may be sent."""
-        if self.gate is not None:
-            await self.gate.passed()
+        if self.health_check is not None:
+            await self.health_check.run()
 
     async def aclose(self) -> None:
-        """Close the HTTP client, unless the caller brought it."""
+        """Close the HTTP client, unless it belongs to the caller."""
         if self._owned:
             await self._client.aclose()
 
@@ -87,13 +86,13 @@ class HttpApi:
         retry: bool | None = None,
         once: bool = False,
     ) -> httpx.Response:
-        """Send a request, read the whole answer, raise on any status outside 2xx.
+        """Send a request, read the whole response, raise on any status outside 2xx.
 
-        `retry` says whether it may be repeated once it may have arrived (default: by the method); `once`
-        forbids repeating it at all.
+        `retry` says whether a request that may have arrived may be repeated (default: by the method);
+        `once` forbids every repetition.
         """
         if path != HEALTH_PATH:
-            await self.ready()  # outside the loop: a wait that failed is not repeated
+            await self.ready()  # outside the loop: a failed health check is not repeated
         body = json_codec.encode(json) if json is not None else content
         extra = {"content-type": "application/json"} if json is not None else {}
         repeatable = not once and (body is None or isinstance(body, bytes))
@@ -139,7 +138,7 @@ class HttpApi:
         read_timeout: float | None = None,
         unlimited: bool = False,
     ) -> AsyncIterator[httpx.Response]:
-        """Send a request once and hand out the open response; raise on any status outside 2xx."""
+        """Send a request once and yield the open response; raise on any status outside 2xx."""
         if path != HEALTH_PATH:
             await self.ready()
         limit = None if unlimited else (read_timeout if read_timeout is not None else self.timeout)
@@ -157,7 +156,7 @@ class HttpApi:
             if not response.is_success:
                 with network_errors(f"{method} {path}"):
                     await response.aread()
-                failure = problem_of(response, f"{method} {path}")
+                failure = response_error(response, f"{method} {path}")
                 failure.response = response
                 raise failure
             yield response
@@ -178,7 +177,7 @@ class network_errors:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         if isinstance(error, httpx.ConnectTimeout | httpx.ConnectError):
             failure = APIConnectionError(
-                f"cannot reach the server{self.server} for {self.what}: {_words(error)}"
+                f"cannot reach the server{self.server} for {self.what}: {_reason(error)}"
             )
             failure.__cause__ = error
             raise failure from error
@@ -186,12 +185,12 @@ class network_errors:
             raise APITimeoutError(f"no answer in time for {self.what}", delivery_unknown=True) from error
         if isinstance(error, httpx.TransportError | httpx.StreamError):
             raise APIConnectionError(
-                f"the connection broke during {self.what}: {_words(error)}", delivery_unknown=True
+                f"the connection broke during {self.what}: {_reason(error)}", delivery_unknown=True
             ) from error
 
 
-def problem_of(response: httpx.Response, request: str) -> APIStatusError:
-    """The error an answer outside 2xx stands for; the body has been read."""
+def response_error(response: httpx.Response, request: str) -> APIStatusError:
+    """The error for a response outside 2xx, whose body has been read."""
     try:
         problem = json_codec.decode(response.content)
     except ValueError:
@@ -202,7 +201,7 @@ def problem_of(response: httpx.Response, request: str) -> APIStatusError:
 
 
 def segment(text: str) -> str:
-    """One path segment, percent-encoded so that any text is one id."""
+    """A text percent-encoded as one path segment."""
     return quote(text, safe="")
 
 
@@ -215,6 +214,6 @@ def _params(query: Query | None) -> dict[str, str]:
     }
 
 
-def _words(error: BaseException) -> str:
+def _reason(error: BaseException) -> str:
     cause = "Connection refused" if refused(error) else str(error)
     return cause or type(error).__name__

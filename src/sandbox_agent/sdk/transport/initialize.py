@@ -1,23 +1,30 @@
-"""The parameters of `initialize`: who the client is and which capabilities it serves."""
+"""The parameters of `initialize`: the client's name, version and capabilities."""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.metadata import version
 from typing import Any
 
 from sandbox_agent.sdk.universal import meta
 
 PROTOCOL_VERSION = 1
-CLIENT_INFO = {"name": "sandbox-agent-python", "title": "Sandbox Agent SDK", "version": "0.1.0"}
+
+_version = cache(version)  # reads a file
 
 
 def initialize_params(*, forms: bool) -> dict[str, Any]:
-    """What we tell an agent about ourselves: only what we really serve."""
+    """The parameters of `initialize`; only capabilities that the SDK really serves are declared."""
     capabilities: dict[str, Any] = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     if forms:
         capabilities["elicitation"] = {"form": {}}
     capabilities = meta.with_meta(capabilities, extensions={"sessionRequestQuestion": True})
     return {
         "protocolVersion": PROTOCOL_VERSION,
-        "clientInfo": CLIENT_INFO,
+        "clientInfo": {
+            "name": "sandbox-agent-python",
+            "title": "Sandbox Agent SDK",
+            "version": _version("sandbox-agent"),
+        },
         "clientCapabilities": capabilities,
     }

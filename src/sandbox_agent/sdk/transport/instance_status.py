@@ -1,4 +1,4 @@
-"""What the server says about an agent instance, and whether our stream has caught up with it."""
+"""What `GET /v1/acp` says about an instance, and whether the stream has caught up with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CATCH_UP_ROUND_S = 0.25
 
 
 class InstanceStatus:
-    """The server's account of one instance, beside the stream that is read from it."""
+    """The server's status of one instance."""
 
     def __init__(self, api: HttpApi, server_id: str, reader: StreamReader, over: Callable[[], bool]) -> None:
         self._api = api
@@ -24,13 +24,13 @@ class InstanceStatus:
         self._over = over
 
     async def facts(self, timeout_s: float | None = None, *, once: bool = False) -> dict[str, Any] | None:
-        """What `GET /v1/acp` says about this instance; None if it is not listed."""
+        """The entry of this instance in `GET /v1/acp`; None if it is not listed."""
         response = await self._api.request("GET", "/v1/acp", timeout_s=timeout_s, once=once)
         servers = json_codec.decode(response.content).get("servers") or []
         return next((dict(one) for one in servers if one.get("serverId") == self._server_id), None)
 
     async def caught_up(self, newest: int) -> bool:
-        """Wait a few seconds for the stream to reach an event; whether it has."""
+        """Wait up to 5 s for the stream to reach an event; returns whether it has."""
         for _ in range(CATCH_UP_ROUNDS):
             if self._reader.last_event_id >= newest or self._over():
                 return True
@@ -38,7 +38,7 @@ class InstanceStatus:
         return self._reader.last_event_id >= newest
 
     async def drain(self) -> None:
-        """Let the stream bring everything that was said until now, if the server still answers."""
+        """Read the stream up to the newest event, if the server still answers."""
         try:
             facts = await self.facts(timeout_s=2.0)
         except SandboxAgentError:

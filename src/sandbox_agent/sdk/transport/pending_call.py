@@ -1,7 +1,7 @@
 """Requests that wait for their answer.
 
-A call is accepted once it is known to have reached the agent (some answer, some output, or a moment
-without a refusal), and settled exactly once: with the agent's answer or with a typed error.
+A call is accepted once it is known to have reached the agent (an answer, some output, or 0.5 s without a
+refusal), and settled exactly once: with the agent's answer or with a typed error.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class PendingCall:
         self.method = method
         self.accepted = False
         self.unsent = False
-        """Its message certainly has not left: the server refused the connection, and it is tried again."""
+        """The message was certainly not sent: the server refused the connection, and a retry follows."""
         self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        # A call whose caller went away may still be settled; nobody has to look at that error.
-        self.future.add_done_callback(_look)
+        # The caller may be gone when the call fails; its error is then of no interest.
+        self.future.add_done_callback(_retrieve_exception)
         self._on_accepted = on_accepted
 
     @property
@@ -33,7 +33,7 @@ class PendingCall:
         return self.future.done()
 
     def accept(self) -> None:
-        """The agent has the message: tell whoever wants to know, once."""
+        """The agent has the message: call `on_accepted`, once."""
         if not self.accepted and not self.unsent:
             self.accepted = True
             if self._on_accepted is not None:
@@ -50,7 +50,7 @@ class PendingCall:
             self.future.set_result(envelope.get("result"))
 
     def lose(self, error: SandboxAgentError) -> None:
-        """Settle with the end of the agent; a message that never left says so."""
+        """Settle with the end of the agent; the error says whether the message was never sent."""
         if self.unsent and isinstance(error, AgentExitedError):
             error = error.before_delivery()
         self.accept()
@@ -62,6 +62,6 @@ class PendingCall:
             self.future.set_exception(error)
 
 
-def _look(future: asyncio.Future[Any]) -> None:
+def _retrieve_exception(future: asyncio.Future[Any]) -> None:
     if not future.cancelled():
         future.exception()

@@ -1,7 +1,7 @@
-"""One request on its way to the agent: posted once, and settled by whatever comes of that.
+"""Sending one request to the agent: posted once, and settled by its outcome.
 
-A `POST` that was never sent may be repeated for a moment; one that broke is settled from the stream. An
-answer in the body waits for its copy on the stream, which brings everything that was said before it.
+A `POST` that was never sent may be repeated; one that broke is settled from the stream. An answer in the
+body waits for its copy on the stream, which brings every earlier message first.
 """
 
 from __future__ import annotations
@@ -10,21 +10,21 @@ import asyncio
 from collections.abc import Mapping
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.errors import AgentExitedError, APIConnectionError, APIStatusError, exit_error
+from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError
 from sandbox_agent.sdk.transport.answer_recovery import AnswerRecovery, CallOwner
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import Retries, gateway_failed, never_sent
 
 POST_HEADERS = {"content-type": "application/json", "accept": "application/json"}
-# A prompt that was not refused for this long is with the agent.
+# A request that was not refused within this time has reached the agent.
 ACCEPTED_AFTER_S = 0.5
-# How long an answer in a POST body waits for its copy on the stream, which brings what came before it.
+# How long an answer in a POST body waits for its copy on the stream.
 ANSWER_GRACE_S = 10.0
 
 
 class RequestSender:
-    """Sends one call and sees to it that it is settled."""
+    """Sends one call and settles it."""
 
     def __init__(
         self, connection: CallOwner, api: HttpApi, path: str, call: PendingCall, headers: Mapping[str, str]
@@ -49,11 +49,11 @@ class RequestSender:
                     self._connection.lose(dead)
                 call.fail(dead or error)
             else:
-                await self._settle(error)
+                await self._recover(error)
         else:
             call.accept()
             if status == 202:
-                await self._settle(None)
+                await self._recover(None)
             else:
                 await self._answer(content)
 
@@ -78,17 +78,17 @@ class RequestSender:
             self._call.unsent = False
 
     async def _refused(self, error: APIStatusError) -> None:
-        gone = exit_of(error)
+        gone = await self._connection.agent_gone(error)
         if gone is not None:
             if not gone.never_delivered:
                 self._call.accept()
-                # The stream's last words go before the error, so that no update of the turn is lost.
+                # Read the rest of the stream before the error, so that no update of the turn is lost.
                 await self._connection.status.drain()
             self._connection.lose(gone)
             self._call.fail(gone)
         elif gateway_failed(error):
-            # The response was cut on its way, the agent works on.
-            await self._settle(error)
+            # The response was lost on its way; the agent is still working.
+            await self._recover(error)
         else:
             self._call.fail(error)
 
@@ -96,26 +96,11 @@ class RequestSender:
         try:
             envelope = json_codec.decode(content)
         except ValueError as error:
-            await self._settle(error)
+            await self._recover(error)
             return
         await asyncio.wait([self._call.future], timeout=ANSWER_GRACE_S)
         if not self._call.settled:
             self._connection.answered_by_body(self._call, envelope)
 
-    async def _settle(self, cause: BaseException | None) -> None:
+    async def _recover(self, cause: BaseException | None) -> None:
         await AnswerRecovery(self._connection, self._call, cause).run()
-
-
-def exit_of(error: APIStatusError) -> AgentExitedError | None:
-    """The meaning of an answer that says: there is no agent behind this id any more."""
-    if error.error_type == "agent_process_exited":
-        return exit_error(error.problem)
-    never_seen = error.status_code == 400 and "missing required 'agent'" in str(error.problem.get("detail"))
-    if error.error_type == "session_not_found" or never_seen:
-        # Closed by somebody, or the server was restarted and has never heard of the id.
-        gone = AgentExitedError(
-            "the agent instance no longer exists on the server", vanished=True, never_delivered=True
-        )
-        gone.__cause__ = error
-        return gone
-    return None

@@ -1,9 +1,8 @@
-"""When a request may go out again, and when it is over.
+"""Which requests are repeated, and when to give up.
 
-Repeated is only what cannot do harm: a request that never left, and an idempotent one that met a broken
-connection or a gateway's 502 to 504; the server's own 502 and 504 are its last word. An address where
-nobody listens is told apart: a server that is being restarted is back within a moment, so it gets that
-moment, and then the failure is told, within a second.
+Repeated are a request that was never sent, and an idempotent one that met a broken connection or a
+gateway's 502 to 504; the server's own 502 and 504 are final. A refused connection is treated apart: a
+server that restarts is back within a moment, so it gets 0.75 s, then the failure is raised.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError, APITime
 FIRST_RETRY_S = 0.25
 LAST_RETRY_S = 8.0
 GATEWAY_STATUSES = frozenset({502, 503, 504})
-# Long enough for a server to be replaced by the next, short enough to be told within a second.
+# Long enough for a server restart, short enough that the failure is raised within a second.
 REFUSED_PATIENCE_S = 0.75
 REFUSED_PAUSE_S = 0.05
 
 
 class Retries:
-    """The history of one request, failure by failure."""
+    """Decides after each failure of one request whether to repeat it."""
 
     def __init__(self, limit: int, *, idempotent: bool, read_only: bool = False) -> None:
         self._limit = limit
@@ -35,7 +34,7 @@ class Retries:
         self._refused_since: float | None = None
 
     def pause_after(self, error: SandboxAgentError) -> float | None:
-        """How long to wait before the next try; None if there must not be one."""
+        """Seconds to wait before the next attempt; None if there is none."""
         if self._limit == 0 or not self._may_repeat(error):
             return None
         if refused(error) or server_stopping(error):
@@ -58,32 +57,32 @@ class Retries:
 
 
 def server_stopping(error: BaseException) -> bool:
-    """True if the server takes nothing in any more because it is about to end; its successor may."""
+    """True if the server refuses requests because it is stopping."""
     return isinstance(error, APIStatusError) and error.error_type == "server_stopping"
 
 
 def gateway_failed(error: APIStatusError) -> bool:
-    """True if something between us and the server answered in its place."""
+    """True if a gateway answered in place of the server."""
     return error.status_code in GATEWAY_STATUSES and not error.error_type
 
 
 def never_sent(error: BaseException) -> bool:
-    """True if the request certainly never reached the server."""
+    """True if the request certainly did not reach the server."""
     return isinstance(error.__cause__, httpx.ConnectError | httpx.ConnectTimeout)
 
 
 def refused(error: BaseException | None) -> bool:
-    """True if nobody listens at the address: the server is not there, rather than hard to reach."""
+    """True if the connection was refused: no server listens at the address."""
     return _caused_by(error, ConnectionRefusedError)
 
 
 def unreachable(error: BaseException | None) -> bool:
-    """True if waiting will not help: nobody listens at the address, or there is no such name or address."""
+    """True if waiting does not help: the connection was refused, or the host name is unknown."""
     return isinstance(getattr(error, "__cause__", None), httpx.ConnectError) and _caused_by(error, OSError)
 
 
 def backoff(attempt: int, *, first: float = FIRST_RETRY_S, limit: float = LAST_RETRY_S) -> float:
-    """How long to wait before the next try: doubling, with jitter so that clients do not march in step."""
+    """Seconds to wait before the next attempt: doubling, with jitter to spread clients out."""
     delay = min(limit, first * 2.0 ** min(attempt, 16))
     return delay * (0.75 + 0.5 * random.random())  # noqa: S311 - jitter needs no secrecy
 

@@ -1,4 +1,4 @@
-"""Something that has to happen once before anything else: whoever comes meanwhile waits for it too."""
+"""Run an async function once; concurrent callers wait for the same result."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from collections.abc import Awaitable, Callable
 
 
 class RunOnce:
-    """Opens for good when its work has succeeded. A failure is told to all who waited; the next to come
-    tries again."""
+    """Runs `work` until it has succeeded once.
+
+    A failure is raised to every caller that waited for that attempt; the next caller tries again.
+    """
 
     def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
         self._work = work
-        self._open = False
+        self._succeeded = False
         self._failure: Exception | None = None
         self._lock = asyncio.Lock()
 
-    async def passed(self) -> None:
-        """Return once the work is done."""
-        if self._open:
+    async def run(self) -> None:
+        """Return once the work has succeeded."""
+        if self._succeeded:
             return
-        known_failure = self._failure
+        earlier_failure = self._failure
         async with self._lock:
-            if self._open:
+            if self._succeeded:
                 return
-            if self._failure is not None and self._failure is not known_failure:
+            if self._failure is not None and self._failure is not earlier_failure:
                 raise self._failure
             try:
                 await self._work()
             except Exception as failure:
                 self._failure = failure
                 raise
-            self._open = True
+            self._succeeded = True

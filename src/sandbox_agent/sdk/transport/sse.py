@@ -1,7 +1,7 @@
-"""Server-sent events, decoded from bytes as they arrive.
+"""A decoder of server-sent events, without I/O.
 
-Pure: feed chunks of any size, get whole frames. Lines may end with LF or CRLF; a comment is reported
-as a frame named `comment` so that a reader can see the heartbeat; `id` is None when a frame has none.
+It takes chunks of any size and returns complete frames. Lines end with LF or CRLF; a comment is returned as
+a frame named `comment`, so that a reader sees the heartbeat; `id` is None for a frame without one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class Frame:
 
 
 class FrameDecoder:
-    """Cuts a byte stream into frames; a frame that was not finished is never reported."""
+    """Splits a byte stream into frames; an unfinished frame is never returned."""
 
     def __init__(self) -> None:
         self._rest = bytearray()

@@ -1,8 +1,8 @@
-"""The one reader of an instance's event stream.
+"""The reader of an instance's event stream.
 
-Reconnects by itself, for ever, from the last event it handed on, with growing pauses. Every event is
-handed on once and in order; what the server no longer has is reported as a gap, never skipped in
-silence. It ends only when the instance is gone or the server refuses us.
+It reconnects without limit, from the last event it delivered, with growing pauses. Every event is
+delivered once and in order; events the server no longer has are reported as a gap. The reader ends only
+when the instance is gone or the server refuses it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.errors import AgentExitedError, APIConnectionError, APIStatusError, SandboxAgentError
+from sandbox_agent.sdk.errors import (
+    INSTANCE_GONE,
+    AgentExitedError,
+    APIConnectionError,
+    APIStatusError,
+    SandboxAgentError,
+)
 from sandbox_agent.sdk.json_rpc import Envelope
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.retries import backoff
@@ -22,17 +28,17 @@ from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
 
 log = logging.getLogger("sandbox_agent")
 
-# Three heartbeats of the server: a stream that is silent for longer is a dead one.
+# Three heartbeats of the server: a stream that is silent for longer is considered broken.
 SILENCE_S = 45.0
 FIRST_PAUSE_S = 0.1
 LAST_PAUSE_S = 10.0
-# A gateway may answer 404 for a moment while the sandbox behind it wakes up.
+# How many 404 answers of a gateway are tolerated while the sandbox behind it starts.
 FOREIGN_404_LIMIT = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Events that the server can no longer replay, from `first` to `last`, both included."""
+    """Events that the server can no longer replay, from `first` to `last` inclusive."""
 
     first: int
     last: int
@@ -41,7 +47,7 @@ class Gap:
 
 
 class StreamSink(Protocol):
-    """Who gets what the reader reads; called in order, never concurrently."""
+    """Receives what the reader reads, in order, never concurrently."""
 
     def stream_message(self, envelope: Envelope, event_id: int) -> None: ...
     def stream_gap(self, gap: Gap) -> None: ...
@@ -63,19 +69,19 @@ class StreamReader:
         self._foreign_404 = 0
 
     def start(self) -> None:
-        """Begin to read, if that has not happened yet."""
+        """Start to read, unless it is reading."""
         if self._task is None:
-            self._task = asyncio.create_task(self._read_for_ever(), name=f"stream {self._path}")
+            self._task = asyncio.create_task(self._read_forever(), name=f"stream {self._path}")
 
     async def stop(self) -> None:
-        """End the reader and wait until it is gone."""
+        """Stop the reader and wait for its end."""
         task, self._task = self._task, None
         if task is not None and task is not asyncio.current_task():
             task.cancel()
             await asyncio.wait([task])
 
     async def moved(self, timeout_s: float) -> None:
-        """Wait until another event was handed on, or the time is over."""
+        """Wait until another event was delivered, or for `timeout_s` seconds."""
         self._moved.clear()
         try:
             await asyncio.wait_for(self._moved.wait(), timeout_s)
@@ -83,7 +89,7 @@ class StreamReader:
             return
 
     async def history(self, after: int, upto: int) -> list[tuple[int, Envelope]]:
-        """Read the events after `after` up to `upto` once more, beside the running stream."""
+        """Read the events after `after` up to `upto` again, on a connection of its own."""
         found: list[tuple[int, Envelope]] = []
         async for frame in self._frames(after):
             if frame.event == "message" and frame.id is not None:
@@ -95,7 +101,7 @@ class StreamReader:
                     break
         return found
 
-    async def _read_for_ever(self) -> None:
+    async def _read_forever(self) -> None:
         attempt = 0
         while True:
             before = self.last_event_id
@@ -107,7 +113,7 @@ class StreamReader:
                 self._sink.stream_ended(over.error)
                 return
             except APIStatusError as error:
-                final = self._verdict(error)
+                final = self._final_error(error)
                 if final is not None:
                     self._sink.stream_ended(final)
                     return
@@ -160,12 +166,12 @@ class StreamReader:
             self._sink.stream_gap(Gap(self.last_event_id + 1, oldest - 1, newest))
             self.last_event_id = oldest - 1
 
-    def _verdict(self, error: APIStatusError) -> SandboxAgentError | None:
-        """The final word on a refused stream, or None to try again."""
+    def _final_error(self, error: APIStatusError) -> SandboxAgentError | None:
+        """The error that ends a refused stream, or None to try again."""
         if error.status_code == 404:
             self._foreign_404 += 1
             if error.error_type or self._foreign_404 > FOREIGN_404_LIMIT:
-                gone = AgentExitedError("the agent instance no longer exists on the server", vanished=True)
+                gone = AgentExitedError(INSTANCE_GONE, vanished=True)
                 gone.__cause__ = error
                 return gone
             return None

@@ -1,7 +1,7 @@
-"""What can be chosen in a session: modes, models, thought levels and other config options.
+"""Config options of a session: modes, models, thought levels and others, as the agent reports them.
 
-Pure functions over what the agent reported. Agents differ: some have `modes`, some only config
-options of category `mode`, some both; options may be flat or in groups.
+Pure functions. Agents differ: some have `modes`, some only config options of category `mode`, some both;
+values may be flat or in groups.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OptionValue = str | bool
 
 @dataclass(frozen=True, slots=True)
 class ConfigOption:
-    """One thing the agent lets its user choose."""
+    """One option the agent offers."""
 
     id: str
     name: str
@@ -49,7 +49,7 @@ def parse_options(raw: Iterable[Any] | None) -> list[ConfigOption]:
 
 
 def option_by_id(options: Sequence[ConfigOption], config_id: str) -> ConfigOption:
-    """The option with this id; the error lists those there are."""
+    """The option with this id; the error lists the known ids."""
     for option in options:
         if option.id == config_id:
             return option
@@ -57,14 +57,14 @@ def option_by_id(options: Sequence[ConfigOption], config_id: str) -> ConfigOptio
 
 
 def option_by_category(options: Sequence[ConfigOption], category: str) -> ConfigOption | None:
-    """The first option of a category; agents that name none are matched by the id itself."""
+    """The first option of a category; an option without a category is matched by its id."""
     by_category = (option for option in options if option.category == category)
     by_id = (option for option in options if option.id == category and option.category is None)
     return next(by_category, None) or next(by_id, None)
 
 
 def need_category(options: Sequence[ConfigOption], category: str) -> ConfigOption:
-    """The option of a category; the error lists what the agent has instead."""
+    """The option of a category; the error lists the known categories."""
     option = option_by_category(options, category)
     if option is None:
         raise UnsupportedSessionCategoryError(category, [one.category or one.id for one in options])
@@ -72,7 +72,7 @@ def need_category(options: Sequence[ConfigOption], category: str) -> ConfigOptio
 
 
 def check_value(option: ConfigOption, value: OptionValue) -> None:
-    """Raise, with the allowed values, if the agent does not offer `value`."""
+    """Raise `UnsupportedSessionValueError` with the allowed values if `value` is not one of them."""
     if option.type == "boolean":
         if not isinstance(value, bool):
             raise UnsupportedSessionValueError(option.id, value, ["true", "false"])
@@ -92,7 +92,7 @@ def with_current_mode(modes: Mapping[str, Any] | None, mode: str) -> dict[str, A
 
 
 def with_current_value(raw: Sequence[Any] | None, config_id: str, value: OptionValue) -> list[Any] | None:
-    """`configOptions` after a change that the agent did not report itself."""
+    """`configOptions` after a change that the agent did not report."""
     if raw is None:
         return None
     return [

@@ -1,4 +1,4 @@
-"""MCP configuration, from the form it is written in to the form `session/new` wants."""
+"""MCP configuration entries, converted to the `mcpServers` of `session/new`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Entries = Mapping[str, Mapping[str, Any]]
 
 
 def mcp_servers(entries: Entries, environment: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
-    """The ACP `mcpServers` for named config entries; entries that are switched off are left out.
+    """The ACP `mcpServers` for named config entries; disabled entries are left out.
 
-    Tokens and headers that name a variable are looked up in `environment` (default: this process's).
+    Tokens and headers that name a variable are read from `environment` (default: that of this process).
     """
     known = os.environ if environment is None else environment
     return [

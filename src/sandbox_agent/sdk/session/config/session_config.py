@@ -1,7 +1,7 @@
-"""Choosing mode, model, thought level and other options of a live session.
+"""Mode, model, thought level and other options of a live session.
 
-Values are checked against what the agent offers before anything is sent, so a mistake is answered
-with the list of what is allowed.
+Values are checked against those the agent offers before anything is sent, so an error lists the allowed
+values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sandbox_agent.sdk.session.session_channel import SessionChannel
 
 @dataclass(frozen=True, slots=True)
 class InitialConfig:
-    """What a new session should be set to."""
+    """The configuration requested for a new session."""
 
     mode: str | None = None
     model: str | None = None
@@ -43,7 +43,7 @@ class InitialConfig:
 
 
 class SessionConfig:
-    """Reads and changes what can be chosen in one session."""
+    """Reads and changes the configuration of one session."""
 
     def __init__(self, channel: SessionChannel) -> None:
         self._channel = channel
@@ -54,7 +54,7 @@ class SessionConfig:
 
     @property
     def modes(self) -> list[str]:
-        """The modes the agent offers, however it reports them."""
+        """The modes the agent offers, as `modes` or as a config option."""
         option = option_by_category(self.options, "mode")
         return list(option.values) if option is not None else mode_ids(self._channel.record.modes)
 
@@ -103,7 +103,7 @@ class SessionConfig:
         await self._send_option(config_id, value)
 
     async def apply(self, initial: InitialConfig) -> None:
-        """Set up a new session; what the agent has no option for stays a hint in `_meta`."""
+        """Configure a new session; a value without an option of the agent stays a hint in `_meta`."""
         if initial.mode is not None and self.modes:
             await self.set_mode(initial.mode)
         if initial.model is not None and option_by_category(self.options, "model"):
@@ -116,7 +116,7 @@ class SessionConfig:
             await self.set_option(config_id, value)
 
     async def apply_again(self, options: list[ConfigOption], mode: str | None) -> dict[str, str]:
-        """Bring back what was chosen before a restore; returns what the agent would not take, and why."""
+        """Set the values from before a restore again; returns those the agent refused, and why."""
         refused: dict[str, str] = {}
         for wanted in options:
             present = next((one for one in self.options if one.id == wanted.id), None)

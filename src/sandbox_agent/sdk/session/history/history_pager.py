@@ -1,9 +1,9 @@
 """The stored history of a session, as messages and as universal events.
 
-Events are derived from messages, and every event depends on those before it. A pager therefore keeps its
-place: the next page goes on where the last one ended. Copies of the mapper along the way let it go back
-without starting over, so that reading a whole session page by page, in either direction, derives it about
-once. Stores only ever add to a history, so what a pager has read stays true.
+Every event depends on the messages before it, so a pager keeps its position: the next page continues
+where the last one ended. Copies of the mapper at checkpoints allow going back without starting over;
+reading a whole session page by page, in either direction, maps it about once. Histories only grow, so a
+checkpoint stays valid.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from sandbox_agent.sdk.stores import EventRecord, SessionStore
 from sandbox_agent.sdk.universal import UniversalEvent, UniversalMapper
 
 PAGE = 1000
-# Messages between two places to go back to; doubles whenever there would be too many places.
+# Messages between two checkpoints; doubles whenever there would be too many of them.
 SPAN = 1000
-MAX_PLACES = 32
+MAX_CHECKPOINTS = 32
 
 
 async def read_pages(store: SessionStore, session_id: str) -> AsyncIterator[list[EventRecord]]:
@@ -39,7 +39,7 @@ async def read_history(store: SessionStore, session_id: str) -> list[EventRecord
 
 
 def replay_history(history: list[EventRecord], mapper: UniversalMapper) -> list[UniversalEvent]:
-    """Feed stored messages to a mapper; the events they gave when they were live."""
+    """Feed stored messages to a mapper; returns the same events as when they were live."""
     return [
         event
         for record in history
@@ -48,8 +48,8 @@ def replay_history(history: list[EventRecord], mapper: UniversalMapper) -> list[
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A point of the history to go back to: what lies before it, and the mapper as it was there."""
+class _Checkpoint:
+    """A position in the history and a copy of the mapper at that position."""
 
     messages: int
     events: int
@@ -64,52 +64,58 @@ class HistoryPager:
         self._store = store
         self._session_id = session_id
         self._span = SPAN
-        self._places = [_Place(0, 0, 0, UniversalMapper(session_id, agent=agent))]
-        self._raw_place = (0, 0)
+        self._checkpoints = [_Checkpoint(0, 0, 0, UniversalMapper(session_id, agent=agent))]
+        self._raw_position = (0, 0)
         """An offset into the messages, and the index of the message before it."""
         self._lock = asyncio.Lock()
-        self._mapper = self._places[0].mapper.copy()
+        self._mapper = self._checkpoints[0].mapper.copy()
         self._messages = self._after_index = 0
         self._window: list[UniversalEvent] = []
-        """The events since the last place that was passed."""
+        """The events since the last checkpoint."""
         self._first = 0
-        """How many events come before the window."""
-        self._next_place = SPAN
+        """The number of events before the window."""
+        self._next_checkpoint = SPAN
 
     async def events(self, offset: int, limit: int) -> list[UniversalEvent]:
-        """Universal events, without the first `offset`."""
+        """Universal events, skipping the first `offset`."""
         offset, found = max(0, offset), list[UniversalEvent]()
         async with self._lock:
             if offset < self._first:
-                self._go_to(next(place for place in reversed(self._places) if place.events <= offset))
+                self._rewind(
+                    next(
+                        checkpoint
+                        for checkpoint in reversed(self._checkpoints)
+                        if checkpoint.events <= offset
+                    )
+                )
             while len(found) < limit:
                 start = max(0, offset + len(found) - self._first)
                 found += self._window[start : start + limit - len(found)]
-                if len(found) < limit and not await self._read_on():
+                if len(found) < limit and not await self._map_next():
                     break
         return found
 
     async def messages(self, offset: int, limit: int) -> list[Envelope]:
-        """ACP messages, in both directions, without the first `offset`."""
+        """ACP messages, in both directions, skipping the first `offset`."""
         if limit < 1:
             return []
         offset = max(0, offset)
-        before, index = self._raw_place if self._raw_place[0] <= offset else (0, 0)
+        before, index = self._raw_position if self._raw_position[0] <= offset else (0, 0)
         page = await self._store.list_events(
             self._session_id, after_index=index, offset=offset - before, limit=limit
         )
         if page.items:
-            self._raw_place = (offset + len(page.items), page.items[-1].event_index)
+            self._raw_position = (offset + len(page.items), page.items[-1].event_index)
         return [dict(record.payload) for record in page.items]
 
-    async def _read_on(self) -> bool:
-        """Derive the events of the next messages; False at the end of the history."""
-        if self._messages == self._next_place:
-            self._pass_place()
+    async def _map_next(self) -> bool:
+        """Map the next messages; False at the end of the history."""
+        if self._messages == self._next_checkpoint:
+            self._add_checkpoint()
         page = await self._store.list_events(
             self._session_id,
             after_index=self._after_index,
-            limit=min(PAGE, self._next_place - self._messages),
+            limit=min(PAGE, self._next_checkpoint - self._messages),
         )
         if not page.items:
             return False
@@ -118,21 +124,23 @@ class HistoryPager:
         self._after_index = page.items[-1].event_index
         return True
 
-    def _pass_place(self) -> None:
-        """Remember this point, unless it is known, and forget the events before it."""
+    def _add_checkpoint(self) -> None:
+        """Add a checkpoint here, unless there is one, and drop the events before it."""
         self._first += len(self._window)
         self._window = []
-        if self._messages > self._places[-1].messages:
-            self._places.append(_Place(self._messages, self._first, self._after_index, self._mapper.copy()))
-            if len(self._places) > MAX_PLACES:
-                self._places, self._span = self._places[::2], self._span * 2
-        self._next_place = self._place_after(self._messages)
+        if self._messages > self._checkpoints[-1].messages:
+            self._checkpoints.append(
+                _Checkpoint(self._messages, self._first, self._after_index, self._mapper.copy())
+            )
+            if len(self._checkpoints) > MAX_CHECKPOINTS:
+                self._checkpoints, self._span = self._checkpoints[::2], self._span * 2
+        self._next_checkpoint = self._checkpoint_after(self._messages)
 
-    def _go_to(self, place: _Place) -> None:
-        self._mapper = place.mapper.copy()
-        self._messages, self._after_index = place.messages, place.after_index
-        self._window, self._first = [], place.events
-        self._next_place = self._place_after(place.messages)
+    def _rewind(self, checkpoint: _Checkpoint) -> None:
+        self._mapper = checkpoint.mapper.copy()
+        self._messages, self._after_index = checkpoint.messages, checkpoint.after_index
+        self._window, self._first = [], checkpoint.events
+        self._next_checkpoint = self._checkpoint_after(checkpoint.messages)
 
-    def _place_after(self, messages: int) -> int:
-        return next((p.messages for p in self._places if p.messages > messages), messages + self._span)
+    def _checkpoint_after(self, messages: int) -> int:
+        return next((p.messages for p in self._checkpoints if p.messages > messages), messages + self._span)

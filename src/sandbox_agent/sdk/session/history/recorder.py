@@ -1,8 +1,8 @@
-"""What happened in a session, told once and kept.
+"""The recorder of a session: every message is mapped, handed to the readers, and stored.
 
-Every message, in both directions, passes here in the order of the wire: it is mapped to universal
-events, told to whoever listens, and written to the store behind them in the same order. A message
-may be held back from the store until it is known to have been sent; those behind it wait with it.
+All messages, in both directions, pass here in stream order; the store is written behind the readers, in
+the same order. A message can be held back from the store until it is known to be sent; later messages wait
+behind it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class RecordedMessage:
     events: list[UniversalEvent]
     created_at: int
     event_id: int | None = None
-    """Its number on the stream, for what came from there."""
+    """The number on the stream, for messages of the agent."""
     key: str = field(default_factory=lambda: str(uuid.uuid4()))
 
 
@@ -44,13 +44,13 @@ Watcher = Callable[[RecordedMessage], None]
 
 
 class Recorder:
-    """The tape of one session."""
+    """Records the messages of one session."""
 
     def __init__(self, store: SessionStore, session_id: str, mapper: UniversalMapper) -> None:
         self.mapper = mapper
         self.connection_id = ""
         self.count = 0
-        """How many messages the session has."""
+        """The number of messages of the session."""
         self.failure: BaseException | None = None
         self._store = store
         self._session_id = session_id
@@ -62,7 +62,7 @@ class Recorder:
         self._ready = False
 
     def watch(self, watcher: Watcher) -> Callable[[], None]:
-        """Be told about every entry from now on; returns the way to stop that."""
+        """Call `watcher` for every message from now on; returns a function that unsubscribes."""
         self._watchers.append(watcher)
         return lambda: self._watchers.remove(watcher) if watcher in self._watchers else None
 
@@ -75,7 +75,7 @@ class Recorder:
         key: str | None = None,
         held_by: asyncio.Future[Any] | None = None,
     ) -> RecordedMessage:
-        """Map, tell and queue one message; `held_by` keeps it from the store until that is done."""
+        """Map, publish and queue one message; it is stored after `held_by` is done."""
         now = int(time.time() * 1000)
         events = self.mapper.feed(envelope, sender, time=now)
         entry = RecordedMessage(envelope, sender, events, now, event_id, key or str(uuid.uuid4()))
@@ -88,7 +88,7 @@ class Recorder:
         return entry
 
     def start(self) -> None:
-        """The session is in the store: begin to write."""
+        """Start to write: the session is in the store now."""
         self._ready = True
         self._write_on()
 
@@ -98,7 +98,7 @@ class Recorder:
         return self._ready
 
     async def flush(self) -> None:
-        """Wait until everything told so far is in the store; raises if the store failed."""
+        """Wait until every message so far is stored; raises if the store failed."""
         await self._written.wait()
         if self.failure is not None:
             raise self.failure
@@ -158,6 +158,6 @@ class Recorder:
 
 
 def stream_key(server_id: str, server_created_at: int | None, session_id: str, event_id: int) -> str:
-    """The stored id of a stream event: the same one whenever the event is read again."""
+    """The stored id of a stream event; the same one whenever the event is read again."""
     name = f"{server_id}/{server_created_at}/{session_id}/{event_id}"
     return str(uuid.uuid5(uuid.NAMESPACE_URL, name))

@@ -1,7 +1,7 @@
-"""Bringing a conversation back, by the best way there is.
+"""Restoring a session by the best way available.
 
-In order: reattach to the agent that still runs, `session/resume`, `session/load`, and as the last
-resort a new session that gets the old one told as text. Which way it was can always be seen.
+In order: reattach to the agent that still runs, `session/resume`, `session/load`, and as the last resort a
+new session that gets the history as text. `Restored` says which way it was.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sandbox_agent.sdk.universal import UniversalMapper, notes
 RestorePolicy = Literal["auto", "reattach", "native", "replay", "never"]
 RestoreMethod = Literal["created", "reattached", "resumed", "loaded", "replayed"]
 
-# Agents that name one of these log in with a key that is in their environment already.
+# Login methods that use an API key from the agent's environment, in order of preference.
 KEY_LOGINS = (
     "codex-api-key",
     "openai-api-key",
@@ -36,15 +36,15 @@ KEY_LOGINS = (
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """How a session came to its present agent process."""
+    """How a session was connected to its present agent process."""
 
     method: RestoreMethod
     tried: Mapping[str, str] = field(default_factory=dict)
-    """The better ways that did not work, and why."""
+    """The better ways that failed, and why."""
     not_applied: Mapping[str, str] = field(default_factory=dict)
-    """Options chosen before that the agent would not take again, and why."""
+    """Options set before that the agent refused after the restore, and why."""
     transcript: str | None = None
-    """For `replayed`: what the next prompt tells the agent about the past."""
+    """For `replayed`: the history as text, sent with the next prompt."""
 
     @property
     def history_carried(self) -> bool:
@@ -66,22 +66,22 @@ class Restorer:
         self._tried: dict[str, str] = {}
 
     async def restore(self, policy: RestorePolicy) -> Restored:
-        """Connect the session to an agent again; raises `SessionNotRestoredError` if no way worked."""
+        """Connect the session to an agent; raises `SessionNotRestoredError` if no way worked."""
         if policy in ("auto", "reattach") and self._channel.instance is None and await self._reattach():
             return Restored("reattached", self._tried)
         if policy in ("auto", "native", "replay"):
             await self._channel.leave()
-            self._close_old_life()
+            self._record_old_end()
             wanted, mode = self._config.options, self._config.current_mode
             self._channel.enter(await self._channel.pool.acquire(self._key))
-            method, transcript = await self._bring_back(policy)
+            method, transcript = await self._restore_in(policy)
             if method is not None:
                 refused = await self._config.apply_again(wanted, mode)
                 return Restored(method, dict(self._tried), refused, transcript)
             await self._channel.leave()
         raise SessionNotRestoredError(self._channel.record.id, self._tried)
 
-    async def _bring_back(self, policy: RestorePolicy) -> tuple[RestoreMethod | None, str | None]:
+    async def _restore_in(self, policy: RestorePolicy) -> tuple[RestoreMethod | None, str | None]:
         try:
             if policy in ("auto", "native"):
                 if await self._native("session/resume", "sessionCapabilities", "resume"):
@@ -89,7 +89,7 @@ class Restorer:
                 if await self._native("session/load", "loadSession"):
                     return "loaded", None
             if policy in ("auto", "replay"):
-                return "replayed", await self._tell_again()
+                return "replayed", await self._replay()
         except BaseException:
             await self._channel.leave()
             raise
@@ -111,7 +111,7 @@ class Restorer:
         return True
 
     async def _catch_up(self, instance: AgentInstance) -> None:
-        """Read what was said while nobody listened, and then go on with the live stream."""
+        """Read the events missed since the last stored one, then continue with the live stream."""
         channel, reader = self._channel, instance.connection.reader
         for call_id in channel.open_calls:
             instance.own(call_id, channel)
@@ -128,7 +128,7 @@ class Restorer:
         if facts is not None and isinstance(newest := facts.get("lastEventId"), int):
             await instance.connection.status.caught_up(newest)
 
-    def _close_old_life(self) -> None:
+    def _record_old_end(self) -> None:
         if not self._channel.mapper.ended:
             self._channel.note(
                 notes.session_ended("error", "daemon", message="the agent process of the session is gone")
@@ -159,7 +159,7 @@ class Restorer:
             channel.loading = False
         return True
 
-    async def _tell_again(self) -> str | None:
+    async def _replay(self) -> str | None:
         channel = self._channel
         await channel.flush()
         history = await read_history(channel.pool.store, channel.record.id)
@@ -169,7 +169,7 @@ class Restorer:
 
 
 async def request_with_login(channel: SessionChannel, method: str, params: Mapping[str, Any]) -> Any:
-    """A request that opens a session; an agent that wants its API key confirmed first gets that."""
+    """Send a request that opens a session; confirm the API key first if the agent asks for it."""
     try:
         return await channel.request(method, params)
     except AuthRequiredError:

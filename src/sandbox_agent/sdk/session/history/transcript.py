@@ -1,7 +1,7 @@
-"""A conversation as text, for an agent that cannot bring it back by itself.
+"""The history of a session as text, for an agent that cannot restore it.
 
-The newest part is the one that matters: the budget is filled from the end backwards, and a line says
-so when older parts had to be left out.
+The newest part is the most important: the text is filled from the end backwards, and a line says when older
+parts were left out.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SUMMARY_CHARS = 300
 
 
 def render_transcript(events: Sequence[UniversalEvent], *, max_events: int, max_chars: int) -> str | None:
-    """The conversation in these events, or None if there is nothing to tell."""
+    """The conversation in these events as text, or None if there is none."""
     lines = [
         line for event in events if isinstance(event, ItemCompleted) and (line := _line(event.data.item))
     ]
@@ -32,7 +32,7 @@ def render_transcript(events: Sequence[UniversalEvent], *, max_events: int, max_
         size += len(line) + 1
         kept.append(line)
     if not kept:
-        # One message longer than the whole budget: its end is better than nothing.
+        # The last message alone exceeds the budget: keep its end.
         kept = [lines[-1][-max(0, max_chars - size) :]] if max_chars > size else []
     kept.reverse()
     left_out = [TRUNCATED] if len(kept) < len(lines) else []
