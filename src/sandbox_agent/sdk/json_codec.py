@@ -1,7 +1,7 @@
-"""JSON as it travels: fast on the common path, forgiving on the rare one.
+"""JSON for messages and stores.
 
-The proxy passes an agent's bytes through untouched, so a client must read whatever JSON agents
-write, numbers of any size and lone surrogates included.
+msgspec does the work. The standard library takes over for legal JSON that msgspec refuses: lone surrogates,
+and numbers beyond a double. The server passes an agent's bytes through unchanged, so both occur.
 """
 
 from __future__ import annotations
@@ -15,24 +15,33 @@ import msgspec
 _decoder = msgspec.json.Decoder()
 
 
-def decode(data: bytes) -> Any:
-    """Parse JSON, falling back to the standard library for what the fast parser refuses."""
+def decode(data: bytes | str) -> Any:
+    """The value of a JSON text; raises `ValueError` or `RecursionError` if it cannot be read."""
     try:
         return _decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return json.loads(data)
 
 
 def encode(value: Any) -> bytes:
-    """Write JSON as UTF-8 bytes; text with lone surrogates is escaped."""
+    """Compact JSON as UTF-8; lone surrogates are escaped."""
     try:
         return msgspec.json.encode(value)
-    except (msgspec.MsgspecError, UnicodeEncodeError, TypeError):
-        return json.dumps(value).encode()
+    except UnicodeEncodeError:
+        value = msgspec.to_builtins(value)
+    except (msgspec.MsgspecError, TypeError):
+        # Subclasses of str and int, which only the standard library writes.
+        pass
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def encode_text(value: Any) -> str:
+    """Compact JSON as text."""
+    return encode(value).decode()
 
 
 def plain(value: Any) -> Any:
-    """Turn ACP model objects of the official package into plain JSON values; leave the rest alone."""
+    """Convert models of the official ACP package to JSON values; other values stay as they are."""
     dump = getattr(value, "model_dump", None)
     if callable(dump):
         return dump(mode="json", by_alias=True, exclude_none=True)

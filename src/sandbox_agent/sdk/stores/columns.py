@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox_agent.sdk.stores.payload import optional_text, optional_value
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.stores.records import SessionRecord
 
 SCHEMA_VERSION = 1
@@ -92,14 +92,15 @@ def session_row(record: SessionRecord) -> list[Any]:
 
 def field_value(field: str, value: Any) -> Any:
     """The stored form of one field."""
-    return optional_text(value) if field in JSON_FIELDS else value
+    return json_codec.encode_text(value) if field in JSON_FIELDS and value is not None else value
 
 
 def session_record(row: Any) -> SessionRecord:
     """The session of a row in the order of `SESSION_COLUMNS`, JSON columns as text."""
     values = dict(zip(SESSION_FIELDS, row, strict=True))
     for field in JSON_FIELDS:
-        values[field] = optional_value(values[field])
+        if values[field] is not None:
+            values[field] = json_codec.decode(values[field])
     return SessionRecord(**values)
 
 

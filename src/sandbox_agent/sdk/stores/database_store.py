@@ -10,9 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.stores.columns import JSON_FIELDS, check_fields, field_value, session_row
 from sandbox_agent.sdk.stores.cursors import check_limit, read_event_cursor, read_session_cursor
-from sandbox_agent.sdk.stores.payload import to_text
 from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord
 from sandbox_agent.sdk.stores.session_store import DEFAULT_LIMIT
 
@@ -71,7 +71,7 @@ class DatabaseStore(ABC):
 
     async def insert_events(self, events: Sequence[EventRecord]) -> list[EventRecord]:
         # Encoded here, so that the payload is what it was when the caller handed it over.
-        encoded = [(event, to_text(event.payload)) for event in events]
+        encoded = [(event, json_codec.encode_text(event.payload)) for event in events]
         inserted: list[EventRecord] = await self._run(lambda db: db.insert_events(encoded))
         return inserted
 

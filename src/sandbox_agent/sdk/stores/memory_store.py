@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.stores.columns import check_fields
 from sandbox_agent.sdk.stores.cursors import (
     check_limit,
@@ -20,7 +21,6 @@ from sandbox_agent.sdk.stores.cursors import (
     read_session_cursor,
     session_cursor,
 )
-from sandbox_agent.sdk.stores.payload import from_text, to_text
 from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord, same_event
 from sandbox_agent.sdk.stores.session_store import DEFAULT_LIMIT
 from sandbox_agent.sdk.stores.store_errors import EventConflictError, StoreClosedError
@@ -34,7 +34,7 @@ class _Stored:
     text: str
 
     def copy(self) -> EventRecord:
-        return replace(self.record, payload=from_text(self.text))
+        return replace(self.record, payload=json_codec.decode(self.text))
 
 
 @dataclass(slots=True)
@@ -125,7 +125,9 @@ class MemoryStore:
                     raise EventConflictError(event.session_id, index, event.id)
                 taken.add((event.session_id, index))
                 last[event.session_id] = max(highest, index)
-                known = _Stored(replace(event, event_index=index, payload={}), to_text(event.payload))
+                known = _Stored(
+                    replace(event, event_index=index, payload={}), json_codec.encode_text(event.payload)
+                )
                 fresh[event.id] = known
             elif not same_event(known.record, event):
                 raise EventConflictError(event.session_id, event.event_index, event.id)

@@ -13,6 +13,7 @@ from typing import Any
 
 from psycopg import AsyncConnection, errors
 
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.stores.columns import (
     ADDED_SESSION_COLUMNS,
     EVENT_COLUMNS,
@@ -23,7 +24,6 @@ from sandbox_agent.sdk.stores.columns import (
     session_record,
 )
 from sandbox_agent.sdk.stores.cursors import session_cursor
-from sandbox_agent.sdk.stores.payload import from_text, to_text
 from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord, same_event
 from sandbox_agent.sdk.stores.store_errors import EventConflictError, StoreVersionError
 
@@ -181,7 +181,9 @@ class PostgresDatabase:
             if stored is None:
                 index = event.event_index or last[event.session_id] + 1
                 last[event.session_id] = max(last[event.session_id], index)
-                stored = known[event.id] = replace(event, event_index=index, payload=from_text(payload))
+                stored = known[event.id] = replace(
+                    event, event_index=index, payload=json_codec.decode(payload)
+                )
                 await self._insert_event(stored, payload)
             elif not same_event(stored, event):
                 raise EventConflictError(event.session_id, event.event_index, event.id)
@@ -231,7 +233,7 @@ def jsonb_text(text: str) -> str:
     """A JSON text JSONB accepts: what it cannot hold is replaced by U+FFFD."""
     if "\\u0000" not in text and "\\ud" not in text:
         return text
-    return to_text(_clean(from_text(text)))
+    return json_codec.encode_text(_clean(json_codec.decode(text)))
 
 
 def _clean(value: Any) -> Any:
@@ -254,4 +256,4 @@ def _storable(column: str, value: Any) -> Any:
 
 def _event_record(row: Sequence[Any]) -> EventRecord:
     values = dict(zip(EVENT_COLUMNS, row, strict=True))
-    return EventRecord(payload=from_text(values.pop("payload_json")), **values)
+    return EventRecord(payload=json_codec.decode(values.pop("payload_json")), **values)

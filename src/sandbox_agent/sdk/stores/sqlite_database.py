@@ -15,6 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.stores.columns import (
     ADDED_SESSION_COLUMNS,
     EVENT_COLUMNS,
@@ -25,7 +26,6 @@ from sandbox_agent.sdk.stores.columns import (
     session_record,
 )
 from sandbox_agent.sdk.stores.cursors import session_cursor
-from sandbox_agent.sdk.stores.payload import from_text
 from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord, same_event
 from sandbox_agent.sdk.stores.store_errors import (
     EventConflictError,
@@ -140,7 +140,7 @@ class SqliteDatabase:
                 raise EventConflictError(event.session_id, event.event_index, event.id)
             return stored
         index = event.event_index or self.max_event_index(event.session_id) + 1
-        placed = replace(event, event_index=index, payload=from_text(payload))
+        placed = replace(event, event_index=index, payload=json_codec.decode(payload))
         values = (
             event.id,
             index,
@@ -221,4 +221,4 @@ def typed_errors(path: str) -> Iterator[None]:
 
 def _event_record(row: Sequence[Any]) -> EventRecord:
     values = dict(zip(EVENT_COLUMNS, row, strict=True))
-    return EventRecord(payload=from_text(values.pop("payload_json")), **values)
+    return EventRecord(payload=json_codec.decode(values.pop("payload_json")), **values)

@@ -7,12 +7,12 @@ a field without a default is always written, a field with a default is left out 
 
 from __future__ import annotations
 
-import json
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.universal.items import UniversalItem
 
 EventSource = Literal["agent", "daemon"]
@@ -203,11 +203,7 @@ class _TypeOnly(Struct, frozen=True):
 
 def event_to_json(event: UniversalEvent) -> bytes:
     """The legacy JSON of an event."""
-    try:
-        return msgspec.json.encode(event)
-    except UnicodeEncodeError:
-        # Half a surrogate pair is legal JSON when it is escaped, which only the standard library does.
-        return json.dumps(msgspec.to_builtins(event), separators=(",", ":")).encode()
+    return json_codec.encode(event)
 
 
 def event_to_dict(event: UniversalEvent) -> dict[str, Any]:

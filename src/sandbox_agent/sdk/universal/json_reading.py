@@ -11,8 +11,6 @@ import hashlib
 import json
 from typing import Any
 
-import msgspec
-
 
 def as_dict(value: Any) -> dict[str, Any]:
     """The value if it is an object, else an empty one."""
@@ -45,14 +43,3 @@ def json_text(value: Any) -> str:
 def sha256(text: str) -> str:
     """The hex digest of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def decode_json(text: bytes | str) -> Any:
-    """The value of a JSON text; the standard library reads what msgspec refuses (lone surrogates).
-
-    Raises `ValueError` or `RecursionError` if it cannot be read.
-    """
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError):
-        return json.loads(text)

@@ -6,8 +6,9 @@ import difflib
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.universal.items import ContentPart, FileRefPart, ImagePart, JsonPart, TextPart
-from sandbox_agent.sdk.universal.json_reading import as_dict, as_text, decode_json
+from sandbox_agent.sdk.universal.json_reading import as_dict, as_text
 
 
 def block_text(block: Any) -> str | None:
@@ -76,6 +77,6 @@ def _is_json(resource: dict[str, Any]) -> bool:
 
 def _json_of(text: str) -> Any:
     try:
-        return decode_json(text)
+        return json_codec.decode(text)
     except (ValueError, RecursionError):
         return text

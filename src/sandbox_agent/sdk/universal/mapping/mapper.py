@@ -12,9 +12,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.universal.agent_requests import PendingPermission, PendingQuestion
 from sandbox_agent.sdk.universal.events import ErrorData, SessionEndedData, UniversalEvent, UnparsedData
-from sandbox_agent.sdk.universal.json_reading import as_dict, as_text, decode_json, json_text, sha256
+from sandbox_agent.sdk.universal.json_reading import as_dict, as_text, json_text, sha256
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter, Time, rfc3339
 from sandbox_agent.sdk.universal.mapping.human_requests import HumanRequests
 from sandbox_agent.sdk.universal.mapping.item_lifecycle import ItemLifecycle, read_snapshot
@@ -126,7 +127,7 @@ class UniversalMapper:
 
     def _decode(self, text: bytes | str) -> Any:
         try:
-            return decode_json(text)
+            return json_codec.decode(text)
         except (ValueError, RecursionError) as error:
             raw = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
             self._unparsed(f"not JSON: {error}", "message", raw, synthetic=True)
