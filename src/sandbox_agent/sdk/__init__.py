@@ -1,5 +1,5 @@
-"""The client side: talks to a server over its public HTTP API only.
+"""The Python SDK: a client of the server's public HTTP API.
 
-The public names are in `api.py`; they can be had from `sandbox_agent` itself, which loads them on
-first use. The mapper and the stores can be imported without an HTTP client.
+`api.py` lists the public names; `sandbox_agent` loads them on first use. `universal` and `stores` can be
+imported without an HTTP client.
 """

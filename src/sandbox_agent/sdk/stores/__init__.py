@@ -1,6 +1,6 @@
 """Stores for sessions and their messages: memory, SQLite, Postgres.
 
-Importing this package loads none of the database drivers; each store loads its own when it is used.
+Importing this package loads no database driver; each store loads its own on first use.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The tables: names and columns, shared by SQLite and Postgres and with the reference's own drivers.
+"""Tables and columns shared by SQLite and Postgres, and with the drivers of the reference.
 
-The first group of each table is what the reference's drivers have; the rest are ours, nullable, and
-are added to a table that lacks them, so that both can use one database.
+The first columns of each table are those of the reference's drivers; the others are nullable and are added
+to a table that lacks them, so that both libraries can use one database.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ADDED_SESSION_COLUMNS = {
     "server_created_at": "INTEGER",
     "archived_at": "INTEGER",
 }
-"""Columns beside those of the reference's tables; the types are named as in `TYPES_*`."""
+"""Columns in addition to those of the reference; the type names are keys of `TYPES_*`."""
 
 SESSION_COLUMNS = tuple(JSON_FIELDS.get(field, field) for field in SESSION_FIELDS)
 EVENT_COLUMNS = (
@@ -105,7 +105,7 @@ def session_record(row: Any) -> SessionRecord:
 
 
 def check_fields(changes: dict[str, Any]) -> None:
-    """Refuse changes of fields that do not exist, and of the id."""
+    """Raise `TypeError` for a change of the id or of a field that does not exist."""
     unknown = sorted(set(changes) - set(SESSION_FIELDS) | ({"id"} & set(changes)))
     if unknown:
         raise TypeError(f"a session has no field {', '.join(unknown)} that could be changed")

@@ -1,14 +1,14 @@
-"""Cursors: where a page ended, as text that the caller hands back unread.
+"""Cursors: the end of a page, as opaque text for the caller.
 
-They name the last row seen, not a number of rows, so a page neither repeats nor skips anything when
-sessions or events are added between two calls.
+A cursor names the last row of the page instead of a number of rows, so pages neither repeat nor skip rows
+when sessions or events are added between two calls.
 """
 
 from __future__ import annotations
 
 
 def check_limit(limit: int) -> int:
-    """`limit`, if it makes sense."""
+    """`limit`, if it is at least 1."""
     if limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
     return limit

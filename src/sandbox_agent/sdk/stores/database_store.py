@@ -1,7 +1,7 @@
-"""What the stores over a database share: arguments checked and turned into rows, one job per call.
+"""The base class of stores over a database: checks arguments, makes rows, runs one job per call.
 
-A store over a database only says how a job reaches its database (`_run`) and how it is closed. The job is a
-function of the database object; whether that answers at once or has to be awaited is the store's business.
+A subclass implements how a job reaches its database (`_run`) and how it is closed. A job is a function of
+the database object; the subclass decides whether its result is awaited.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ Self = TypeVar("Self", bound="DatabaseStore")
 
 
 class DatabaseStore(ABC):
+    """The methods of `SessionStore`, each as one job on a database."""
+
     async def __aenter__(self: Self) -> Self:
         return self
 
@@ -28,7 +30,7 @@ class DatabaseStore(ABC):
 
     @abstractmethod
     async def _run(self, job: Callable[[Any], Any]) -> Any:
-        """Run a job on the database and return what it says."""
+        """Run a job on the database and return its result."""
 
     @abstractmethod
     async def close(self) -> None: ...
@@ -46,9 +48,9 @@ class DatabaseStore(ABC):
         archived: bool | None = None,
     ) -> Page[SessionRecord]:
         check_limit(limit)
-        place = read_session_cursor(cursor) if cursor is not None else None
+        position = read_session_cursor(cursor) if cursor is not None else None
         page: Page[SessionRecord] = await self._run(
-            lambda db: db.list_sessions(place, limit, order, archived)
+            lambda db: db.list_sessions(position, limit, order, archived)
         )
         return page
 
@@ -70,7 +72,7 @@ class DatabaseStore(ABC):
         return (await self.insert_events([event]))[0]
 
     async def insert_events(self, events: Sequence[EventRecord]) -> list[EventRecord]:
-        # Encoded here, so that the payload is what it was when the caller handed it over.
+        # Encoded before the first await, so that later changes by the caller have no effect.
         encoded = [(event, json_codec.encode_text(event.payload)) for event in events]
         inserted: list[EventRecord] = await self._run(lambda db: db.insert_events(encoded))
         return inserted
@@ -86,9 +88,9 @@ class DatabaseStore(ABC):
         order: Order = "asc",
     ) -> Page[EventRecord]:
         check_limit(limit)
-        place = read_event_cursor(cursor) if cursor is not None else None
+        position = read_event_cursor(cursor) if cursor is not None else None
         page: Page[EventRecord] = await self._run(
-            lambda db: db.list_events(session_id, after_index, offset, limit, place, order)
+            lambda db: db.list_events(session_id, after_index, offset, limit, position, order)
         )
         return page
 

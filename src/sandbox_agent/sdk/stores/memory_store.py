@@ -1,8 +1,8 @@
-"""A store in memory: the default, gone with the process.
+"""The store in memory: the default; its content is lost with the process.
 
-It keeps everything unless limits are given; with limits the oldest sessions (by creation time) and
-the oldest events of a session are dropped first. Records are copied on the way in and out; payloads
-are kept as JSON text, which is quicker than copying objects.
+It keeps everything unless limits are set; then the oldest sessions (by creation time) and the oldest events
+of a session are dropped first. Records are copied on the way in and out; payloads are kept as JSON text,
+which is faster than copying objects.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sandbox_agent.sdk.stores.store_errors import EventConflictError, StoreClose
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """An event; its payload is the text, the record's own is empty."""
+    """An event with its payload as JSON text; the payload of the record is empty."""
 
     record: EventRecord
     text: str
@@ -39,7 +39,7 @@ class _Stored:
 
 @dataclass(slots=True)
 class _Log:
-    """The events of one session: by place, and the places in order."""
+    """The events of one session: by index, and the sorted indexes."""
 
     by_index: dict[int, _Stored] = field(default_factory=dict)
     indexes: list[int] = field(default_factory=list)
@@ -47,7 +47,7 @@ class _Log:
 
 
 class MemoryStore:
-    """Keeps sessions and events as long as the process lives."""
+    """Keeps sessions and events for the lifetime of the process."""
 
     def __init__(self, *, max_sessions: int | None = None, max_events_per_session: int | None = None) -> None:
         self._max_sessions = max_sessions
@@ -81,9 +81,11 @@ class MemoryStore:
         if archived is not None:
             rows = [row for row in rows if (row.archived_at is not None) == archived]
         if cursor is not None:
-            place = read_session_cursor(cursor)
+            position = read_session_cursor(cursor)
             rows = [
-                r for r in rows if (_session_key(r) > place if order == "asc" else _session_key(r) < place)
+                r
+                for r in rows
+                if (_session_key(r) > position if order == "asc" else _session_key(r) < position)
             ]
         page = copy.deepcopy(rows[:limit])
         return Page(page, session_cursor(*_session_key(page[-1])) if len(rows) > limit else None)
@@ -92,7 +94,7 @@ class MemoryStore:
         self._check_open()
         self._sessions[record.id] = copy.deepcopy(record)
         if self._max_sessions is not None and len(self._sessions) > self._max_sessions:
-            self._forget(min(self._sessions.values(), key=_session_key).id)
+            self._delete(min(self._sessions.values(), key=_session_key).id)
 
     async def patch_session(self, session_id: str, **changes: Any) -> SessionRecord | None:
         self._check_open()
@@ -104,7 +106,7 @@ class MemoryStore:
 
     async def delete_session(self, session_id: str) -> bool:
         self._check_open()
-        return self._forget(session_id)
+        return self._delete(session_id)
 
     async def insert_event(self, event: EventRecord) -> EventRecord:
         return (await self.insert_events([event]))[0]
@@ -153,8 +155,8 @@ class MemoryStore:
         if order == "desc":
             indexes.reverse()
         if cursor is not None:
-            place = read_event_cursor(cursor)
-            indexes = [i for i in indexes if (i > place if order == "asc" else i < place)]
+            position = read_event_cursor(cursor)
+            indexes = [i for i in indexes if (i > position if order == "asc" else i < position)]
         else:
             indexes = indexes[offset:]
         items = [log.by_index[i].copy() for i in indexes[:limit]]
@@ -186,7 +188,7 @@ class MemoryStore:
             dropped = log.by_index.pop(log.indexes.pop(0))
             del self._by_id[dropped.record.id]
 
-    def _forget(self, session_id: str) -> bool:
+    def _delete(self, session_id: str) -> bool:
         log = self._logs.pop(session_id, None)
         for stored in log.by_index.values() if log else ():
             del self._by_id[stored.record.id]

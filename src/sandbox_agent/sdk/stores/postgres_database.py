@@ -1,8 +1,8 @@
-"""The Postgres tables: their schema and their queries, on one connection.
+"""The Postgres tables: schema and queries, on one connection.
 
-`payload_json` is JSONB, as in the reference's driver. JSONB forgets key order and refuses some legal
-JSON (the character U+0000, halves of surrogate pairs), so `payload_text` beside it keeps the exact
-text; rows without it, written by others, are read from `payload_json`.
+`payload_json` is JSONB, as in the reference's driver. JSONB does not keep key order and refuses some legal
+JSON (U+0000, lone surrogates), so `payload_text` keeps the exact text; rows without it, written by other
+programs, are read from `payload_json`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRe
 from sandbox_agent.sdk.stores.store_errors import EventConflictError, StoreVersionError
 
 _RETRIES = 3
-"""Other programs may write events without our lock; then the place is chosen again."""
+"""Attempts to insert: another program may take an index without our lock."""
 _SCHEMA_LOCK = 0x5A4D_4241
-"""Programs that start at once prepare the tables one after the other."""
+"""The advisory lock under which one program at a time prepares the tables."""
 
 
 class PostgresDatabase:
@@ -42,7 +42,7 @@ class PostgresDatabase:
         self._prefix = f'"{schema}".'
 
     async def prepare(self) -> None:
-        """Create what is missing and add missing columns; existing data is kept."""
+        """Create missing tables and columns; existing data is kept."""
         async with self._connection.transaction():
             await self._execute("SELECT pg_advisory_xact_lock(%s)", _SCHEMA_LOCK)
             await self._execute(f'CREATE SCHEMA IF NOT EXISTS "{self._schema}"')
@@ -75,18 +75,18 @@ class PostgresDatabase:
         return session_record(rows[0]) if rows else None
 
     async def list_sessions(
-        self, place: tuple[int, str] | None, limit: int, order: Order, archived: bool | None
+        self, position: tuple[int, str] | None, limit: int, order: Order, archived: bool | None
     ) -> Page[SessionRecord]:
         after, direction = (">", "ASC") if order == "asc" else ("<", "DESC")
         conditions = ["true"]
-        if place is not None:
+        if position is not None:
             conditions.append(f'(created_at, id COLLATE "C") {after} (%s, %s)')
         if archived is not None:
             conditions.append("archived_at IS NOT NULL" if archived else "archived_at IS NULL")
         rows = await self._execute(
             f"{self._select_sessions} WHERE {' AND '.join(conditions)} "
             f'ORDER BY created_at {direction}, id COLLATE "C" {direction} LIMIT %s',
-            *(place or ()),
+            *(position or ()),
             limit + 1,
         )
         items = [session_record(row) for row in rows[:limit]]
@@ -136,18 +136,18 @@ class PostgresDatabase:
         raise EventConflictError(first.session_id, first.event_index, first.id)
 
     async def list_events(
-        self, session_id: str, after_index: int, offset: int, limit: int, place: int | None, order: Order
+        self, session_id: str, after_index: int, offset: int, limit: int, position: int | None, order: Order
     ) -> Page[EventRecord]:
         conditions, values = ["session_id = %s", "event_index > %s"], [session_id, after_index]
-        if place is not None:
+        if position is not None:
             conditions.append("event_index > %s" if order == "asc" else "event_index < %s")
-            values.append(place)
+            values.append(position)
         rows = await self._execute(
             f"{self._select_events} WHERE {' AND '.join(conditions)} "
             f"ORDER BY event_index {'ASC' if order == 'asc' else 'DESC'} LIMIT %s OFFSET %s",
             *values,
             limit + 1,
-            offset if place is None else 0,
+            offset if position is None else 0,
         )
         items = [_event_record(row) for row in rows[:limit]]
         return Page(items, str(items[-1].event_index) if len(rows) > limit else None)
@@ -168,7 +168,7 @@ class PostgresDatabase:
 
     async def _insert_events(self, events: Sequence[tuple[EventRecord, str]]) -> list[EventRecord]:
         sessions = sorted({event.session_id for event, _ in events})
-        for session_id in sessions:  # in order, so that two writers never wait for each other
+        for session_id in sessions:  # in order, so that two writers never deadlock
             await self._execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", session_id)
         last = {session_id: await self.max_event_index(session_id) for session_id in sessions}
         rows = await self._execute(
@@ -230,7 +230,7 @@ class PostgresDatabase:
 
 
 def jsonb_text(text: str) -> str:
-    """A JSON text JSONB accepts: what it cannot hold is replaced by U+FFFD."""
+    """A JSON text that JSONB accepts: characters it refuses are replaced by U+FFFD."""
     if "\\u0000" not in text and "\\ud" not in text:
         return text
     return json_codec.encode_text(_clean(json_codec.decode(text)))

@@ -1,8 +1,8 @@
-"""A store in Postgres, for programs on several machines.
+"""The store in Postgres, for programs on several machines.
 
-It needs the extra `sandbox-agent[postgres]` and connects at the first use. It owns one connection, or
-borrows from a pool it is given. Every write runs to its end even if the waiter is cancelled. A lost
-connection is opened again once per call; that is safe because every write may be repeated.
+It needs the extra `sandbox-agent[postgres]` and connects on first use. It owns one connection, or borrows
+from a pool. Every write completes even if its caller is cancelled. A lost connection is reopened once per
+call, which is safe because every write is idempotent.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _SCHEMA_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 class PostgresStore(DatabaseStore):
     """Keeps sessions and events in a Postgres database.
 
-    `dsn` is a connection string; `pool`, given instead, is a `psycopg_pool.AsyncConnectionPool` that
-    stays the caller's. `schema` is created if it is missing.
+    `dsn` is a connection string; `pool` is a `psycopg_pool.AsyncConnectionPool` of the caller, which is not
+    closed. `schema` is created if it is missing.
     """
 
     def __init__(self, dsn: str | None = None, *, pool: Any = None, schema: str = "public") -> None:
@@ -61,10 +61,10 @@ class PostgresStore(DatabaseStore):
     async def _run(self, job: Callable[[PostgresDatabase], Any]) -> Any:
         if self._closed:
             raise StoreClosedError("the store is closed")
-        return await self._to_the_end(self._attempt(job))
+        return await self._uncancelled(self._attempt(job))
 
-    async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
-        # A query that is cancelled half-way would leave the connection in doubt.
+    async def _uncancelled(self, work: Coroutine[Any, Any, T]) -> T:
+        # Cancelling a running query would leave the connection in an undefined state.
         task = asyncio.create_task(work)
         self._running.add(task)
         task.add_done_callback(self._running.discard)
@@ -81,14 +81,14 @@ class PostgresStore(DatabaseStore):
                         self._prepared = True
                     return await work(db)
             except psycopg.OperationalError as error:
-                if last_try or self._pool is not None or not self._lost():
+                if last_try or self._pool is not None or not self._drop_broken():
                     raise StoreUnavailableError(f"Postgres: {str(error).strip()}") from error
             except psycopg.Error as error:
                 raise StoreUnavailableError(f"Postgres: {str(error).strip()}") from error
         raise AssertionError("the last try returns or raises")
 
-    def _lost(self) -> bool:
-        """Whether the connection broke; it is then forgotten, and the next try opens another."""
+    def _drop_broken(self) -> bool:
+        """Whether the connection broke; it is then dropped, so that the next attempt opens another."""
         if self._connection is None or not self._connection.closed:
             return False
         self._connection = None
@@ -110,7 +110,7 @@ class PostgresStore(DatabaseStore):
 
 def _load_driver() -> tuple[Any, type[PostgresDatabase]]:
     try:
-        # Loaded at first use: only programs that use Postgres need the driver at all.
+        # Loaded on first use: only programs that use Postgres need the driver.
         import psycopg
 
         from sandbox_agent.sdk.stores.postgres_database import PostgresDatabase

@@ -1,7 +1,7 @@
-"""What a store keeps: sessions, and the JSON-RPC messages of each session in both directions.
+"""Records of a store: sessions, and the JSON-RPC messages of each session in both directions.
 
-Times are milliseconds since the epoch. Records are plain frozen data; change one with
-`dataclasses.replace` and hand it to `update_session`, or change single fields with `patch_session`.
+Times are milliseconds since the epoch. Records are frozen; change one with `dataclasses.replace` and
+`update_session`, or single fields with `patch_session`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """One session as the client knows it."""
+    """One session."""
 
     id: str
-    """The client's own id; not the agent's."""
+    """The client's id, not the agent's."""
     agent: str
     agent_session_id: str
     """The agent's `sessionId`; changes when a session is restored with `session/new`."""
@@ -29,7 +29,7 @@ class SessionRecord:
     created_at: int
     destroyed_at: int | None = None
     archived_at: int | None = None
-    """Set to hide a session from lists; it can still be read and resumed."""
+    """Set for an archived session, which can still be read and resumed."""
     title: str | None = None
     metadata: Mapping[str, Any] | None = None
     """The caller's own labels."""
@@ -40,9 +40,9 @@ class SessionRecord:
     sandbox_id: str | None = None
     server_id: str | None = None
     server_created_at: int | None = None
-    """`createdAtMs` of the instance; reattaching needs the same one."""
+    """`createdAtMs` of the instance; reattaching requires the same value."""
     last_event_id: int | None = None
-    """The last stream event that is stored, for `Last-Event-ID`."""
+    """The number of the last stored stream event, for `Last-Event-ID`."""
     init_result: Mapping[str, Any] | None = None
     """The agent's answer to `initialize`."""
 
@@ -57,19 +57,19 @@ class EventRecord:
     created_at: int
     connection_id: str
     event_index: int = 0
-    """Place in the session, from 1 without gaps. 0 asks the store for the next one."""
+    """The position in the session, from 1 without gaps. 0 asks the store for the next one."""
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     """Storing the same id twice stores one event."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """A part of a list; `next_cursor` asks for the rest and is `None` at the end."""
+    """One page of a list; `next_cursor` requests the next one and is `None` at the end."""
 
     items: list[T]
     next_cursor: str | None = None
 
 
 def same_event(stored: EventRecord, offered: EventRecord) -> bool:
-    """Whether an event whose id is known already is the stored one sent again."""
+    """Whether an event with a stored id is the stored event, sent again."""
     return stored.session_id == offered.session_id and offered.event_index in (0, stored.event_index)

@@ -1,8 +1,8 @@
-"""The contract all stores keep, so that any of them can stand behind a client.
+"""The contract of all stores.
 
-Every method is atomic: it happens fully or not at all, also when the waiting task is cancelled
-(a write that has begun is then finished in the background). Stores may be shared by several tasks
-and, for SQLite and Postgres, by several processes.
+Every method is atomic: it happens fully or not at all, also when the caller is cancelled (a write that has
+begun completes in the background). Stores may be shared by several tasks and, for SQLite and Postgres, by
+several processes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SessionStore(Protocol):
         order: Order = "asc",
         archived: bool | None = None,
     ) -> Page[SessionRecord]:
-        """Sessions by creation time, then id; `archived` True or False picks those that are, or are not."""
+        """Sessions by creation time, then id; `archived` selects archived or other sessions only."""
         ...
 
     async def update_session(self, record: SessionRecord) -> None:
@@ -39,11 +39,11 @@ class SessionStore(Protocol):
         ...
 
     async def patch_session(self, session_id: str, **changes: Any) -> SessionRecord | None:
-        """Change only the named fields; the record afterwards, or `None` if there is no such session."""
+        """Change only the named fields; returns the new record, or `None` if there is no such session."""
         ...
 
     async def delete_session(self, session_id: str) -> bool:
-        """Forget the session and its events; whether there was one."""
+        """Delete the session and its events; returns whether it existed."""
         ...
 
     async def insert_event(self, event: EventRecord) -> EventRecord:
@@ -51,13 +51,12 @@ class SessionStore(Protocol):
         ...
 
     async def insert_events(self, events: Sequence[EventRecord]) -> list[EventRecord]:
-        """Store events, all or none, and give them back with their place in the session.
+        """Store events, all or none, and return them with their index in the session.
 
-        An event with `event_index` 0 gets the next place. One whose `id` is stored already is not
-        stored again; the stored one is given back.
+        An event with `event_index` 0 gets the next index. An event whose `id` is stored is not stored again;
+        the stored one is returned.
 
-        Raises `EventConflictError` if another event has the wanted place, or the id belongs to
-        another session.
+        Raises `EventConflictError` if another event has the index, or the id belongs to another session.
         """
         ...
 
@@ -71,20 +70,20 @@ class SessionStore(Protocol):
         cursor: str | None = None,
         order: Order = "asc",
     ) -> Page[EventRecord]:
-        """Events in order: those after `after_index`, without the first `offset` of them.
+        """Events after `after_index` in order, skipping the first `offset` of them.
 
-        `cursor` is the `next_cursor` of the page before and takes the place of both.
+        `cursor` is the `next_cursor` of the previous page and replaces both.
         """
         ...
 
     async def count_events(self, session_id: str) -> int:
-        """How many events the session has."""
+        """The number of events of the session."""
         ...
 
     async def max_event_index(self, session_id: str) -> int:
-        """The last place taken, 0 for none."""
+        """The highest event index, 0 if there is none."""
         ...
 
     async def close(self) -> None:
-        """Finish what is being written and let go. A closed store raises `StoreClosedError`."""
+        """Finish running writes and close. A closed store raises `StoreClosedError`."""
         ...

@@ -1,8 +1,8 @@
-"""The SQLite file itself: its schema and its queries, for one thread.
+"""The SQLite file: schema and queries, for one thread.
 
-WAL mode lets processes read while another writes; writers take turns. Every write is one transaction
-that holds the write lock from its first statement, so a process that dies in the middle leaves the
-file as it was, and two writers never choose the same place for an event.
+In WAL mode processes read while another writes; writers take turns. Every write is one transaction that
+holds the write lock from its first statement, so a process that dies in the middle leaves the file
+unchanged, and two writers never choose the same index for an event.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ _UPSERT_SESSION = (
     f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in SESSION_COLUMNS[1:])}"
 )
 _INSERT_EVENT = f"INSERT INTO events ({_EVENTS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 fixed names
-_ENTRY_WAIT_S = 0.05
+_WAL_RETRY_S = 0.05
 
 
 class SqliteDatabase:
-    """An open file. All methods belong to the thread that opened it."""
+    """An open file; all methods are called in the thread that opened it."""
 
     def __init__(self, path: str, busy_timeout_s: float) -> None:
         if path != ":memory:":
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-        # autocommit: transactions are begun and ended here, not by the driver
+        # Autocommit: this class begins and ends transactions, not the driver.
         self._db = sqlite3.connect(path, timeout=busy_timeout_s, isolation_level=None)
         try:
-            self._enter_wal_mode(busy_timeout_s)
+            self._set_wal_mode(busy_timeout_s)
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._prepare_schema(path)
         except BaseException:
@@ -69,11 +69,11 @@ class SqliteDatabase:
         return session_record(row) if row else None
 
     def list_sessions(
-        self, place: tuple[int, str] | None, limit: int, order: Order, archived: bool | None
+        self, position: tuple[int, str] | None, limit: int, order: Order, archived: bool | None
     ) -> Page[SessionRecord]:
         after, direction = (">", "ASC") if order == "asc" else ("<", "DESC")
         conditions = ["1"]
-        if place is not None:
+        if position is not None:
             conditions.append(f"(created_at, id) {after} (?, ?)")
         if archived is not None:
             conditions.append("archived_at IS NOT NULL" if archived else "archived_at IS NULL")
@@ -81,7 +81,7 @@ class SqliteDatabase:
             f"SELECT {_SESSIONS} FROM sessions WHERE {' AND '.join(conditions)} "  # noqa: S608 fixed names
             f"ORDER BY created_at {direction}, id {direction} LIMIT ?"
         )
-        rows = self._db.execute(query, (*(place or ()), limit + 1)).fetchall()
+        rows = self._db.execute(query, (*(position or ()), limit + 1)).fetchall()
         items = [session_record(row) for row in rows[:limit]]
         more = len(rows) > limit
         return Page(items, session_cursor(items[-1].created_at, items[-1].id) if more else None)
@@ -108,17 +108,17 @@ class SqliteDatabase:
             return [self._insert_event(event, payload) for event, payload in events]
 
     def list_events(
-        self, session_id: str, after_index: int, offset: int, limit: int, place: int | None, order: Order
+        self, session_id: str, after_index: int, offset: int, limit: int, position: int | None, order: Order
     ) -> Page[EventRecord]:
         conditions, values = ["session_id = ?", "event_index > ?"], [session_id, after_index]
-        if place is not None:
+        if position is not None:
             conditions.append("event_index > ?" if order == "asc" else "event_index < ?")
-            values.append(place)
+            values.append(position)
         query = (
             f"SELECT {_EVENTS} FROM events WHERE {' AND '.join(conditions)} "  # noqa: S608 fixed names
             f"ORDER BY event_index {'ASC' if order == 'asc' else 'DESC'} LIMIT ? OFFSET ?"
         )
-        skipped = offset if place is None else 0
+        skipped = offset if position is None else 0
         rows = self._db.execute(query, (*values, limit + 1, skipped)).fetchall()
         items = [_event_record(row) for row in rows[:limit]]
         return Page(items, str(items[-1].event_index) if len(rows) > limit else None)
@@ -170,8 +170,8 @@ class SqliteDatabase:
                 self._db.execute("ROLLBACK")
             raise
 
-    def _enter_wal_mode(self, busy_timeout_s: float) -> None:
-        # Changing the mode does not wait for other processes by itself; two may open a new file at once.
+    def _set_wal_mode(self, busy_timeout_s: float) -> None:
+        # PRAGMA journal_mode does not honour the busy time-out; two processes may open a new file at once.
         deadline = time.monotonic() + busy_timeout_s
         while True:
             try:
@@ -180,7 +180,7 @@ class SqliteDatabase:
             except sqlite3.OperationalError as error:
                 if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                     raise
-                time.sleep(_ENTRY_WAIT_S)
+                time.sleep(_WAL_RETRY_S)
 
     def _prepare_schema(self, path: str) -> None:
         if self._schema_version(path) == SCHEMA_VERSION:
@@ -205,7 +205,7 @@ class SqliteDatabase:
 
 @contextmanager
 def typed_errors(path: str) -> Iterator[None]:
-    """Turn what the driver and the disk raise into store errors."""
+    """Convert exceptions of the driver and the file system to store errors."""
     try:
         yield
     except sqlite3.Error as error:
@@ -216,7 +216,7 @@ def typed_errors(path: str) -> Iterator[None]:
     except OSError as error:
         raise StoreUnavailableError(f"{path}: {error}") from error
     except ValueError as error:
-        raise StoreCorruptError(f"{path} holds something that cannot be read: {error}") from error
+        raise StoreCorruptError(f"{path} holds data that cannot be read: {error}") from error
 
 
 def _event_record(row: Sequence[Any]) -> EventRecord:

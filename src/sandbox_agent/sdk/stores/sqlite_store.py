@@ -1,8 +1,7 @@
-"""A store in one SQLite file, for one program or several on the same machine.
+"""The store in one SQLite file, for one or several programs on the same machine.
 
-The database is opened at the first use and lives on a thread of its own, so the event loop never waits
-for the disk. A waiter that is cancelled leaves work that has begun running to its end; work that has
-not begun is dropped.
+The database is opened on first use and runs in a thread of its own, so the event loop never waits for the
+disk. Cancelling a caller does not interrupt work that has begun; work that has not begun is dropped.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BUSY_TIMEOUT_S = 30.0
-"""How long a write waits for the writers of other processes before it gives up."""
+"""How long a write waits for writers of other processes."""
 
 
 class SqliteStore(DatabaseStore):
-    """Keeps sessions and events in a file; missing parent directories are made."""
+    """Keeps sessions and events in a file; missing parent directories are created."""
 
     def __init__(self, path: str | os.PathLike[str], *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
         self.path = os.fspath(path)
@@ -54,7 +53,7 @@ class SqliteStore(DatabaseStore):
         return await asyncio.wrap_future(running)
 
     def _on_thread(self, work: Callable[[SqliteDatabase], T]) -> T:
-        # sqlite3 is loaded at first use: programs with another store never pay for it.
+        # sqlite3 is loaded on first use: programs with another store do not need it.
         from sandbox_agent.sdk.stores.sqlite_database import SqliteDatabase, typed_errors
 
         with typed_errors(self.path):

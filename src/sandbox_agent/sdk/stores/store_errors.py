@@ -1,11 +1,11 @@
-"""What can go wrong in a store.
+"""The errors of stores.
 
 StoreError
 ├── StoreUnavailableError      it cannot be opened, reached or written
-├── StoreCorruptError          the file is damaged or is no store at all
+├── StoreCorruptError          the file is damaged or is not a store
 ├── StoreVersionError          it was written by a newer version of this library
 ├── StoreClosedError           it was used after close()
-├── EventConflictError         another event has this place or this id
+├── EventConflictError         another event has this index or this id
 └── StoreDependencyError       the driver package is not installed
 """
 
@@ -23,7 +23,7 @@ class StoreUnavailableError(StoreError):
 
 
 class StoreCorruptError(StoreError):
-    """The file is damaged, or is no store at all. It is never overwritten."""
+    """The file is damaged or is not a store. It is never overwritten."""
 
 
 class StoreVersionError(StoreError):
@@ -42,15 +42,15 @@ class StoreClosedError(StoreError):
 
 
 class EventConflictError(StoreError):
-    """Another event has this place in the session, or this id."""
+    """Another event has this index in the session, or this id."""
 
     def __init__(self, session_id: str, event_index: int, event_id: str) -> None:
         self.session_id = session_id
         self.event_index = event_index
         self.event_id = event_id
         super().__init__(
-            f"event {event_id!r} does not fit at {event_index} in session {session_id!r}: "
-            "the place or the id belongs to another event"
+            f"event {event_id!r} cannot have index {event_index} in session {session_id!r}: "
+            "the index or the id belongs to another event"
         )
 
 

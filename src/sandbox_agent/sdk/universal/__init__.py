@@ -1,8 +1,8 @@
-"""Universal events: the legacy event schema and its derivation from ACP messages, without any I/O.
+"""Universal events: an agent-neutral event schema and its derivation from ACP messages, without I/O.
 
-`UniversalMapper` turns the messages of a session into events. `notes` builds the messages for what no
-ACP message says, `replies` the answers to permissions and questions, `meta` and `carry_over` what
-rides in `_meta`.
+`UniversalMapper` turns the messages of a session into events. `notes` builds messages for facts that no
+ACP message states, `replies` the answers to permissions and questions; `meta` and `carry_over` read and
+write `_meta`.
 """
 
 from __future__ import annotations

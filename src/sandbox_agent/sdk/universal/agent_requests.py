@@ -1,7 +1,7 @@
-"""What waits for a person: open permission requests and open questions.
+"""Requests of the agent that wait for an answer: permissions and questions.
 
-The mapper keeps them by their legacy id, with the JSON-RPC id of the request they came in, so a reply
-can be built (`replies`) from the record alone, also after a restart of the client.
+The mapper keeps them by their legacy id, with the JSON-RPC id of their request, so a reply can be built
+(`replies`) from the record alone, also after a restart of the client.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ QuestionOrigin = Literal["question", "elicitation", "plan"]
 
 
 class PermissionOption(Struct, frozen=True):
-    """One choice the agent offers."""
+    """One option of a permission request."""
 
     option_id: str
     name: str
@@ -32,13 +32,13 @@ class PendingPermission(Struct, frozen=True, kw_only=True):
     options: list[PermissionOption]
     metadata: dict[str, Any]
     time: str
-    """When it was asked, as in the event."""
+    """The time of the request, as in the event."""
     raw_request: dict[str, Any]
     """The parameters of the request."""
 
 
 class QuestionOption(Struct, frozen=True):
-    """One answer the agent offers: `value` goes over the wire, `label` is for people."""
+    """One possible answer: `value` is sent, `label` is displayed."""
 
     value: str
     label: str
@@ -58,6 +58,6 @@ class PendingQuestion(Struct, frozen=True, kw_only=True):
     property: str | None = None
     """The form field this question fills."""
     value_type: str = "string"
-    """The JSON type the field wants."""
+    """The JSON type of the field."""
     permission_options: list[PermissionOption] = []
     """For a plan approval: the options of the permission request behind it."""

@@ -1,8 +1,8 @@
-"""The way back: what of a universal event rides in `_meta` of the ACP message that stands for it.
+"""Universal events carried in `_meta` of the ACP message that stands for them.
 
-An agent, adapter or gateway that holds universal events puts `carry_over(event)` into the
-`_meta["sandboxagent.dev"]` of the message it sends; the mapper then gives the event its old id, number,
-source and item ids again.
+An agent, adapter or gateway that has universal events puts `carry_over(event)` into the
+`_meta["sandboxagent.dev"]` of the message it sends; the mapper then restores the event's id, sequence,
+source and item ids.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def legacy_event(event: UniversalEvent) -> dict[str, Any]:
 
 
 def carry_over(event: UniversalEvent) -> dict[str, Any]:
-    """What to put under `_meta["sandboxagent.dev"]`: the envelope and what ACP has no field for."""
+    """The content of `_meta["sandboxagent.dev"]`: the envelope, and the fields that ACP lacks."""
     return {"legacyEvent": legacy_event(event), **_facts(event)}
 
 

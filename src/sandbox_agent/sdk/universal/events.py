@@ -1,8 +1,8 @@
-"""Universal events: the agent-neutral record of what happens in a session.
+"""The classes of universal events.
 
-One class per event type, so `match`, `isinstance` and `event.type` all tell them apart, and `data`
-has the right type. They serialise to exactly the legacy JSON (`event_to_json`), key order included:
-a field without a default is always written, a field with a default is left out when it is `None`.
+There is one class per event type, so `match`, `isinstance` and `event.type` all tell them apart, and `data`
+has the right type. They serialise to exactly the legacy JSON (`event_to_json`), key order included: a field
+without a default is always written, a field with a default is left out when it is `None`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ QuestionStatus = Literal["requested", "answered", "rejected"]
 
 
 class StderrOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the agent wrote to stderr: all of it, or its first and last lines."""
+    """The agent's stderr: all of it, or its first and last lines."""
 
     head: str | None = None
     tail: str | None = None
@@ -101,7 +101,7 @@ class UnparsedData(Struct, frozen=True):
 
 
 class UniversalEvent(Struct, frozen=True, kw_only=True):
-    """The envelope all events share; the subclasses narrow `type` and `data`."""
+    """The envelope of all events; the subclasses narrow `type` and `data`."""
 
     event_id: str
     sequence: int

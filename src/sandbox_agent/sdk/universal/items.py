@@ -1,8 +1,7 @@
-"""Items: the messages, tool calls, results and notices a session is made of.
+"""Items: the messages, tool calls, results and notices of a session.
 
-The structs serialise to exactly the legacy JSON: snake_case keys in this order. A field without a
-default is always written (as `null` when it has no value); a field with a default is left out then.
-`ContentPart` is told apart by its `type`.
+The structs serialise to exactly the legacy JSON: snake_case keys in this order. A field without a default
+is always written (as `null` if it has no value). The `type` of a `ContentPart` selects its class.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ class TextPart(Struct, frozen=True, tag="text", tag_field="type"):
 
 
 class JsonPart(Struct, frozen=True, tag="json", tag_field="type"):
-    """Anything that has no part of its own."""
+    """Content without a more specific part."""
 
     json: Any
 
@@ -39,7 +38,7 @@ class ToolCallPart(Struct, frozen=True, tag="tool_call", tag_field="type"):
 
 
 class ToolResultPart(Struct, frozen=True, tag="tool_result", tag_field="type"):
-    """What a tool gave back."""
+    """The output of a tool."""
 
     call_id: str
     output: str
@@ -54,14 +53,14 @@ class FileRefPart(Struct, frozen=True, tag="file_ref", tag_field="type"):
 
 
 class ReasoningPart(Struct, frozen=True, tag="reasoning", tag_field="type"):
-    """What the agent thinks."""
+    """A thought of the agent."""
 
     text: str
     visibility: Visibility
 
 
 class ImagePart(Struct, frozen=True, tag="image", tag_field="type"):
-    """An image by its address; embedded data is only named, not repeated."""
+    """An image by its address; embedded data is not repeated, only its MIME type is given."""
 
     path: str
     mime: str | None
@@ -80,7 +79,7 @@ ContentPart = (
 
 
 class UniversalItem(Struct, frozen=True, kw_only=True):
-    """One item in one state; the same `item_id` appears when it starts and when it completes."""
+    """One item in one state; it has the same `item_id` when it starts and when it completes."""
 
     item_id: str
     native_item_id: str | None

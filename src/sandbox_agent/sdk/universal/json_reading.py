@@ -1,8 +1,8 @@
-"""Careful reading of JSON whose shape nobody promised.
+"""Reading JSON of unknown shape.
 
-Each function gives the value when it has the wanted type and a harmless one otherwise, so the mapper
-never raises on what an agent sends. `json_text` sorts keys, as the legacy JSON did; it also makes the
-result independent of stores that do not keep key order.
+Each function returns the value if it has the wanted type and a neutral value otherwise, so the mapper never
+raises on input from an agent. `json_text` sorts keys, as the legacy JSON did; this also makes the result
+independent of stores that do not keep key order.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def as_text(value: Any) -> str | None:
 
 
 def as_int(value: Any) -> int | None:
-    """The value if it is an integer; `true` is none."""
+    """The value if it is an integer and not a boolean."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -1,7 +1,7 @@
-"""The `_meta` contract: what we reserve in ACP's `_meta`, read and written in one place.
+"""The `_meta` contract: the keys this product uses in ACP's `_meta`, read and written in one place.
 
-At the root: `traceparent`, `tracestate`, `baggage`. For the product: `_meta["sandboxagent.dev"]`.
-The server never reads either. Writers return a new object and keep whatever else `_meta` held.
+At the root: `traceparent`, `tracestate`, `baggage`. For the product: `_meta["sandboxagent.dev"]`. The
+server reads neither. Functions that write return a new object and keep all other content of `_meta`.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from sandbox_agent.sdk.universal.json_reading import as_dict, as_int, as_text
 NAMESPACE = "sandboxagent.dev"
 REASONING_VISIBILITY = "sandbox-agent/reasoningVisibility"
 REPLAY_PREAMBLE = "Previous session history is replayed below"
-"""First words of a replayed transcript; existing inspectors hide text that begins with them."""
+"""The start of a replayed transcript; inspectors hide text that begins with it."""
 
 _LARGEST_SEQUENCE = 2**53 - 1
-"""The largest integer that every JSON reader keeps exact."""
+"""The largest integer that every JSON reader represents exactly."""
 
 
 class LegacyEvent(Struct, frozen=True, kw_only=True):
-    """An envelope an agent wants kept; absent parts are `None`."""
+    """The envelope of an event carried over from an agent; absent parts are `None`."""
 
     event_id: str | None
     sequence: int | None
@@ -35,7 +35,7 @@ class LegacyEvent(Struct, frozen=True, kw_only=True):
 
 
 class ItemFacts(Struct, frozen=True, kw_only=True):
-    """What an agent says about an item beside the ACP fields."""
+    """Facts about an item that the agent states in `_meta`."""
 
     item_id: str | None
     native_item_id: str | None
@@ -46,7 +46,7 @@ class ItemFacts(Struct, frozen=True, kw_only=True):
 
 
 def product_meta(holder: Any) -> dict[str, Any]:
-    """`_meta["sandboxagent.dev"]` of an object, or an empty one."""
+    """`_meta["sandboxagent.dev"]` of an object, or an empty dict."""
     return as_dict(as_dict(as_dict(holder).get("_meta")).get(NAMESPACE))
 
 
@@ -86,7 +86,7 @@ def with_session_request(
     mode: str | None = None,
     model: str | None = None,
 ) -> dict[str, Any]:
-    """Parameters of `session/new` with the legacy fields that ACP has no place for."""
+    """Parameters of `session/new` with the legacy fields that ACP lacks."""
     return with_meta(
         params,
         agent=agent,
@@ -106,7 +106,7 @@ def with_turn(params: Mapping[str, Any], /, turn_id: str) -> dict[str, Any]:
 
 
 def with_filename(block: Mapping[str, Any], /, filename: str) -> dict[str, Any]:
-    """A content block that carries the attachment's name."""
+    """A content block with the file name of the attachment."""
     return with_meta(block, filename=filename)
 
 
@@ -124,20 +124,20 @@ def is_replay(block: Any) -> bool:
 
 
 def reasoning_visibility(update: Any) -> Visibility:
-    """Who may see a thought."""
+    """Whether a thought is public or private."""
     root = as_dict(as_dict(update).get("_meta"))
     value = root.get(REASONING_VISIBILITY, product_meta(update).get("reasoningVisibility"))
     return "private" if value == "private" else "public"
 
 
 def turn_id_of(params: Any) -> str | None:
-    """The turn a prompt names: a string, or an object with `turn_id`."""
+    """The turn id in a prompt: a string, or an object with `turn_id`."""
     turn = product_meta(params).get("turn")
     return as_text(turn) or as_text(as_dict(turn).get("turn_id")) or as_text(as_dict(turn).get("turnId"))
 
 
 def item_facts(holder: Any) -> ItemFacts:
-    """The item facts in `_meta`: in the product's namespace, else at its root."""
+    """The item facts in `_meta`: in the product's namespace, else at the root."""
     facts = {**as_dict(as_dict(holder).get("_meta")), **product_meta(holder)}
     kind, role = facts.get("kind"), facts.get("role")
     return ItemFacts(
@@ -151,7 +151,7 @@ def item_facts(holder: Any) -> ItemFacts:
 
 
 def legacy_event_of(message: Mapping[str, Any]) -> LegacyEvent | None:
-    """The `legacyEvent` of a message, wherever ACP lets `_meta` stand."""
+    """The `legacyEvent` of a message, in any `_meta` that ACP allows."""
     params, error = as_dict(message.get("params")), as_dict(message.get("error"))
     holders = (params, params.get("update"), message.get("result"), error.get("data"), message)
     for holder in holders:
@@ -173,7 +173,7 @@ def legacy_event_of(message: Mapping[str, Any]) -> LegacyEvent | None:
 
 
 def tool_name_of(holder: Any) -> str | None:
-    """The tool's own name, which agents put at the root of `_meta` or inside their own namespace."""
+    """The name of the tool, which agents put at the root of `_meta` or into their own namespace."""
     root = as_dict(as_dict(holder).get("_meta"))
     for place in (root, *(root[key] for key in sorted(root))):
         name = as_text(as_dict(place).get("toolName")) or as_text(as_dict(place).get("tool_name"))

@@ -1,8 +1,8 @@
-"""Messages the SDK writes into a session's record itself, about what no ACP message says.
+"""Messages that the SDK adds to a session's history, for facts that no ACP message states.
 
-A broken stream, a terminated session, an agent that died: each is a JSON-RPC notification, to be
-stored with sender `client` and fed to the mapper like any other message. So the events derived from
-a store equal those that were seen live.
+A broken stream, a terminated session, an agent that died: each is a JSON-RPC notification, stored with
+sender `client` and fed to the mapper like any other message. So the events derived from a store equal those
+that were seen live.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def session_ended(
     exit_code: int | None = None,
     stderr: str | None = None,
 ) -> dict[str, Any]:
-    """The session is over; the last three count only when `reason` is `error`."""
+    """The session ended; the last three parameters are used only when `reason` is `error`."""
     return _note(
         "_sandboxagent/session/ended",
         reason=reason,
@@ -35,7 +35,7 @@ def session_ended(
 def agent_exited(
     success: bool, code: int | None = None, *, signal: str | None = None, stderr: str | None = None
 ) -> dict[str, Any]:
-    """The agent process is gone, with what the server's 502 problem says beyond `_adapter/agent_exited`."""
+    """The agent process ended; `signal` and `stderr` come from the server's 502 problem."""
     return _note("_adapter/agent_exited", success=success, code=code, signal=signal, stderr=stderr)
 
 
@@ -54,7 +54,7 @@ def stream_gap(oldest: int | None = None, newest: int | None = None) -> dict[str
 
 
 def unparsed(error: str, location: str, raw: str | bytes) -> dict[str, Any]:
-    """Output that is no message; the raw text is only hashed, so nothing broken enters the record."""
+    """Output that is not a message; only a hash of the raw text enters the history."""
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     return _note("_sandboxagent/agent/unparsed", error=error, location=location, raw_hash=sha256(text))
 

@@ -1,7 +1,7 @@
 """Answers to the agent: the `result` of the JSON-RPC response, built from the pending request alone.
 
-Each mirrors its legacy meaning in `_meta["sandboxagent.dev"]`, so a stored reply can be read back as
-`permission.resolved` or `question.resolved`. A form's questions are answered together.
+Each answer repeats its legacy meaning in `_meta["sandboxagent.dev"]`, so a stored reply can be read back as
+`permission.resolved` or `question.resolved`. The questions of a form are answered together.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CANCELLED = {"outcome": {"outcome": "cancelled"}}
 def permission_result(pending: PendingPermission, reply: str) -> dict[str, Any]:
     """Answer a permission with `once`, `always`, `reject` or the id of an option.
 
-    Raises `UnsupportedPermissionReplyError` if the agent offers nothing that fits.
+    Raises `UnsupportedPermissionReplyError` if the agent offers no such option.
     """
     option = choose_option(pending.options, reply)
     if option is None:
@@ -50,14 +50,14 @@ def permission_result(pending: PendingPermission, reply: str) -> dict[str, Any]:
 
 
 def cancelled_permission(pending: PendingPermission) -> dict[str, Any]:
-    """Answer a permission as cancelled, which is what ACP wants when the turn is cancelled."""
+    """Answer a permission as cancelled, as ACP requires when the turn is cancelled."""
     return with_meta(
         _CANCELLED, permission={"permissionId": pending.permission_id, "optionId": None, "status": "reject"}
     )
 
 
 def choose_option(options: Sequence[PermissionOption], reply: str) -> PermissionOption | None:
-    """The option a reply means: by kind first, then by option id."""
+    """The option for a reply: by kind first, then by option id."""
     for kind in _WANTED_KINDS.get(reply, ()):
         for option in options:
             if option.kind == kind:
@@ -73,8 +73,8 @@ def question_result(
 ) -> dict[str, Any]:
     """Answer all questions of one request.
 
-    For one question `answers` is a text or the list of selections; for several it has one entry per
-    question. Selections are values or labels; others are refused unless `allow_other`.
+    For one question `answers` is a text or a list of selections; for several it has one entry per question.
+    Selections are values or labels; others are refused unless `allow_other`.
 
     Raises `InvalidAnswerError` if an answer does not fit.
     """
@@ -100,7 +100,7 @@ def question_result(
 
 
 def rejected_question(questions: Sequence[PendingQuestion]) -> dict[str, Any]:
-    """Refuse all questions of one request."""
+    """Reject all questions of one request."""
     first = questions[0]
     mirror = {"question": _question_meta(questions, "rejected", [])}
     if first.origin == "question":
@@ -170,7 +170,9 @@ def _typed(question: PendingQuestion, selections: list[str]) -> Any:
             case "number":
                 return float(text)
     except ValueError:
-        raise InvalidAnswerError(question.question_id, f"{text!r} is no {question.value_type}") from None
+        raise InvalidAnswerError(
+            question.question_id, f"{text!r} is not of type {question.value_type}"
+        ) from None
     return text
 
 

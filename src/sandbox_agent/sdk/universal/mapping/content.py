@@ -1,4 +1,4 @@
-"""ACP content, as parts of universal items: prompt blocks, message blocks and tool output."""
+"""ACP content as parts of universal items: prompt blocks, message blocks and tool output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def block_text(block: Any) -> str | None:
 
 
 def block_part(block: dict[str, Any]) -> ContentPart:
-    """The part for one content block; what has no part of its own is kept whole as JSON."""
+    """The part for one content block; a block without a specific part is kept as JSON."""
     text = block_text(block)
     if text is not None:
         return TextPart(text)
@@ -35,7 +35,7 @@ def block_part(block: dict[str, Any]) -> ContentPart:
 
 
 def uri_path(uri: str) -> str:
-    """The path of a `file://` address; any other address as it is."""
+    """The path of a `file://` URI; any other URI unchanged."""
     if not uri.startswith("file://"):
         return uri
     try:
@@ -45,7 +45,7 @@ def uri_path(uri: str) -> str:
 
 
 def diff_part(content: dict[str, Any]) -> ContentPart:
-    """The part for a diff of a tool: a file that was written or patched."""
+    """The part for a diff of a tool: a written or patched file."""
     path, old, new = content.get("path"), content.get("oldText"), content.get("newText")
     if not isinstance(path, str) or not isinstance(new, str) or not isinstance(old, str | None):
         return JsonPart(content)
@@ -53,7 +53,7 @@ def diff_part(content: dict[str, Any]) -> ContentPart:
 
 
 def unified_diff(path: str, old: str, new: str) -> str:
-    """A unified diff with three lines of context, in the form `diff -u` and git write it."""
+    """A unified diff with three lines of context, in the format of `diff -u` and git."""
     name = path.lstrip("/")
     lines = difflib.unified_diff(_lines(old), _lines(new), f"a/{name}", f"b/{name}")
     return "".join(
@@ -62,7 +62,7 @@ def unified_diff(path: str, old: str, new: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    # Only LF ends a line, as in diff; str.splitlines() knows ten more separators.
+    # Only LF ends a line, as in diff; str.splitlines() has ten more separators.
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines

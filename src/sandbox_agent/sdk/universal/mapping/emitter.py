@@ -1,8 +1,8 @@
-"""Turns what the mapper found into numbered events with stable ids.
+"""Numbers the events of the mapper and gives them stable ids.
 
-Ids are counters, so the same messages give the same ids: `evt_<session>_<sequence>`, `itm_<n>`,
-`turn_<n>`, `perm_<n>`, `quest_<n>`. A `legacyEvent` in the message's `_meta` names the envelope of
-the principal event: the first that is not synthetic, else the first.
+Ids are counters, so the same messages give the same ids: `evt_<session>_<sequence>`, `itm_<n>`, `turn_<n>`,
+`perm_<n>`, `quest_<n>`. A `legacyEvent` in the message's `_meta` sets the envelope of the principal event:
+the first that is not synthetic, else the first.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Emitter:
         self.native_session_id = native_session_id
         self.sequence = 0
         self.time = ""
-        """The moment of the message that is being read."""
+        """The time of the message that is being mapped."""
         self._include_raw = include_raw
         self._drafts: list[_Draft] = []
         self._counters: Counter[str] = Counter()
         self._named_events: set[str] = set()
 
     def emit(self, type: EventType, data: Struct, *, synthetic: bool = False, keep_raw: bool = False) -> None:
-        """Add an event; `keep_raw` keeps the message beside it even when raw output was not asked for."""
+        """Add an event; `keep_raw` keeps the message with it even without `include_raw`."""
         self._drafts.append(_Draft(type, data, synthetic, keep_raw, self.native_session_id))
 
     def new_id(self, prefix: str) -> str:
@@ -62,7 +62,7 @@ class Emitter:
         return f"{prefix}_{self._counters[prefix]}"
 
     def finish(self, message: Any) -> list[UniversalEvent]:
-        """Number and name what was emitted since the last call."""
+        """The events emitted since the last call, with sequence and id."""
         drafts, self._drafts = self._drafts, []
         legacy = legacy_event_of(message) if drafts and isinstance(message, dict) else None
         principal = next((n for n, draft in enumerate(drafts) if not draft.synthetic), 0)

@@ -1,4 +1,4 @@
-"""Reading questions: our own question requests, form elicitations and plan approvals."""
+"""Reading questions: question requests of this product, form elicitations and plan approvals."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NewId = Callable[[], str]
 
 
 def read_permission_options(params: dict[str, Any]) -> list[PermissionOption]:
-    """The options of a permission request; entries without an id are no options."""
+    """The options of a permission request; entries without an id are ignored."""
     return [
         PermissionOption(
             option_id, as_text(option.get("name")) or option_id, as_text(option.get("kind")) or ""
@@ -40,7 +40,7 @@ def read_question(request_id: Any, params: dict[str, Any], new_id: NewId) -> Pen
 
 
 def read_form(request_id: Any, params: dict[str, Any], new_id: NewId) -> list[PendingQuestion] | None:
-    """One question per field of a form elicitation, or `None` if the request is no form."""
+    """One question per field of a form elicitation, or `None` if the request is not a form."""
     message, schema = params.get("message"), params.get("requestedSchema")
     if params.get("mode", "form") != "form" or not isinstance(message, str) or not isinstance(schema, dict):
         return None
@@ -59,7 +59,7 @@ def read_form(request_id: Any, params: dict[str, Any], new_id: NewId) -> list[Pe
 
 
 def is_plan_approval(tool_call: dict[str, Any], known: dict[str, Any]) -> bool:
-    """Whether a permission request asks to leave the planning mode; `known` is what was said before."""
+    """Whether a permission request asks to leave plan mode; `known` has earlier facts about the tool."""
     named = (tool_name_of(tool_call), tool_call.get("title"), known.get("toolName"))
     return PLAN_TOOL in named or "switch_mode" in (tool_call.get("kind"), known.get("kind"))
 
@@ -67,7 +67,7 @@ def is_plan_approval(tool_call: dict[str, Any], known: dict[str, Any]) -> bool:
 def read_plan(
     request_id: Any, tool_call: dict[str, Any], options: list[PermissionOption], question_id: str
 ) -> PendingQuestion:
-    """A plan approval as a question; the options are the names of the permission options."""
+    """A plan approval as a question whose options are the names of the permission options."""
     title = as_text(tool_call.get("title")) or "Approve the plan?"
     plan = as_text(as_dict(tool_call.get("rawInput")).get("plan"))
     return PendingQuestion(
@@ -99,7 +99,7 @@ def _field_question(
 ) -> PendingQuestion:
     value_type = field.get("type") if isinstance(field.get("type"), str) else "string"
     choices = as_dict(field.get("items")) if value_type == "array" else field
-    # Agents put the question into the message, the title or the description; none of them may be lost.
+    # Agents put the question into the message, the title or the description: keep all three.
     lines = [message, as_text(field.get("title")), as_text(field.get("description"))]
     return PendingQuestion(
         question_id=question_id,
@@ -130,7 +130,7 @@ def _choices(field: dict[str, Any], value_type: Any) -> list[QuestionOption]:
 
 
 def answer_text(value: Any) -> str | None:
-    """A value as the text of an answer: the first one of a list, JSON text for what is no string."""
+    """A value as the text of an answer: the first one of a list; JSON text if it is not a string."""
     if isinstance(value, list):
         value = value[0] if value else None
     if value is None or isinstance(value, str):

@@ -1,7 +1,7 @@
 """Permissions and questions: from the agent's request to the client's answer.
 
-Every request is resolved once: by the client's response, by the agent taking it back
-(`$/cancel_request`), or because the session ended. A form with several fields gives several questions.
+Every request is resolved once: by the client's response, by the agent (`$/cancel_request`), or because the
+session ended. A form with several fields gives several questions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _STATUS_OF_KIND: dict[str, PermissionStatus] = {
 
 
 class HumanRequests:
-    """The open requests of the agent to a person."""
+    """The pending requests of the agent to its user."""
 
     def __init__(self, out: Emitter, tools: Tools) -> None:
         self._out = out
@@ -41,7 +41,7 @@ class HumanRequests:
         self.questions: dict[str, PendingQuestion] = {}
 
     def request_permission(self, request_id: Any, params: dict[str, Any]) -> bool:
-        """A `session/request_permission`; whether it could be read."""
+        """Map `session/request_permission`; returns whether it could be read."""
         tool_call = params.get("toolCall")
         if not isinstance(tool_call, dict) or not isinstance(params.get("options"), list):
             return False
@@ -68,7 +68,7 @@ class HumanRequests:
         return True
 
     def request_question(self, request_id: Any, params: dict[str, Any]) -> bool:
-        """A `_sandboxagent/session/request_question`; whether it could be read."""
+        """Map `_sandboxagent/session/request_question`; returns whether it could be read."""
         question = read_question(request_id, params, self._new_question_id)
         if question is None or question.question_id in self.questions:
             return False
@@ -76,14 +76,14 @@ class HumanRequests:
         return True
 
     def request_form(self, request_id: Any, params: dict[str, Any]) -> bool:
-        """An `elicitation/create`; whether it is a form."""
+        """Map `elicitation/create`; returns whether it is a form."""
         questions = read_form(request_id, params, self._new_question_id)
         for question in questions or ():
             self._ask(question, synthetic=False)
         return questions is not None
 
     def answer(self, request_id: Any, result: dict[str, Any]) -> None:
-        """The client's response to any of these requests; an empty result stands for an error."""
+        """Map the client's response to a request; an empty result stands for an error."""
         for permission in self._permissions_of(request_id):
             self._resolve_permission(permission, result)
         for question in self._questions_of(request_id):
@@ -91,13 +91,13 @@ class HumanRequests:
             self._resolve_question(question, status, response)
 
     def withdraw(self, request_id: Any) -> bool:
-        """The agent takes a request back; whether it was open."""
+        """Map `$/cancel_request`; returns whether the request was pending."""
         found = bool(self._permissions_of(request_id) or self._questions_of(request_id))
         self.answer(request_id, {})
         return found
 
     def reject_all(self) -> None:
-        """Nobody will answer any more."""
+        """Reject every pending request: no answer can come any more."""
         waiting: list[PendingPermission | PendingQuestion] = [
             *self.permissions.values(),
             *self.questions.values(),
@@ -149,11 +149,11 @@ def _selected(result: dict[str, Any]) -> str | None:
 
 
 def _permission_status(option: PermissionOption | None, option_id: str, recorded: Any) -> PermissionStatus:
-    """The legacy status of a selection: by the option's kind, by its id, else as the reply recorded it."""
+    """The legacy status of a selection: by the option's kind, by its id, else as the reply states."""
     for name in (option.kind if option else "", option_id):
         if name in _STATUS_OF_KIND:
             return _STATUS_OF_KIND[name]
-    # An option that nobody can read grants nothing.
+    # An option of unknown kind grants nothing.
     return recorded if recorded in ("accept", "accept_for_session") else "reject"
 
 
@@ -175,7 +175,7 @@ def _question_data(question: PendingQuestion, status: QuestionStatus, response: 
 
 
 def _question_outcome(question: PendingQuestion, result: dict[str, Any]) -> tuple[QuestionStatus, str | None]:
-    """How a response answers a question: the spec's two shapes, a form's, or a permission's."""
+    """How a response answers a question: as a question request, a form or a permission."""
     if question.origin == "plan":
         option_id = _selected(result)
         option = next((o for o in question.permission_options if o.option_id == option_id), None)

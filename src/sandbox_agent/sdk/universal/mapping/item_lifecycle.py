@@ -1,7 +1,7 @@
-"""Starting and completing items: the one place that knows which items are open.
+"""Starting and completing items.
 
-Every item that starts completes exactly once, and its deltas lie between. Items are found again by
-their id, whether it is ours or one the agent gave.
+Every item that starts completes exactly once, with its deltas in between. Items are found by their id,
+assigned by the mapper or by the agent.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sandbox_agent.sdk.universal.meta import ItemFacts
 
 
 class Item:
-    """An open item; the content is given when it is asked for."""
+    """An open item without its content, which the caller keeps."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class Item:
         self.parent_id = parent_id
 
     def snapshot(self, content: list[ContentPart], status: ItemStatus) -> UniversalItem:
-        """The item as it is now."""
+        """The item in its present state."""
         return UniversalItem(
             item_id=self.item_id,
             native_item_id=self.native_item_id,
@@ -63,7 +63,7 @@ class ItemLifecycle:
         native_item_id: str | None = None,
         parent_id: str | None = None,
     ) -> Item:
-        """A new item; what the agent said about it goes before what we would say."""
+        """A new item; facts stated by the agent take precedence."""
         if facts is None:
             return Item(
                 self._out.new_id("itm"),
@@ -97,12 +97,12 @@ class ItemLifecycle:
         self._out.emit("item.completed", ItemData(item.snapshot(content, status)), synthetic=synthetic)
 
     def whole(self, item: Item, content: list[ContentPart], status: ItemStatus, *, synthetic: bool) -> None:
-        """Start and complete an item that is known whole; the start is always ours."""
+        """Start and complete an item that is known as a whole; the start is synthetic."""
         self.start(item, content, synthetic=True)
         self.complete(item, content, status, synthetic=synthetic)
 
     def arrived_whole(self, final: UniversalItem) -> None:
-        """An item nobody announced: start it, give its text as one delta of ours, complete it."""
+        """Map an item without a start: start it, give its text as one synthetic delta, complete it."""
         item = Item(
             self._fresh_id(final.item_id),
             kind=final.kind,
@@ -116,7 +116,7 @@ class ItemLifecycle:
         self.complete(item, final.content, final.status, synthetic=False)
 
     def _fresh_id(self, wanted: str | None) -> str:
-        # An id that was used before would make one item start twice; ours begin with itm_.
+        # A used id would make an item start twice; ids of the mapper begin with itm_.
         if wanted is None or wanted in self._ids_given_by_agent or wanted.startswith("itm_"):
             return self._out.new_id("itm")
         self._ids_given_by_agent.add(wanted)
@@ -124,7 +124,7 @@ class ItemLifecycle:
 
 
 def read_snapshot(value: Any) -> UniversalItem | None:
-    """A finished item as an agent sends it, or `None`; absent nullable fields are filled in."""
+    """A completed item as sent by an agent, or `None`; absent nullable fields are filled in."""
     if not isinstance(value, dict):
         return None
     defaults: dict[str, Any] = {

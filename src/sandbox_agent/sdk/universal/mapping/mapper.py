@@ -1,8 +1,8 @@
-"""The mapper: ACP messages in, universal events out. No I/O, no clock of its own, no guesses.
+"""`UniversalMapper`: ACP messages in, universal events out; no I/O.
 
-One mapper serves one session and is fed every message of it, in both directions, in the order of the
-wire. The same messages give the same events, live or from a store. It never raises on what it is fed:
-what it cannot read becomes `agent.unparsed` with the message in `raw`.
+One mapper serves one session and is fed every message of it, in both directions, in stream order. The same
+messages give the same events, live or from a store. It never raises on its input: a message it cannot read
+becomes `agent.unparsed` with the message in `raw`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Direction = Literal["client", "agent"]
 _UNREADABLE = object()
 PROBLEM_PREFIX = "urn:sandbox-agent:error:"
 
-AGENT_PLUMBING = frozenset(
+METHODS_WITHOUT_EVENT = frozenset(
     {
         "fs/read_text_file",
         "fs/write_text_file",
@@ -50,14 +50,14 @@ AGENT_PLUMBING = frozenset(
         "mcp/disconnect",
     }
 )
-"""ACP methods of the agent that serve the client's machinery; the legacy schema has no event for them."""
+"""ACP methods of the agent for which the legacy schema has no event."""
 
 
 class UniversalMapper:
     """Derives the universal events of one session.
 
-    `agent` goes into `session.started`; `include_raw` puts the ACP message beside every event; `clock`
-    is asked for the time only when `feed` is not told one.
+    `agent` is part of `session.started`; `include_raw` puts the ACP message into every event; `clock` gives
+    the time when `feed` is called without one.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class UniversalMapper:
 
     @property
     def ended(self) -> bool:
-        """Whether the last incarnation of the session is over."""
+        """Whether the session has ended and was not restored since."""
         return self._session.ended
 
     @property
@@ -110,7 +110,7 @@ class UniversalMapper:
         return dict(self._human.questions)
 
     def copy(self) -> UniversalMapper:
-        """A mapper that has been fed the same and goes its own way from here."""
+        """An independent mapper in the same state."""
         return copy.deepcopy(self)
 
     def feed(
@@ -149,7 +149,7 @@ class UniversalMapper:
         else:
             self._unparsed("not a JSON-RPC message", "message", message, synthetic=True)
 
-    # What the client says
+    # Messages of the client
 
     def _from_client(self, message: dict[str, Any], method: str, params: dict[str, Any]) -> None:
         if method == "session/prompt":
@@ -163,7 +163,7 @@ class UniversalMapper:
         elif method.startswith(("_sandboxagent/", "_adapter/")):
             self._notification(message, method, params, synthetic=True)
 
-    # What the agent says
+    # Messages of the agent
 
     def _from_agent(self, message: dict[str, Any], method: str, params: dict[str, Any]) -> None:
         request_id = message.get("id")
@@ -181,7 +181,7 @@ class UniversalMapper:
         elif method.startswith(("_sandboxagent/", "_adapter/")):
             self._notification(message, method, params, synthetic=method.startswith("_adapter/"))
         else:
-            understood = method in AGENT_PLUMBING
+            understood = method in METHODS_WITHOUT_EVENT
         if not understood:
             self._unparsed(f"no universal event for {method}", method, message, synthetic=True)
 
@@ -216,7 +216,7 @@ class UniversalMapper:
     def _notification(
         self, message: dict[str, Any], method: str, params: dict[str, Any], *, synthetic: bool
     ) -> None:
-        """Extension messages: from the agent, from the server, or noted by the SDK itself."""
+        """Map an extension message of the agent, of the server or of the SDK."""
         payload = {**params, **as_dict(params.get("data"))}
         if method == "_sandboxagent/session/started":
             self._session.started(method, params, params, synthetic=False)
@@ -308,7 +308,7 @@ def _as_code(code: Any) -> str:
 
 
 def _read_error(error: Any) -> tuple[ErrorData, bool]:
-    """A JSON-RPC error; a server's late failure gives what its status code would, as ours."""
+    """A JSON-RPC error, and whether it is synthetic: a problem of the server inside it is."""
     fields = as_dict(error)
     message = as_text(fields.get("message")) or json_text(error)
     data, code = fields.get("data"), fields.get("code")

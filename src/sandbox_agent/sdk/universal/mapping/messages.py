@@ -1,7 +1,7 @@
-"""Messages and thoughts: chunks of text that belong together become one item.
+"""Messages and thoughts: consecutive chunks become one item.
 
-Chunks with a `messageId` belong to that message, whatever comes between them. Chunks without one
-belong together as long as no other kind of update comes between. A thought is an item of its own.
+Chunks with a `messageId` belong to that message, whatever comes between them. Chunks without one belong
+together until an update of another kind arrives. A thought is an item of its own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _ROLE_OF_SLOT: dict[Slot, ItemRole] = {"assistant": "assistant", "thought": "ass
 
 
 class _OpenMessage:
-    """A message that grows: finished parts, and the pieces of the text that is still coming in."""
+    """A message that grows: completed parts, and the pieces of the current text."""
 
     def __init__(self, item: Item, message_id: str | None, visibility: Visibility | None) -> None:
         self.item = item
@@ -82,7 +82,7 @@ class Messages:
             self._items.delta(message.item, text)
 
     def end_runs(self, *, keep: Slot | None = None) -> None:
-        """Complete the messages that end because something else comes: those without a `messageId`."""
+        """Complete the messages without a `messageId`, because another update arrived."""
         for slot, message in list(self._open.items()):
             if slot != keep and message.message_id is None:
                 self._close(slot, "completed")
@@ -93,7 +93,7 @@ class Messages:
             self._close(slot, status)
 
     def finish(self, final: UniversalItem) -> bool:
-        """Complete the open message that `final` names with its content; whether there was one."""
+        """Complete the open message that `final` names with its content; returns whether there was one."""
         for slot, message in self._open.items():
             if final.item_id == message.item.item_id or (
                 final.native_item_id is not None and final.native_item_id == message.item.native_item_id
@@ -118,7 +118,7 @@ class Messages:
         item = self._items.create("message", _ROLE_OF_SLOT[slot], facts=facts, native_item_id=message_id)
         visibility = reasoning_visibility(update) if slot == "thought" else None
         self._open[slot] = message = _OpenMessage(item, message_id, visibility)
-        # A thought shows what it is from the start, so that readers need not guess at its deltas.
+        # A thought starts with an empty reasoning part, so that readers know the kind of its deltas.
         self._items.start(item, [] if visibility is None else [ReasoningPart("", visibility)], synthetic=True)
         return message
 

@@ -1,7 +1,7 @@
 """Turns: from the client's prompt to the agent's answer.
 
-Every turn that starts ends. Before it ends, every open item is completed: as failed when the turn
-failed or got no answer, tool calls also when it was cancelled.
+Every turn that starts ends. Before it ends, every open item is completed: as failed when the turn failed or
+got no answer, tool calls also when it was cancelled.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sandbox_agent.sdk.universal.meta import is_replay, turn_id_of
 
 
 class OpenTurns:
-    """The open turns by the key of their prompt request, in the order they began."""
+    """The open turns by the key of their prompt request, in the order of their start."""
 
     def __init__(self, out: Emitter, items: ItemLifecycle, messages: Messages, tools: Tools) -> None:
         self._out = out
@@ -36,7 +36,7 @@ class OpenTurns:
         return list(self._open.values())
 
     def start(self, key: str, params: dict[str, Any]) -> None:
-        """A prompt was accepted; the same request sent twice is one turn."""
+        """A prompt was accepted; the same request sent twice gives one turn."""
         if key in self._open:
             return
         self._messages.close_all("completed")
@@ -51,7 +51,7 @@ class OpenTurns:
             self._items.whole(item, content, "completed", synthetic=True)
 
     def is_echo(self, block: dict[str, Any]) -> bool:
-        """Whether a user chunk only repeats the prompt of an open turn; text may come in pieces."""
+        """Whether a user chunk repeats the prompt of an open turn; text may come in pieces."""
         if not self._open:
             return False
         text = block_text(block)
@@ -73,7 +73,7 @@ class OpenTurns:
         self._end(key, metadata, synthetic=False)
 
     def failed(self, key: str, error: ErrorData, *, synthetic: bool) -> None:
-        """The prompt was answered with an error, or nobody will answer it."""
+        """The prompt was answered with an error, or will not be answered."""
         self._messages.close_all("failed")
         self._tools.close_all("failed")
         self._out.emit("error", error, synthetic=synthetic)
@@ -87,7 +87,7 @@ class OpenTurns:
         self._tools.close_all("failed")
 
     def is_open(self, key: str) -> bool:
-        """Whether this prompt still waits for its answer."""
+        """Whether this prompt has no answer yet."""
         return key in self._open
 
     def _end(self, key: str, metadata: dict[str, Any], *, synthetic: bool) -> None:

@@ -1,7 +1,7 @@
-"""The session as a whole: when it started, how it ended, and what an ending leaves behind.
+"""The start and the end of a session.
 
-`session.started` and `session.ended` come once per incarnation. A session that is restored starts
-again, with `metadata.restored`.
+`session.started` and `session.ended` come once per start of the session. A restored session starts again,
+with `metadata.restored`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TAIL_LINES = 50
 
 
 class SessionState:
-    """Whether the session lives, and under which of the agent's ids."""
+    """Whether the session is live, and the agent's id of it."""
 
     def __init__(self, out: Emitter, agent: str | None) -> None:
         self._out = out
@@ -36,14 +36,14 @@ class SessionState:
         self.loading = False
 
     def request(self, method: str) -> None:
-        """The client asks for a new incarnation."""
+        """Map a request of the client that starts the session."""
         self.loading = method == "session/load"
         self.live = False
 
     def started(
         self, method: str, params: dict[str, Any], result: dict[str, Any], *, synthetic: bool
     ) -> None:
-        """The agent has the session; the second of answer and notification says nothing new."""
+        """The agent has started the session; answer and notification count once."""
         native = as_text(result.get("sessionId")) or as_text(params.get("sessionId"))
         if synthetic:
             self.loading = False
@@ -64,13 +64,13 @@ class SessionState:
         self._out.emit("session.started", SessionStartedData(metadata), synthetic=synthetic)
 
     def end(self, data: SessionEndedData, *, synthetic: bool) -> None:
-        """The session is over."""
+        """The session has ended."""
         self.live, self.ended = False, True
         self._out.emit("session.ended", data, synthetic=synthetic)
 
 
 def ended_data(params: dict[str, Any], *, by_client: bool) -> SessionEndedData:
-    """The payload of `_sandboxagent/session/ended`, flat or under `data`; the details only of an error."""
+    """The data of `_sandboxagent/session/ended`, flat or under `data`; details only for an error."""
     payload = {**params, **as_dict(params.get("data"))}
     reason, by = payload.get("reason"), payload.get("terminated_by")
     if reason not in get_args(EndReason):
@@ -89,7 +89,7 @@ def ended_data(params: dict[str, Any], *, by_client: bool) -> SessionEndedData:
 
 
 def exit_data(params: dict[str, Any]) -> SessionEndedData:
-    """How the session ended when `_adapter/agent_exited` came; `signal` and `stderr` are there if known."""
+    """The data of `_adapter/agent_exited`; `signal` and `stderr` are present if known."""
     if params.get("success") is True:
         return SessionEndedData(reason="completed", terminated_by="agent")
     signal = params.get("signal")
@@ -103,7 +103,7 @@ def exit_data(params: dict[str, Any]) -> SessionEndedData:
 
 
 def stderr_output(text: str) -> StderrOutput | None:
-    """A text of stderr: whole if it is short, else its first 20 and last 50 lines."""
+    """Stderr: whole if it is short, else its first 20 and last 50 lines."""
     lines = text.removesuffix("\n").split("\n") if text else []
     if not lines:
         return None

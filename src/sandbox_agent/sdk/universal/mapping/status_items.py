@@ -1,4 +1,4 @@
-"""Updates that are notices: plans, usage, modes, options, commands, titles, and kinds nobody knows yet."""
+"""Updates that become status items: plans, usage, modes, options, commands, titles and unknown kinds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox_agent.sdk.universal.mapping.item_lifecycle import ItemLifecycle
 from sandbox_agent.sdk.universal.meta import item_facts
 
 _LONGEST_DETAIL = 200
-"""A detail is a line for people; the whole update is in the JSON part beside it."""
+"""The detail is one line for display; the JSON part of the item has the whole update."""
 
 
 def _plan(update: dict[str, Any]) -> str | None:
@@ -54,7 +54,7 @@ _DETAIL: dict[str, Callable[[dict[str, Any]], str | None]] = {
 
 
 def add_notice(items: ItemLifecycle, kind: str, update: dict[str, Any]) -> None:
-    """One item for the update: `status` for the kinds we know, `unknown` for the others."""
+    """Add one item for the update: `status` for known kinds, `unknown` for others."""
     facts = item_facts(update)
     if kind not in _DETAIL:
         item = items.create("unknown", None, facts=facts)

@@ -1,8 +1,8 @@
 """Tool calls: one item for the call, a second one for its result.
 
-In ACP an update replaces what it names, so updates are merged into the call and text is compared with
-what was there before; only text that grew at its end becomes a delta. An item is completed once: what
-comes after a final status is kept as a status item beside it.
+An ACP update replaces the fields it contains, so updates are merged into the call, and text is compared
+with the previous text; only appended text becomes a delta. An item is completed once: an update after a
+final status becomes a status item.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from sandbox_agent.sdk.universal.meta import item_facts, product_meta, tool_name
 
 _MERGED = ("title", "kind", "content", "locations", "rawInput", "rawOutput")
 _KEPT = ("title", "kind")
-"""What is still asked about a call that has its result; a long session has thousands of them."""
+"""The fields kept of a completed call; a long session has thousands of them."""
 
 
 class Tool:
-    """A tool call with everything its updates have said so far."""
+    """A tool call with the merged fields of its updates."""
 
     def __init__(self, call_id: str, item: Item, turn: int) -> None:
         self.call_id = call_id
@@ -46,16 +46,16 @@ class Tool:
         self.name = tool_name_of(update) or self.name
 
     def finish(self) -> None:
-        """The call has its result: from here on it does not change, and only what is asked for is kept."""
+        """Mark the call as completed and drop the fields that are no longer needed."""
         self.completed = True
         self.fields = {key: self.fields[key] for key in _KEPT if key in self.fields}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tool:
         if self.completed:
             return self
-        twin = Tool(self.call_id, copy.deepcopy(self.item, memo), self.turn)
-        twin.name, twin.fields = self.name, copy.deepcopy(self.fields, memo)
-        return twin
+        clone = Tool(self.call_id, copy.deepcopy(self.item, memo), self.turn)
+        clone.name, clone.fields = self.name, copy.deepcopy(self.fields, memo)
+        return clone
 
     def call_content(self) -> list[ContentPart]:
         name = self.name or as_text(self.fields.get("title")) or ""
@@ -112,13 +112,13 @@ class Tools:
             self._apply(known, update)
 
     def close_all(self, status: ItemStatus) -> None:
-        """Complete what is open at the end of a turn; output that came without a final status is kept."""
+        """Complete the open calls at the end of a turn; output without a final status is kept."""
         for tool in list(self._running.values()):
             self._complete(tool, status, synthetic=True, with_result=tool.has_output())
         self._turn += 1
 
     def finish(self, final: UniversalItem) -> bool:
-        """Complete the open call that `final` names with its content; whether there was one."""
+        """Complete the open call that `final` names with its content; returns whether there was one."""
         for tool in self._running.values():
             if final.item_id in (tool.item.item_id, tool.call_id):
                 content = final.content or tool.call_content()
@@ -173,10 +173,10 @@ class Tools:
         tool.finish()
 
     def _late(self, tool: Tool, update: dict[str, Any]) -> None:
-        twin = self._tools[tool.call_id] = Tool(tool.call_id, tool.item, tool.turn)
-        twin.name, twin.fields = tool.name, dict(tool.fields)
-        twin.merge(update)
-        twin.finish()
+        clone = self._tools[tool.call_id] = Tool(tool.call_id, tool.item, tool.turn)
+        clone.name, clone.fields = tool.name, dict(tool.fields)
+        clone.merge(update)
+        clone.finish()
         note = self._items.create("status", None, native_item_id=tool.call_id, parent_id=tool.item.item_id)
         label = as_text(update.get("sessionUpdate")) or "tool_call_update"
         detail = as_text(update.get("title")) or as_text(update.get("status"))
@@ -193,7 +193,7 @@ def _final_status(update: dict[str, Any]) -> ItemStatus | None:
 
 
 def _output_part(content: Any) -> ContentPart | None:
-    """The part for one piece of tool content; text is in the output already."""
+    """The part for one piece of tool content; text is already in the output."""
     fields = as_dict(content)
     block = fields.get("content")
     if fields.get("type") == "diff":
