@@ -28,7 +28,7 @@ SOURCES = {
     "resources/acp.py": "acp.py",
     "resources/config.py": "config.py",
     "resources/files.py": "files.py",
-    "session/turn.py": "turn.py",
+    "session/turns/turn.py": "turn.py",
     "session/session.py": "session.py",
     "session/sessions.py": "sessions.py",
     "client/client.py": "client.py",
@@ -50,7 +50,7 @@ INTERNAL = {
     # Called by the turn queue, not by readers of a turn.
     "AsyncTurn": {"cancel_wanted", "sent", "start", "take", "make_result", "give_up", "settled"},
     # Called by the connection.
-    "AsyncAcpClient": {"agent_said", "events_lost", "instance_lost"},
+    "AsyncAcpClient": {"message_received", "events_lost", "instance_lost"},
     # Called by the client when it closes.
     "AsyncSessions": {"aclose"},
 }

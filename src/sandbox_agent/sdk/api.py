@@ -48,7 +48,9 @@ from sandbox_agent.sdk.providers.local_provider import LocalProvider
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.resources.acp_client import AsyncAcpClient
 from sandbox_agent.sdk.resources.models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
-from sandbox_agent.sdk.session.callbacks import (
+from sandbox_agent.sdk.session.config.config_options import ConfigOption
+from sandbox_agent.sdk.session.history.restorer import Restored, RestoreMethod, RestorePolicy
+from sandbox_agent.sdk.session.requests.callbacks import (
     REJECT,
     PermissionRequest,
     Question,
@@ -59,12 +61,10 @@ from sandbox_agent.sdk.session.callbacks import (
     auto_approve,
     auto_reject,
 )
-from sandbox_agent.sdk.session.config.config_options import ConfigOption
-from sandbox_agent.sdk.session.content_blocks import Attachment, image, resource, resource_link, text
-from sandbox_agent.sdk.session.history.restorer import Restored, RestoreMethod, RestorePolicy
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_info import SessionInfo
-from sandbox_agent.sdk.session.turn import AsyncTurn, PromptResult, Usage
+from sandbox_agent.sdk.session.turns.content_blocks import Attachment, image, resource, resource_link, text
+from sandbox_agent.sdk.session.turns.turn import AsyncTurn, PromptResult, Usage
 from sandbox_agent.sdk.stores import (
     EventRecord,
     MemoryStore,

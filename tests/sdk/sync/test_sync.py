@@ -23,7 +23,7 @@ from sandbox_agent.sdk.resources.config import AsyncConfigEntries
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.sessions import AsyncSessions
-from sandbox_agent.sdk.session.turn import AsyncTurn
+from sandbox_agent.sdk.session.turns.turn import AsyncTurn
 from sandbox_agent.sdk.sync.acp import Acp
 from sandbox_agent.sdk.sync.acp_client import AcpClient
 from sandbox_agent.sdk.sync.agents import Agents
@@ -48,7 +48,7 @@ TWINS = [
 # Called by the turn queue, the connection or the client, not by users; and attributes of an instance.
 INTERNAL = {
     AsyncTurn: {"start", "take", "make_result", "give_up", "settled"},
-    AsyncAcpClient: {"agent_said", "events_lost", "instance_lost"},
+    AsyncAcpClient: {"message_received", "events_lost", "instance_lost"},
     AsyncSessions: {"aclose"},
 }
 OF_AN_INSTANCE = {SandboxAgent: {"store"}, AcpClient: {"server_id", "init_result"}}

@@ -23,7 +23,7 @@ class Listener:
     def __init__(self) -> None:
         self.lost: list[SandboxAgentError] = []
 
-    def agent_said(self, envelope: Envelope, event_id: int | None) -> None:
+    def message_received(self, envelope: Envelope, event_id: int | None) -> None:
         raise AssertionError("the agent says nothing")
 
     def events_lost(self, gap: Gap) -> None:

@@ -7,7 +7,7 @@ from typing import IO, Protocol
 
 import click
 
-from sandbox_agent.sdk.session.turn import PromptResult
+from sandbox_agent.sdk.session.turns.turn import PromptResult
 from sandbox_agent.sdk.universal import event_to_json
 from sandbox_agent.sdk.universal.events import (
     ErrorEvent,

@@ -12,7 +12,7 @@ import sys
 
 import click
 
-from sandbox_agent.sdk.session.callbacks import (
+from sandbox_agent.sdk.session.requests.callbacks import (
     REJECT,
     Answer,
     PermissionRequest,

@@ -33,11 +33,12 @@ from sandbox_agent.sdk.resources.acp import AsyncAcp
 from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.config import AsyncConfig
 from sandbox_agent.sdk.resources.files import AsyncFiles
-from sandbox_agent.sdk.session.callbacks import OnPermission, OnQuestion
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.instance_pool import InstancePool
-from sandbox_agent.sdk.session.pending_requests import Handlers
-from sandbox_agent.sdk.session.sessions import AsyncSessions, SessionDefaults
+from sandbox_agent.sdk.session.requests.callbacks import OnPermission, OnQuestion
+from sandbox_agent.sdk.session.requests.handlers import Handlers
+from sandbox_agent.sdk.session.session_factory import SessionDefaults
+from sandbox_agent.sdk.session.sessions import AsyncSessions
 from sandbox_agent.sdk.stores import MemoryStore, SessionStore, SqliteStore
 from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S, HEALTH_PATH, HttpApi
 from sandbox_agent.sdk.transport.retries import backoff, unreachable

@@ -104,7 +104,7 @@ class AsyncAcpClient:
 
     # -- listener of the connection -----------------------------------------------------------------
 
-    def agent_said(self, envelope: Envelope, event_id: int | None) -> None:
+    def message_received(self, envelope: Envelope, event_id: int | None) -> None:
         self._messages.append(envelope)
         self._wake_readers()
 

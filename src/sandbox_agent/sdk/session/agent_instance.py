@@ -117,7 +117,7 @@ class AgentInstance:
 
     # -- listener of the connection -------------------------------------------------------------------
 
-    def agent_said(self, envelope: Envelope, event_id: int | None) -> None:
+    def message_received(self, envelope: Envelope, event_id: int | None) -> None:
         """Route a message to its session."""
         method = envelope.get("method")
         params = envelope.get("params")

@@ -31,7 +31,7 @@ class InstanceKey:
     agent: str
     directory: str
     forms: bool
-    alone: str | None = None
+    isolation_key: str | None = None
     """A unique text for an isolated session, which has a process of its own."""
 
 

@@ -12,18 +12,18 @@ from typing import Any, Self, TypeVar
 
 from sandbox_agent.sdk.errors import SessionEndedError
 from sandbox_agent.sdk.json_rpc import Envelope
-from sandbox_agent.sdk.session.callbacks import Answer, PermissionRequest, Question
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
-from sandbox_agent.sdk.session.content_blocks import AttachmentLike, Prompt
 from sandbox_agent.sdk.session.history.restorer import Restored
-from sandbox_agent.sdk.session.pending_requests import Handlers
+from sandbox_agent.sdk.session.requests.callbacks import Answer, PermissionRequest, Question
+from sandbox_agent.sdk.session.requests.handlers import Handlers
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_events import EventCallback, SessionEvents
 from sandbox_agent.sdk.session.session_info import SessionInfo, SessionSettings, describe
 from sandbox_agent.sdk.session.session_lifecycle import SessionLifecycle
-from sandbox_agent.sdk.session.turn import AsyncTurn, PromptResult
-from sandbox_agent.sdk.session.turn_queue import PromptRequest, TurnQueue
+from sandbox_agent.sdk.session.turns.content_blocks import AttachmentLike, Prompt
+from sandbox_agent.sdk.session.turns.turn import AsyncTurn, PromptResult
+from sandbox_agent.sdk.session.turns.turn_queue import PromptRequest, TurnQueue
 from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.universal import UniversalEvent
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from sandbox_agent.sdk.session.callbacks import OnPermission, OnQuestion
 from sandbox_agent.sdk.session.config.config_options import OptionValue
+from sandbox_agent.sdk.session.requests.callbacks import OnPermission, OnQuestion
 
 
 class CallbackOptions(TypedDict, total=False):

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from sandbox_agent.sdk.json_rpc import Envelope
-from sandbox_agent.sdk.session.callbacks import Answer, PermissionRequest, Question
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
-from sandbox_agent.sdk.session.content_blocks import AttachmentLike, Prompt
 from sandbox_agent.sdk.session.history.restorer import Restored
-from sandbox_agent.sdk.session.pending_requests import Handlers
+from sandbox_agent.sdk.session.requests.callbacks import Answer, PermissionRequest, Question
+from sandbox_agent.sdk.session.requests.handlers import Handlers
 from sandbox_agent.sdk.session.session import AsyncSession, Callback
 from sandbox_agent.sdk.session.session_events import EventCallback
 from sandbox_agent.sdk.session.session_info import SessionInfo
-from sandbox_agent.sdk.session.turn import PromptResult
+from sandbox_agent.sdk.session.turns.content_blocks import AttachmentLike, Prompt
+from sandbox_agent.sdk.session.turns.turn import PromptResult
 from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.sync.portal import Portal
 from sandbox_agent.sdk.sync.turn import Turn

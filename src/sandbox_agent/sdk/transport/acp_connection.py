@@ -46,7 +46,7 @@ POST_TAIL_S = 2.0
 class Listener(Protocol):
     """Receives the messages of an agent, in stream order, never concurrently."""
 
-    def agent_said(self, envelope: Envelope, event_id: int | None) -> None: ...
+    def message_received(self, envelope: Envelope, event_id: int | None) -> None: ...
     def events_lost(self, gap: Gap) -> None: ...
     def instance_lost(self, error: SandboxAgentError) -> None: ...
 
@@ -208,7 +208,7 @@ class AcpConnection:
 
     def _hand_on(self, envelope: Envelope, event_id: int | None) -> None:
         try:
-            self._listener.agent_said(envelope, event_id)
+            self._listener.message_received(envelope, event_id)
         except Exception:
             # A message that cannot be handled must not stop those after it.
             log.exception("a message of %s could not be handled", self._path)

@@ -7,15 +7,12 @@ callback and no reader of the events) is rejected at once instead of left pendin
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from sandbox_agent.sdk.errors import (
     CallbackError,
-    InvalidAnswerError,
     PermissionNotFoundError,
     QuestionNotFoundError,
     SandboxAgentError,
@@ -27,40 +24,18 @@ from sandbox_agent.sdk.json_rpc import (
     Envelope,
     error_response,
 )
-from sandbox_agent.sdk.session.callbacks import (
+from sandbox_agent.sdk.session.requests.callbacks import (
     REJECT,
     Answer,
-    OnPermission,
-    OnQuestion,
     PermissionRequest,
     Question,
     Reject,
 )
+from sandbox_agent.sdk.session.requests.form_drafts import FormDrafts, companion, main_question
+from sandbox_agent.sdk.session.requests.handlers import Handlers
 from sandbox_agent.sdk.universal import UniversalMapper, replies
 from sandbox_agent.sdk.universal.agent_requests import PendingQuestion
 from sandbox_agent.sdk.universal.json_reading import json_text
-
-# Suffixes of the form field that takes an answer outside the options.
-_COMPANION_SUFFIXES = ("_custom", "_note", "_other")
-
-
-@dataclass(slots=True)
-class Handlers:
-    """The callbacks that answer requests, and how they are run."""
-
-    on_permission: OnPermission | None = None
-    on_question: OnQuestion | None = None
-    permission_timeout: float | None = None
-    sync_in_threads: bool = False
-    """Run callbacks that are not async in a thread, because they may block."""
-
-    async def call(self, callback: Callable[[Any], Any], argument: Any) -> Any:
-        """Call a plain or async callback."""
-        if self.sync_in_threads and not inspect.iscoroutinefunction(callback):
-            result = await asyncio.to_thread(callback, argument)
-        else:
-            result = callback(argument)
-        return await result if inspect.isawaitable(result) else result
 
 
 class PendingRequests:
@@ -82,7 +57,7 @@ class PendingRequests:
         self._send = send
         self._watched = watched
         self._failed = failed
-        self._drafts: dict[str, list[str]] = {}
+        self._drafts = FormDrafts()
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
     # -- state --------------------------------------------------------------------------------------
@@ -98,7 +73,7 @@ class PendingRequests:
         return [
             self._question(one)
             for one in self._mapper.pending_questions.values()
-            if _main_of(one, self._group(one.request_id)) is None
+            if main_question(one, self._group(one.request_id)) is None
         ]
 
     def asked(self, envelope: Envelope) -> None:
@@ -107,8 +82,8 @@ class PendingRequests:
         if not self._is_open(request_id):
             form = envelope.get("method") == "elicitation/create"
             code = INVALID_PARAMS if form else METHOD_NOT_FOUND
-            words = "only forms are supported" if form else f"Method not found: {envelope.get('method')}"
-            self._start(request_id, lambda: self._send(error_response(request_id, code, words)))
+            message = "only forms are supported" if form else f"Method not found: {envelope.get('method')}"
+            self._start(request_id, lambda: self._send(error_response(request_id, code, message)))
             return
         self._start(request_id, lambda: self._decide(request_id))
 
@@ -146,10 +121,10 @@ class PendingRequests:
         if pending is None:
             raise QuestionNotFoundError(question_id)
         group = self._group(pending.request_id)
-        self._draft(pending, group, _selections(answers))
-        if all(one.question_id in self._drafts for one in group if _main_of(one, group) is None):
-            chosen = [self._drafts.pop(one.question_id, []) for one in group]
-            await self._answer(pending.request_id, replies.question_result(group, chosen, allow_other=False))
+        self._drafts.add(pending, group, answers)
+        chosen = self._drafts.take_complete(group)
+        if chosen is not None:
+            await self._answer(pending.request_id, replies.question_result(group, chosen))
 
     async def reject_question(self, question_id: str) -> None:
         pending = self._mapper.pending_questions.get(question_id)
@@ -203,7 +178,7 @@ class PendingRequests:
             return
         group = self._group(request_id)
         for question in group:
-            if _main_of(question, group) is None and not await self._ask_question(question):
+            if main_question(question, group) is None and not await self._ask_question(question):
                 return
 
     async def _ask_permission(self, request: PermissionRequest) -> None:
@@ -242,8 +217,7 @@ class PendingRequests:
             self._failed(error)
 
     async def _answer(self, request_id: Any, result: dict[str, Any]) -> None:
-        for question in self._group(request_id):
-            self._drafts.pop(question.question_id, None)
+        self._drafts.discard(self._group(request_id))
         waiting = self._tasks.get(json_text(request_id))
         await self._send({"jsonrpc": "2.0", "id": request_id, "result": result})
         if waiting is not None and waiting is not asyncio.current_task():
@@ -268,17 +242,6 @@ class PendingRequests:
         except SandboxAgentError as error:
             self._failed(error)
 
-    def _draft(self, pending: PendingQuestion, group: list[PendingQuestion], chosen: list[str]) -> None:
-        try:
-            replies.question_result([pending], [chosen])
-        except InvalidAnswerError:
-            companion = next((one for one in group if _main_of(one, group) is pending), None)
-            if companion is None or len(chosen) != 1:
-                raise
-            self._drafts[companion.question_id] = chosen
-            chosen = []
-        self._drafts[pending.question_id] = chosen
-
     def _is_open(self, request_id: Any) -> bool:
         return self._permission(request_id) is not None or bool(self._group(request_id))
 
@@ -295,25 +258,5 @@ class PendingRequests:
 
     def _question(self, pending: PendingQuestion) -> Question:
         group = self._group(pending.request_id)
-        other = any(_main_of(one, group) is pending for one in group)
+        other = companion(pending, group) is not None
         return Question.of(pending, self._session_id, allow_other=other or not pending.options)
-
-
-def _main_of(question: PendingQuestion, group: list[PendingQuestion]) -> PendingQuestion | None:
-    """The question that a free-text companion field belongs to; None for a question in its own right."""
-    if question.options or question.required or question.property is None:
-        return None
-    for suffix in _COMPANION_SUFFIXES:
-        name = question.property.removesuffix(suffix)
-        if name != question.property:
-            return next((one for one in group if one.property == name), None)
-    return None
-
-
-def _selections(answers: Answer) -> list[str]:
-    if isinstance(answers, str):
-        return [answers]
-    chosen: list[str] = []
-    for answer in answers:
-        chosen += [answer] if isinstance(answer, str) else list(answer)
-    return chosen

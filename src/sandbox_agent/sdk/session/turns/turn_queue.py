@@ -15,12 +15,12 @@ from typing import Any
 
 from sandbox_agent.sdk.errors import AgentExitedError, ConcurrentPromptError, SandboxAgentError
 from sandbox_agent.sdk.resources.files import AsyncFiles
-from sandbox_agent.sdk.session import content_blocks
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
-from sandbox_agent.sdk.session.content_blocks import AttachmentLike, Prompt
 from sandbox_agent.sdk.session.session_lifecycle import SessionLifecycle
-from sandbox_agent.sdk.session.telemetry import prompt_span
-from sandbox_agent.sdk.session.turn import AsyncTurn, PromptResult
+from sandbox_agent.sdk.session.turns import content_blocks
+from sandbox_agent.sdk.session.turns.content_blocks import AttachmentLike, Prompt
+from sandbox_agent.sdk.session.turns.telemetry import prompt_span
+from sandbox_agent.sdk.session.turns.turn import AsyncTurn, PromptResult
 from sandbox_agent.sdk.universal import meta
 
 log = logging.getLogger("sandbox_agent")

@@ -1,0 +1,1 @@
+"""Turns: prompts, their content, their order and their results."""
