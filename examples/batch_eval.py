@@ -1,4 +1,4 @@
-"""Many prompts at once, each in a session of its own, with text, cost and the raw record of each."""
+"""Run many prompts at once, each in a session of its own; print text, usage and number of messages."""
 
 import asyncio
 
@@ -22,10 +22,10 @@ async def run(client: AsyncSandboxAgent, name: str, prompt: str) -> str:
 
 
 async def main() -> None:
-    places = asyncio.Semaphore(AT_A_TIME)
+    slots = asyncio.Semaphore(AT_A_TIME)
 
     async def limited(client: AsyncSandboxAgent, name: str, prompt: str) -> str:
-        async with places:
+        async with slots:
             return await run(client, name, prompt)
 
     async with await AsyncSandboxAgent.start(on_permission=auto_reject) as client:

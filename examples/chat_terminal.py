@@ -1,4 +1,4 @@
-"""A chat in the terminal: words as they come, permissions and questions asked, Ctrl-C stops the turn.
+"""A chat in the terminal: streamed text, permissions and questions on the prompt, Ctrl-C cancels the turn.
 
 python examples/chat_terminal.py            # the mock agent; try "tool", "permission", "question"
 python examples/chat_terminal.py claude

@@ -1,7 +1,7 @@
-"""An agent of your own in forty lines: it speaks ACP on stdin and stdout and shouts what it hears.
+"""A custom agent in forty lines: it speaks ACP on stdin and stdout and answers in capital letters.
 
-python examples/custom_agent.py           registers itself with a server and talks to itself through it
-python examples/custom_agent.py --serve   is the agent
+python examples/custom_agent.py           starts a server with this agent and sends it a prompt
+python examples/custom_agent.py --serve   runs the agent
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Files into the sandbox and out of it, and an MCP tool that the agent finds in its directory."""
+"""Copy files into the sandbox and back, and register an MCP server for the directory of a session."""
 
 import tempfile
 from pathlib import Path
@@ -17,7 +17,7 @@ for line in sys.stdin:
 with tempfile.TemporaryDirectory() as directory, SandboxAgent.start() as client:
     project = f"{directory}/project"
 
-    # A whole directory goes up as one stream, a single file as it is.
+    # A directory is uploaded as one stream.
     local = Path(directory, "local")
     local.mkdir()
     (local / "README.md").write_text("# A project\n")
@@ -25,15 +25,15 @@ with tempfile.TemporaryDirectory() as directory, SandboxAgent.start() as client:
     client.fs.write_text(f"{project}/tools/clock.py", TOOL)
     print("uploaded:", sorted(entry.name for entry in client.fs.list(project)))
 
-    # The MCP server is written down for the directory; sessions that ask for it get it.
+    # The MCP server is registered for the directory; sessions with use_directory_config get it.
     client.config.mcp.set(
         project, "clock", {"type": "local", "command": "python3", "args": [f"{project}/tools/clock.py"]}
     )
     session = client.sessions.create("mock", directory=project, use_directory_config=True)
-    told = session.prompt("info").text
-    print("the agent was given:", "clock" if "clock" in told else "nothing")
+    answer = session.prompt("info").text
+    print("the agent was given:", "clock" if "clock" in answer else "nothing")
 
-    # An attachment is a link to a file of the sandbox, which the agent reads by itself.
+    # An attachment is a link to a file in the sandbox, which the agent reads itself.
     print(session.prompt("echo thanks", attachments=[f"{project}/README.md"]).text)
 
     client.fs.download_dir(project, Path(directory, "back"))

@@ -1,4 +1,4 @@
-"""Who decides what an agent may do: a ready policy, a callback of one's own, or the events."""
+"""Answer permission requests: with a ready-made callback, with your own, or as a reader of the events."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ async def main() -> None:
         asking = await client.sessions.create("mock", on_permission=decide)
         print((await asking.prompt("permission")).text)
 
-        # Without a callback the reader of the events answers.
+        # Without a callback, the reader of the events answers.
         client.sessions.handlers.on_permission = None
         by_hand = await client.sessions.create("mock")
         async with by_hand.stream("permission") as turn:

@@ -1,4 +1,4 @@
-"""Agents ask: with options, as free text, with a form, or for the approval of a plan."""
+"""Answer questions of an agent: with options, as free text, in a form, or for the approval of a plan."""
 
 from sandbox_agent import REJECT, Question, Reject, SandboxAgent
 

@@ -1,4 +1,4 @@
-"""Ten lines to an agent: start a server on this machine, talk to the mock agent, watch it work."""
+"""Start a server on this machine, send the mock agent a prompt, and stream an answer."""
 
 from sandbox_agent import SandboxAgent, auto_approve
 

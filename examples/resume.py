@@ -1,4 +1,4 @@
-"""A conversation that outlives its client, its agent and its server: all it needs is a store."""
+"""Resume a session after its client, agent and server have ended; the store has everything needed."""
 
 import tempfile
 from pathlib import Path
@@ -11,7 +11,7 @@ with SandboxAgent.start(store=store) as client:
     session = client.sessions.create("mock", id="my-talk", model="mock-fast")
     session.prompt("echo remember the milk")
 
-# The first server is gone; this is another one.
+# The first server has stopped; this is another one.
 with SandboxAgent.start(store=store) as client:
     session = client.sessions.resume("my-talk")
     print(

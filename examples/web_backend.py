@@ -1,4 +1,4 @@
-"""A web backend that relays sessions to browsers: your users, your rules, the sandbox's token stays here.
+"""A web backend that relays sessions to browsers; users authenticate here, the server's token stays here.
 
     pip install 'sandbox-agent[uvicorn]'
     python examples/web_backend.py              # then, with the token of a user:
@@ -8,8 +8,8 @@
     curl -X POST localhost:8000/chats/ID/prompts -H '...' -d '{"text": "permission"}'
     curl -X POST localhost:8000/chats/ID/permissions/PERMISSION -H '...' -d '{"reply": "once"}'
 
-Events are universal events as server-sent events, numbered by their sequence: a browser that comes back
-with Last-Event-ID gets what it missed.
+Events are universal events as server-sent events, numbered by their sequence: a browser that reconnects
+with Last-Event-ID gets the events it missed.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ from typing import Any
 from sandbox_agent import AsyncSandboxAgent, AsyncSession, SandboxAgentError
 from sandbox_agent.sdk.universal import event_to_json
 
-USERS = {"token-of-ann": "ann", "token-of-bob": "bob"}  # yours come from a database
+USERS = {"token-of-ann": "ann", "token-of-bob": "bob"}  # a real backend uses a database
 
 
 class Refused(Exception):
@@ -51,7 +51,7 @@ class Backend:
 
     async def live(self, receive: Any, send: Any) -> None:
         await receive()
-        # One sandbox for everybody here; a real backend has one per user or per project.
+        # One sandbox for all users; a real backend has one per user or per project.
         self.client = await AsyncSandboxAgent.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
@@ -62,7 +62,7 @@ class Backend:
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         user = USERS.get(headers.get("authorization", "").removeprefix("Bearer "))
         if user is None:
-            raise Refused(401, "who are you?")
+            raise Refused(401, "unknown token")
         match scope["method"], *scope["path"].strip("/").split("/"):
             case "POST", "chats":
                 session = await self.client.sessions.create("mock", title=f"chat of {user}")
@@ -82,7 +82,7 @@ class Backend:
                 await self.session(user, chat).reply_permission(permission, answer)
                 await reply(send, 204, b"")
             case _:
-                raise Refused(404, "there is nothing here")
+                raise Refused(404, "not found")
 
     def session(self, user: str, chat: str) -> AsyncSession:
         owner, session = self.chats.get(chat, (None, None))
@@ -107,7 +107,7 @@ async def reply(send: Any, status: int, body: bytes) -> None:
 
 
 async def relay(send: Any, receive: Any, events: AsyncIterator[Any]) -> None:
-    """Events to one browser until it goes away."""
+    """Send events to one browser until it disconnects."""
     headers = [(b"content-type", b"text/event-stream"), (b"cache-control", b"no-cache")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
 

@@ -111,7 +111,7 @@ async def test_a_wrong_token_is_said_at_once(own_server: LiveServer) -> None:
 
 
 @pytest.mark.clause("issue5-9-nothing-hangs")
-async def test_an_address_where_nobody_listens_is_said_at_once() -> None:
+async def test_a_refused_connection_fails_at_once() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     with told_within_a_second(), pytest.raises(APIConnectionError, match=f"{url}.*Connection refused"):
         await AsyncSandboxAgent.connect(url)
@@ -122,7 +122,7 @@ async def test_an_address_where_nobody_listens_is_said_at_once() -> None:
 
 
 @pytest.mark.clause("issue5-9-nothing-hangs")
-async def test_whoever_wants_to_wait_for_a_server_says_for_how_long(own_server: LiveServer) -> None:
+async def test_connect_waits_for_a_server_for_the_given_time(own_server: LiveServer) -> None:
     await own_server.stop()
     waiting = asyncio.create_task(
         AsyncSandboxAgent.connect(own_server.url, own_server.token, wait_for_health=30)
