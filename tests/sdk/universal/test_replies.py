@@ -199,7 +199,7 @@ def test_a_form_is_answered_with_typed_content() -> None:
     ("answers", "complaint"),
     [
         ([[]], "needs an answer"),
-        ([["red"], [], [], ["three"]], "no integer"),
+        ([["red"], [], [], ["three"]], "integer"),
         ([["red"], ["x"]], "not offered"),
     ],
 )

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from sandbox_agent.sdk.errors import (
+    PROBLEM_PREFIX,
     AgentExitedError,
     APIConnectionError,
     APIStatusError,
@@ -33,7 +34,7 @@ from sandbox_agent.sdk.universal import UniversalMapper, notes
 BINDING_METHODS = frozenset({"session/new", "session/load", "session/resume"})
 # Fields that any client of the store may change; the others say where the session runs.
 SHARED_FIELDS = ("title", "metadata", "archived_at", "destroyed_at")
-NO_ANSWER = "urn:sandbox-agent:error:connection_lost"
+NO_ANSWER = PROBLEM_PREFIX + "connection_lost"
 
 
 class SessionChannel:

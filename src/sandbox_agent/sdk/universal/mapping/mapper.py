@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.errors import PROBLEM_PREFIX
 from sandbox_agent.sdk.universal.agent_requests import PendingPermission, PendingQuestion
 from sandbox_agent.sdk.universal.events import ErrorData, SessionEndedData, UniversalEvent, UnparsedData
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_text, json_text, sha256
@@ -33,7 +34,6 @@ from sandbox_agent.sdk.universal.meta import product_meta
 
 Direction = Literal["client", "agent"]
 _UNREADABLE = object()
-PROBLEM_PREFIX = "urn:sandbox-agent:error:"
 
 METHODS_WITHOUT_EVENT = frozenset(
     {
