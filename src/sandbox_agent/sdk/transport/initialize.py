@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 from sandbox_agent.sdk.universal import meta
 
 PROTOCOL_VERSION = 1
 
-_version = cache(version)  # reads a file
+
+@cache
+def _version() -> str:
+    # Imported on first use: it takes 10 ms and only connections need it.
+    from importlib.metadata import version
+
+    return version("sandbox-agent")
 
 
 def initialize_params(*, forms: bool) -> dict[str, Any]:
@@ -24,7 +29,7 @@ def initialize_params(*, forms: bool) -> dict[str, Any]:
         "clientInfo": {
             "name": "sandbox-agent-python",
             "title": "Sandbox Agent SDK",
-            "version": _version("sandbox-agent"),
+            "version": _version(),
         },
         "clientCapabilities": capabilities,
     }
