@@ -1,4 +1,4 @@
-"""Servers and clients for the SDK's tests: one shared server a module, and one's own where it is harmed."""
+"""Servers and clients for the SDK's tests: one shared server per module, or one of its own for a test."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ async def eventually(condition: Callable[[], Awaitable[bool] | bool], limit_s: f
 
 
 @contextmanager
-def told_within_a_second(known_after_s: float = 0.0) -> Iterator[None]:
-    """The block ends within a second of the moment its outcome is known; a loaded machine gets one more."""
+def within_a_second(known_after_s: float = 0.0) -> Iterator[None]:
+    """The block ends within a second after its outcome is known; a loaded machine gets another second."""
     began = time.monotonic()
     yield
     assert time.monotonic() - began < known_after_s + 2.0
@@ -39,7 +39,7 @@ Connect = Callable[..., Awaitable[AsyncSandboxAgent]]
 
 @pytest.fixture
 async def own_server(tmp_path: Path) -> AsyncIterator[LiveServer]:
-    """A server that this test alone uses, and may stop, kill and restart."""
+    """A server for this test only, which may be stopped, killed and restarted."""
     server = await LiveServer(tmp_path / "server").start()
     try:
         yield server
@@ -49,7 +49,7 @@ async def own_server(tmp_path: Path) -> AsyncIterator[LiveServer]:
 
 @pytest.fixture
 async def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AsyncSandboxAgent]:
-    """A client of a server in this process; quick, and all of the product but the socket."""
+    """A client of a server in this process, without a socket."""
     for name, folder in (("HOME", "home"), ("XDG_DATA_HOME", "data"), ("XDG_CONFIG_HOME", "config")):
         (tmp_path / folder).mkdir(exist_ok=True)
         monkeypatch.setenv(name, str(tmp_path / folder))

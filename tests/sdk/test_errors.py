@@ -1,4 +1,4 @@
-"""Failures: each has its type, its cause and its facts, and comes quickly."""
+"""Failures: each has its type, cause and attributes, and is raised without delay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sandbox_agent import (
     UnsupportedAgentError,
 )
 from sandbox_agent.sdk import errors
-from tests.sdk.conftest import Connect, eventually, told_within_a_second
+from tests.sdk.conftest import Connect, eventually, within_a_second
 from tests.sdk.live_server import LiveServer
 from tests.support.server_process import free_port, place_launcher
 
@@ -34,7 +34,7 @@ from tests.support.server_process import free_port, place_launcher
 @pytest.mark.clause("spec2-3.1-agent", "issue5-9-nothing-hangs")
 async def test_an_unknown_agent_is_refused_at_once(client: AsyncSandboxAgent) -> None:
     with (
-        told_within_a_second(),
+        within_a_second(),
         pytest.raises(UnsupportedAgentError, match="unsupported agent: nobody") as failure,
     ):
         await client.sessions.create("nobody")
@@ -44,7 +44,7 @@ async def test_an_unknown_agent_is_refused_at_once(client: AsyncSandboxAgent) ->
 @pytest.mark.clause("issue5-9-nothing-hangs")
 async def test_an_agent_that_cannot_start_says_why(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     place_launcher(tmp_path / "data", "amp", "#!/no/such/interpreter\n")
-    with told_within_a_second(), pytest.raises(AgentProcessError, match="failed to start agent process"):
+    with within_a_second(), pytest.raises(AgentProcessError, match="failed to start agent process"):
         await client.sessions.create("amp")
     assert await client.acp.list() == []
 
@@ -54,7 +54,7 @@ async def test_an_agent_that_dies_at_once_tells_its_last_words(
     client: AsyncSandboxAgent, tmp_path: Path
 ) -> None:
     place_launcher(tmp_path / "data", "amp", "#!/bin/sh\necho 'no key in sight' >&2\nexit 3\n")
-    with told_within_a_second(), pytest.raises(AgentExitedError, match="no key in sight") as failure:
+    with within_a_second(), pytest.raises(AgentExitedError, match="no key in sight") as failure:
         await client.sessions.create("amp")
     assert failure.value.exit_code == 3 and isinstance(failure.value.__cause__, AgentProcessError)
 
@@ -63,10 +63,10 @@ async def test_an_agent_that_dies_at_once_tells_its_last_words(
 async def test_a_crash_in_a_turn_carries_exit_code_and_stderr(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     await session.prompt("stderr 100")
-    with told_within_a_second(), pytest.raises(AgentExitedError) as failure:
+    with within_a_second(), pytest.raises(AgentExitedError) as failure:
         await session.prompt("crash 9")
     assert failure.value.exit_code == 9 and "xxx" in failure.value.stderr
-    with told_within_a_second(), pytest.raises(AgentExitedError) as killed:
+    with within_a_second(), pytest.raises(AgentExitedError) as killed:
         await session.prompt("kill")
     assert killed.value.signal == "SIGKILL"
     ended = [e for e in await session.events(limit=1000) if e.type == "session.ended"]
@@ -82,7 +82,7 @@ async def test_a_silent_agent_is_a_typed_time_out_and_its_late_answer_is_kept(
     await own_server.start()
     client = await connect()
     session = await client.sessions.create("mock")
-    with told_within_a_second(known_after_s=0.4), pytest.raises(AgentTimeoutError) as failure:
+    with within_a_second(known_after_s=0.4), pytest.raises(AgentTimeoutError) as failure:
         await session.prompt("hang")
     assert failure.value.status_code == 504
     codes = [e.data.code for e in await session.events(limit=1000) if e.type == "error"]
@@ -99,25 +99,25 @@ async def test_an_agent_that_never_says_a_word_is_not_started_again_and_again(
     place_launcher(own_server.data, "amp", "#!/bin/sh\nexec sleep 60\n")
     await own_server.start()
     client = await connect()
-    with told_within_a_second(known_after_s=0.4), pytest.raises(AgentTimeoutError):
+    with within_a_second(known_after_s=0.4), pytest.raises(AgentTimeoutError):
         await client.sessions.create("amp")
     assert await client.acp.list() == []
 
 
 @pytest.mark.clause("spec3-authentication")
 async def test_a_wrong_token_is_said_at_once(own_server: LiveServer) -> None:
-    with told_within_a_second(), pytest.raises(AuthenticationError, match="token invalid"):
+    with within_a_second(), pytest.raises(AuthenticationError, match="token invalid"):
         await AsyncSandboxAgent.connect(own_server.url, "wrong")
 
 
 @pytest.mark.clause("issue5-9-nothing-hangs")
 async def test_a_refused_connection_fails_at_once() -> None:
     url = f"http://127.0.0.1:{free_port()}"
-    with told_within_a_second(), pytest.raises(APIConnectionError, match=f"{url}.*Connection refused"):
+    with within_a_second(), pytest.raises(APIConnectionError, match=f"{url}.*Connection refused"):
         await AsyncSandboxAgent.connect(url)
-    with told_within_a_second(), pytest.raises(APIConnectionError):
+    with within_a_second(), pytest.raises(APIConnectionError):
         await asyncio.to_thread(SandboxAgent.connect, url)
-    with told_within_a_second(), pytest.raises(APIConnectionError, match=r"no-such-host\.invalid"):
+    with within_a_second(), pytest.raises(APIConnectionError, match=r"no-such-host\.invalid"):
         await AsyncSandboxAgent.connect("http://no-such-host.invalid")
 
 
@@ -141,9 +141,9 @@ async def test_a_server_that_is_not_there_is_a_connection_error(
     session = await client.sessions.create("mock")
     await own_server.stop()
     for work in (client.agents.list(), client.fs.read("x"), session.prompt("echo x")):
-        with told_within_a_second(), pytest.raises(APIConnectionError):
+        with within_a_second(), pytest.raises(APIConnectionError):
             await work
-    with told_within_a_second(known_after_s=1.0):
+    with within_a_second(known_after_s=1.0):
         await session.terminate()
 
 
@@ -156,10 +156,10 @@ async def test_a_turn_on_a_dead_embedded_server_fails_at_once(tmp_path: Path) ->
             provider = client.provider
             assert provider is not None
             await provider.destroy(str(client.sandbox_id).partition("/")[2])
-            with told_within_a_second(), pytest.raises(SandboxAgentError):
+            with within_a_second(), pytest.raises(SandboxAgentError):
                 await turn.result()
         await eventually(lambda: session.info.ended)
-        with told_within_a_second(), pytest.raises(APIConnectionError):
+        with within_a_second(), pytest.raises(APIConnectionError):
             await session.prompt("echo x")
 
 

@@ -1,4 +1,4 @@
-"""What people see: the public names, a light import, examples that run, types that hold."""
+"""The public API: its names, a light import, examples that run, strict types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SDK against the reference server, as far as that one can follow."""
+"""The SDK with the reference server, for the features that server has."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sandbox_agent import (
     auto_approve,
 )
 from sandbox_agent.sdk.universal import PermissionRequested
-from tests.sdk.conftest import told_within_a_second
+from tests.sdk.conftest import within_a_second
 from tests.sdk.live_server import LiveServer
 
 ROOT = Path(__file__).parents[2]
@@ -115,7 +115,7 @@ async def test_the_end_of_the_reference_is_told_and_the_conversation_goes_on_wit
     async with session.stream("ask") as turn:
         await asyncio.wait_for(turn.sent.wait(), 10)
         await reference_server.kill()
-        with told_within_a_second(), pytest.raises(APIConnectionError):
+        with within_a_second(), pytest.raises(APIConnectionError):
             await turn.result()
     await reference_server.start()
     assert "user: my name is Ada" in (await session.prompt("and now?")).text

@@ -1,4 +1,4 @@
-"""A server started by the client: found, healthy, private, and gone with its parent."""
+"""A server started by the client: found, healthy, and ended with its parent. Providers."""
 
 from __future__ import annotations
 

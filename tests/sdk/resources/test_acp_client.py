@@ -1,4 +1,4 @@
-"""ACP without anything above it, in both faces."""
+"""ACP without sessions, synchronous and asynchronous."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_agent import AgentExitedError, AsyncSandboxAgent, MethodNotFoundError, SandboxAgent, asgi
 from sandbox_agent import UnsupportedAgentError as Unsupported
-from tests.sdk.conftest import told_within_a_second
+from tests.sdk.conftest import within_a_second
 
 TEXT = {"type": "text", "text": "permission"}
 
@@ -43,7 +43,7 @@ async def test_the_end_of_the_agent_ends_the_messages(client: AsyncSandboxAgent,
     acp = await client.acp.connect("mock", directory=str(tmp_path))
     session = (await acp.request("session/new", {"cwd": str(tmp_path), "mcpServers": []}))["sessionId"]
     crash = {"sessionId": session, "prompt": [{"type": "text", "text": "crash 5"}]}
-    with told_within_a_second(), pytest.raises(AgentExitedError) as failure:
+    with within_a_second(), pytest.raises(AgentExitedError) as failure:
         await acp.request("session/prompt", crash)
     assert failure.value.exit_code == 5
     with pytest.raises(AgentExitedError):

@@ -1,4 +1,4 @@
-"""The namespaces `agents`, `fs`, `config` and `acp`, against the real server."""
+"""The namespaces `agents`, `fs`, `config` and `acp`, with a real server."""
 
 from __future__ import annotations
 

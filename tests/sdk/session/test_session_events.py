@@ -1,4 +1,4 @@
-"""Events of a session: as ACP messages, by decorator, and as the specification writes the mapper."""
+"""Events of a session: as ACP messages, by callback, and through the mapper."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: every field of their creation, what can be set, what is refused, and how they end."""
+"""Sessions: the fields of their creation, their configuration, refused values, and their end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One suite over all stores: `database` is where sessions are kept, `store` one way into it."""
+"""One suite for all stores: `open_store` opens the same database again, `store` is one open store."""
 
 from __future__ import annotations
 

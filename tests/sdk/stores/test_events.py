@@ -1,4 +1,4 @@
-"""Events in every store: both directions, in order, without gap or double."""
+"""Events in every store: both directions, in order, without gap or duplicate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading a long session page by page: the work grows with the session, not with its square."""
+"""Reading a long session page by page: the work is linear in its length."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EVENTS_PER_TURN = 15
 
 
 class Work:
-    """What was done: messages mapped, and rows asked of the store."""
+    """Counts mapped messages, and rows read from the store."""
 
     def __init__(self) -> None:
         self.mapped = self.rows = self.skipped = 0

@@ -1,4 +1,4 @@
-"""Sessions in every store: what goes in comes out, in order, page by page."""
+"""Sessions in every store: returned as stored, in order, page by page."""
 
 from __future__ import annotations
 

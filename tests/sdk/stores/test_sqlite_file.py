@@ -1,4 +1,4 @@
-"""The SQLite file: several processes, sudden death, older and newer schemas, damage."""
+"""The SQLite file: several processes, killed processes, older and newer schemas, damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`AcpConnection`: what an error answer says about the agent, by its kind and not by its text."""
+"""`AcpConnection` reads the kind of an error answer, not its text."""
 
 from __future__ import annotations
 

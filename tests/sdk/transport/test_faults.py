@@ -1,4 +1,4 @@
-"""Connections that break: at every point of a turn nothing is lost, nothing doubled, nothing hangs."""
+"""Connections that break at every point of a turn: nothing is lost, duplicated or left waiting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sandbox_agent import (
     SandboxAgentError,
     auto_approve,
 )
-from tests.sdk.conftest import Connect, eventually, told_within_a_second
+from tests.sdk.conftest import Connect, eventually, within_a_second
 from tests.sdk.cutting_proxy import Cut, CuttingProxy
 from tests.sdk.live_server import LiveServer
 
@@ -33,7 +33,7 @@ def proxied(server: LiveServer) -> CuttingProxy:
 
 
 async def check_record(session: AsyncSession) -> None:
-    """Sequences without a hole, and what is stored gives the same events as what was seen live."""
+    """Sequences have no gap, and the stored events equal the live ones."""
     stored = await session.events(limit=100_000)
     assert [event.sequence for event in stored] == list(range(1, len(stored) + 1))
     started = [e.data.item.item_id for e in stored if e.type == "item.started"]
@@ -78,7 +78,7 @@ async def test_random_cuts_lose_nothing_and_double_nothing(own_server: LiveServe
                     answered += 1
                     assert outcome == wanted, (seed, turn)
             proxy.plan = lambda number, head: None
-            # Kept-alive connections still have their cut before them; without them the net is healthy.
+            # Connections kept alive still have their planned cut; later ones have none.
             proxy.cut_now()
             await asyncio.sleep(0.1)
             assert (await session.prompt("echo still one conversation")).text == "still one conversation"
@@ -86,7 +86,7 @@ async def test_random_cuts_lose_nothing_and_double_nothing(own_server: LiveServe
             assert live == list(range(live[0], live[0] + len(live))), seed
             await session.terminate()
             cuts += proxy.cuts
-    # The faults were real, and most turns came through them whole.
+    # Connections were cut, and most turns completed anyway.
     assert cuts > SEEDS * TURNS_PER_SEED and answered > failed, (cuts, answered, failed)
 
 
@@ -170,7 +170,7 @@ async def test_a_permission_asked_while_the_stream_is_down_is_seen_after_the_rec
 
 @pytest.mark.clause("issue5-9-nothing-hangs")
 @pytest.mark.parametrize("respond_async", [False, True])
-async def test_a_server_that_dies_in_a_turn_is_told_within_a_second(
+async def test_a_server_that_dies_in_a_turn_is_within_a_second(
     own_server: LiveServer, connect: Connect, respond_async: bool
 ) -> None:
     client = await connect()
@@ -178,7 +178,7 @@ async def test_a_server_that_dies_in_a_turn_is_told_within_a_second(
     async with session.stream("hang", respond_async=respond_async) as turn:
         await asyncio.wait_for(turn.sent.wait(), 10)
         await own_server.kill()
-        with told_within_a_second(), pytest.raises(APIConnectionError) as failure:
+        with within_a_second(), pytest.raises(APIConnectionError) as failure:
             await turn.result()
         assert failure.value.delivery_unknown
     ended = (await session.events(limit=1000))[-1]
@@ -194,13 +194,13 @@ async def test_a_rolling_restart_is_survived(own_server: LiveServer, connect: Co
     async with session.stream("hang") as turn:
         await asyncio.wait_for(turn.sent.wait(), 10)
         restart = asyncio.create_task(own_server.restart())
-        # The agent went down with its server: its turn says so instead of waiting for ever.
+        # The agent ended with its server, and its turn fails.
         with pytest.raises((AgentExitedError, APIConnectionError)):
             await asyncio.wait_for(turn.result(), TURN_LIMIT_S)
     outcome = await one_turn(session, "echo on it goes")
     while isinstance(outcome, SandboxAgentError):
         assert not restart.done() or isinstance(outcome, APIConnectionError), outcome
-        with told_within_a_second():
+        with within_a_second():
             outcome = await one_turn(session, "echo on it goes")
     await restart
     assert outcome == "on it goes" and session.restored.method == "resumed"

@@ -1,4 +1,4 @@
-"""The pure parts of the transport: event frames, JSON, waiting calls, and the in-process transport."""
+"""Parts of the transport without a server: event frames, JSON, pending calls, the ASGI transport."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mapper's own surface: clocks, times, state, and the notes the SDK writes."""
+"""The public surface of the mapper: clocks, times, state, and the notes of the SDK."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for any messages at all: the mapper never raises, loses nothing, and keeps its promises."""
+"""Properties for arbitrary messages: the mapper never raises, loses nothing, and keeps its invariants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers to permissions and questions: the wire shapes, and what a reader of the record makes of them."""
+"""Answers to permissions and questions: the ACP responses, and how the mapper reads them back."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ class SessionChannel:
         self.stored_keys: set[str] = set()
         self.open_calls: set[str] = set()
         """Requests sent before a restart of this client that have no answer in the store."""
-        self.hold_back: int | None = None
-        """While missed events are read again, live events beyond this number are queued."""
+        self.holding = False
+        """Messages of the stream are queued while missed events are read again."""
         self._held: list[tuple[Envelope, int | None]] = []
         self._binding: dict[str, str | None] = {}
         self._changes: dict[str, Any] = {}
@@ -184,7 +184,7 @@ class SessionChannel:
     def agent_message(self, envelope: Envelope, event_id: int | None) -> None:
         """Take in a message of the agent, in stream order."""
         method = envelope.get("method")
-        if self.hold_back is not None:
+        if self.holding:
             self._held.append((envelope, event_id))
             return
         if self.loading and method == "session/update":
@@ -202,7 +202,7 @@ class SessionChannel:
         elif method == "session/update":
             self._note_state((envelope.get("params") or {}).get("update"))
 
-    def let_through(self) -> None:
+    def deliver_held(self) -> None:
         """Take in the messages queued behind the missed events."""
         held, self._held = self._held, []
         for envelope, event_id in held:

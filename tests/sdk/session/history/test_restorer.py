@@ -1,4 +1,4 @@
-"""Conversations that outlive processes: agent, server and client die in every combination."""
+"""Sessions outlive processes: agent, server and client end in every combination."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def types(events: list[Any]) -> list[str]:
 
 
 async def vanish(client: AsyncSandboxAgent) -> None:
-    """The client goes as a killed process does: without a word to the server."""
+    """End the client as if its process was killed: nothing is sent to the server."""
     await client.aclose(keep_running=True)
 
 

@@ -1,4 +1,4 @@
-"""Permissions and questions: callbacks, replies by hand, policies, cancelling, limits."""
+"""Permissions and questions: callbacks, replies without a callback, cancellation, time limits."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ async def test_a_callback_that_raises_is_told_to_the_caller(client: AsyncSandbox
 
 @pytest.mark.clause("issue5-6-cancel-answers-permissions")
 async def test_cancelling_a_turn_answers_its_open_permissions(client: AsyncSandboxAgent) -> None:
-    # This agent waits for ever for the answer, cancel or not, as gemini, goose and others do.
+    # This agent waits for the answer even after a cancel, as gemini, goose and others do.
     session = await client.sessions.create("amp")
     async with session.stream("ask") as turn:
         async for event in turn:

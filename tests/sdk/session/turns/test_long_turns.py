@@ -1,4 +1,4 @@
-"""Turns that take long, and networks that do not like it: early headers, gateways, silent streams."""
+"""Long turns and networks that interrupt them: early headers, gateways, silent streams."""
 
 from __future__ import annotations
 

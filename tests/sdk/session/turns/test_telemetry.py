@@ -1,4 +1,4 @@
-"""OpenTelemetry: a span per prompt, and its context in the agent's hands."""
+"""OpenTelemetry: a span per prompt, and its context in `_meta`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prompts and turns: results, streams, attachments, cancelling, queueing, limits of time."""
+"""Prompts and turns: results, streams, attachments, cancellation, queueing, time limits."""
 
 from __future__ import annotations
 

@@ -116,13 +116,14 @@ class Restorer:
         for call_id in channel.open_calls:
             instance.own(call_id, channel)
         seen = channel.record.last_event_id or 0
-        channel.hold_back = upto = reader.last_event_id
+        channel.holding = True
+        upto = reader.last_event_id
         instance.bind(channel.native_id, channel)
         missed = await reader.history(seen, upto) if upto > seen else []
-        channel.hold_back = None
+        channel.holding = False
         for event_id, envelope in missed:
             instance.replayed(channel, envelope, event_id)
-        channel.let_through()
+        channel.deliver_held()
         reader.start()
         facts = await instance.connection.status.facts()
         if facts is not None and isinstance(newest := facts.get("lastEventId"), int):
