@@ -147,7 +147,8 @@ class Generator:
         head = f"    def {name}({_signature(method.args)}) -> {_synchronous(returns)}:"
         doc = [_docstring(method, 2)] if ast.get_docstring(method) else []
         if method.name in COPIED:
-            return "\n".join([head, *(_indent(ast.unparse(statement), 2) for statement in method.body)])
+            rest = method.body[len(doc) :]
+            return "\n".join([head, *doc, "", *(_indent(ast.unparse(statement), 2) for statement in rest)])
         if method.name == "__aexit__" and any(getattr(one, "name", "") == "aclose" for one in node.body):
             return "\n".join([head, "        self.close()"])
         access = f"self._async.{method.name}"

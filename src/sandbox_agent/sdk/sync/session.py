@@ -216,7 +216,7 @@ class Session:
         return lambda: self._portal.call(stop)
 
     def on(self, type: str) -> Callable[[Callback], Callback]:
-        '`@session.on("item.delta")`: call the function for every event of this type from now on.'
+        """`@session.on("item.delta")`: call the function for every event of this type from now on."""
 
         def register(callback: Callback) -> Callback:
             self.on_event(callback, type=type)

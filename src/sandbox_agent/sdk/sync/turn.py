@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from sandbox_agent.sdk.json_rpc import Envelope
-from sandbox_agent.sdk.session.turns.turn import CANCEL_PATIENCE_S, AsyncTurn, PromptResult
+from sandbox_agent.sdk.session.turns.turn import CANCEL_TIMEOUT_S, AsyncTurn, PromptResult
 from sandbox_agent.sdk.sync.portal import Portal
 from sandbox_agent.sdk.universal import UniversalEvent
 
@@ -68,6 +68,6 @@ class Turn:
     ) -> None:
         self._portal.run(self._async.__aexit__(exc_type, exc_value, traceback))
 
-    def stop(self, patience_s: float = CANCEL_PATIENCE_S) -> None:
-        """Cancel, and wait up to `patience_s` seconds for the agent to stop."""
-        self._portal.run(self._async.stop(patience_s))
+    def stop(self, timeout_s: float = CANCEL_TIMEOUT_S) -> None:
+        """Cancel, and wait up to `timeout_s` seconds for the agent to stop."""
+        self._portal.run(self._async.stop(timeout_s))

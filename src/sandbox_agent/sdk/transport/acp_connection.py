@@ -65,7 +65,7 @@ class AcpConnection:
     ) -> None:
         self.server_id = server_id
         self.lost: SandboxAgentError | None = None
-        self.disturbed = asyncio.Event()
+        self.stream_broken = asyncio.Event()
         self.reader = StreamReader(api, server_id, self, after=after)
         self.status = InstanceStatus(api, server_id, self.reader, lambda: self.lost is not None)
         self._api = api
@@ -197,7 +197,7 @@ class AcpConnection:
 
     def stream_dropped(self) -> None:
         """The stream broke and will be reopened, unless the server is known to have ended."""
-        self.disturbed.set()
+        self.stream_broken.set()
         dead = self.dead_server()
         if dead is not None:
             self.lose(dead)

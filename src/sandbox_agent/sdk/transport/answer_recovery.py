@@ -21,7 +21,7 @@ from sandbox_agent.sdk.errors import (
 from sandbox_agent.sdk.json_rpc import Envelope
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
-from sandbox_agent.sdk.transport.retries import REFUSED_PATIENCE_S, gateway_failed, refused, server_stopping
+from sandbox_agent.sdk.transport.retries import REFUSED_LIMIT_S, gateway_failed, refused, server_stopping
 
 # How long a call waits while the server cannot be reached but is not known to be gone.
 UNREACHABLE_LIMIT_S = 60.0
@@ -35,7 +35,7 @@ class CallOwner(Protocol):
 
     lost: SandboxAgentError | None
     status: InstanceStatus
-    disturbed: asyncio.Event
+    stream_broken: asyncio.Event
     """Set when the stream broke, to ask for the status at once."""
 
     def dead_server(self) -> SandboxAgentError | None: ...
@@ -71,7 +71,7 @@ class AnswerRecovery:
             pause = min(LAST_PROBE_S, pause * 1.6)
 
     async def _probe(self) -> None:
-        self._connection.disturbed.clear()
+        self._connection.stream_broken.clear()
         try:
             facts = await self._connection.status.facts(PROBE_TIMEOUT_S, once=True)
             self._silent_since = self._refused_since = None
@@ -88,7 +88,7 @@ class AnswerRecovery:
         now = self._clock()
         self._silent_since = self._silent_since or now
         self._refused_since = (self._refused_since or now) if gone else None
-        if self._refused_since is not None and now - self._refused_since >= REFUSED_PATIENCE_S:
+        if self._refused_since is not None and now - self._refused_since >= REFUSED_LIMIT_S:
             self._call.fail(_server_gone(self._call.method, error))
         elif now - self._silent_since > UNREACHABLE_LIMIT_S:
             self._call.fail(_unknown_delivery(self._call.method, self._cause or error))
@@ -120,13 +120,13 @@ class AnswerRecovery:
             self._call.fail(_unknown_delivery(self._call.method, self._cause))
 
     async def _wait(self, pause: float) -> None:
-        disturbance = asyncio.create_task(self._connection.disturbed.wait())
+        broken = asyncio.create_task(self._connection.stream_broken.wait())
         try:
             await asyncio.wait(
-                [self._call.future, disturbance], timeout=pause, return_when=asyncio.FIRST_COMPLETED
+                [self._call.future, broken], timeout=pause, return_when=asyncio.FIRST_COMPLETED
             )
         finally:
-            disturbance.cancel()
+            broken.cancel()
 
 
 def _server_gone(method: str, cause: BaseException) -> APIConnectionError:

@@ -18,7 +18,7 @@ FIRST_RETRY_S = 0.25
 LAST_RETRY_S = 8.0
 GATEWAY_STATUSES = frozenset({502, 503, 504})
 # Long enough for a server restart, short enough that the failure is raised within a second.
-REFUSED_PATIENCE_S = 0.75
+REFUSED_LIMIT_S = 0.75
 REFUSED_PAUSE_S = 0.05
 
 
@@ -42,7 +42,7 @@ class Retries:
             self._refused_since = self._refused_since or now
             pause = backoff(self._refusals, first=REFUSED_PAUSE_S)
             self._refusals += 1
-            return pause if now + pause - self._refused_since <= REFUSED_PATIENCE_S else None
+            return pause if now + pause - self._refused_since <= REFUSED_LIMIT_S else None
         if self._failures == self._limit:
             return None
         self._failures += 1

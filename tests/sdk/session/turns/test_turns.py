@@ -169,7 +169,7 @@ async def test_an_agent_that_ignores_cancel_does_not_hang_its_reader(client: Asy
     turn = session.stream("hang hard")
     await turn.__aenter__()
     await asyncio.wait_for(turn.sent.wait(), 10)
-    await turn.stop(patience_s=0.3)
+    await turn.stop(timeout_s=0.3)
     with pytest.raises(APITimeoutError, match="did not stop"):
         await turn.result()
 

@@ -21,7 +21,7 @@ from sandbox_agent.sdk.universal import ItemCompleted, UniversalEvent, Universal
 log = logging.getLogger("sandbox_agent")
 
 # How long leaving an unfinished turn waits for the agent to stop.
-CANCEL_PATIENCE_S = 15.0
+CANCEL_TIMEOUT_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +201,17 @@ class AsyncTurn:
         finally:
             self._watch(False)
 
-    async def stop(self, patience_s: float = CANCEL_PATIENCE_S) -> None:
-        """Cancel, and wait up to `patience_s` seconds for the agent to stop."""
+    async def stop(self, timeout_s: float = CANCEL_TIMEOUT_S) -> None:
+        """Cancel, and wait up to `timeout_s` seconds for the agent to stop."""
         try:
             await self.cancel()
         except SandboxAgentError as error:
             log.debug("turn %s could not be cancelled: %s", self.id, error)
         if self._task is None:
             return
-        await asyncio.wait([self._task], timeout=patience_s)
+        await asyncio.wait([self._task], timeout=timeout_s)
         if not self._task.done():
-            self.give_up(
-                APITimeoutError(f"the agent did not stop within {patience_s:g} s of being cancelled")
-            )
+            self.give_up(APITimeoutError(f"the agent did not stop within {timeout_s:g} s of being cancelled"))
             await asyncio.wait([self._task])
 
     def _watch(self, on: bool) -> None:
