@@ -170,7 +170,7 @@ async def test_a_permission_asked_while_the_stream_is_down_is_seen_after_the_rec
 
 @pytest.mark.clause("issue5-9-nothing-hangs")
 @pytest.mark.parametrize("respond_async", [False, True])
-async def test_a_server_that_dies_in_a_turn_is_within_a_second(
+async def test_a_server_that_dies_in_a_turn_fails_it_within_a_second(
     own_server: LiveServer, connect: Connect, respond_async: bool
 ) -> None:
     client = await connect()
