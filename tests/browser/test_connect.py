@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import expect
 
+from sandbox_agent import build_inspector_url
 from tests.browser.inspector_page import InspectorPage
 from tests.support.server_process import ServerProcess
 
@@ -54,6 +55,14 @@ def test_a_token_in_the_address_is_used_and_removed_at_once(
     tab.say_and_wait("echo through the token")
     expect(tab.conversation).to_contain_text("through the token")
     assert "simple-secret" not in tab.page.content()
+
+
+@pytest.mark.clause("inspector-2-connect", "sdk-B.2-inspector-address")
+def test_the_address_of_the_sdk_opens_the_page_with_its_headers(start_server: Start, open_page: Open) -> None:
+    server = start_server(token="simple-secret")
+    tab = open_page(server, build_inspector_url("", headers={"Authorization": "Bearer simple-secret"}))
+    expect(tab.page.get_by_role("heading", name="Start a session")).to_be_visible()
+    assert tab.page.url == tab.address("/ui/")
 
 
 def test_a_remembered_token_stays_remembered(start_server: Start, open_page: Open) -> None:

@@ -14,11 +14,12 @@ export function endpointFromAddress(): Endpoint {
   const fragment = new URLSearchParams(window.location.hash.slice(1));
   const url = (query.get("url") ?? "").replace(/\/+$/, "");
   const given = fragment.get("token") ?? query.get("token");
-  const headers = headersFrom(query.get("headers"));
-  if (given !== null || query.has("headers")) {
-    query.delete("token");
-    query.delete("headers");
-    fragment.delete("token");
+  const headers = headersFrom(fragment.get("headers") ?? query.get("headers"));
+  if (given !== null || fragment.has("headers") || query.has("headers")) {
+    for (const parameters of [query, fragment]) {
+      parameters.delete("token");
+      parameters.delete("headers");
+    }
     const rest =
       (query.size > 0 ? `?${query.toString()}` : "") + (fragment.size > 0 ? `#${fragment.toString()}` : "");
     window.history.replaceState(null, "", window.location.pathname + rest);
