@@ -10,7 +10,7 @@ from __future__ import annotations
 from time import time_ns
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.jsonrpc.envelope import id_key
+from sandbox_agent.bridge.jsonrpc.message_id import id_key
 from sandbox_agent.bridge.output_publisher import OutputPublisher
 from sandbox_agent.bridge.pending_calls import PendingCall
 from sandbox_agent.bridge.silence_timeout import SilenceClock

@@ -85,41 +85,37 @@ class OutputPublisher:
             return
         # One line is what most agents write at a time, and somebody waits for it: as few steps as possible.
         line = block if newline < 0 else block[:-1]
-        try:
-            is_plain = len(line) <= envelopes.LONG_BYTES and line.isascii()
-            found = envelopes.decode_object(line) if is_plain else envelopes.look(line)
-        except (ValueError, RecursionError):
+        message = envelopes.peek_quickly(line)
+        if message is None:
             self._take_lines(block)
             return
         if line.endswith(b"\r"):
             line = line[:-1]
         try:
             # First of all, because somebody waits for it; nobody can ask for the event before this is over.
-            if raw_id := found.id:
-                self._owner.notice(bytes(raw_id), bool(found.method), line)
+            if message.id:
+                self._owner.notice(message.id, message.has_method, line)
         finally:
             log = self._log
             log.append(frames.encode_line(log.last + 1, line), 1)
 
     def _take_batch(self, block: bytes) -> bool:
         """Several lines in one go, if each of them is one JSON object; False if any is not."""
-        flood = notification_batch.frame(self._log.last + 1, block)
-        if flood:
-            self._log.append(*flood)
+        batch = notification_batch.encode(self._log.last + 1, block)
+        if batch:
+            self._log.append(*batch)
             return True
         lines = split_lines(block)
-        try:
-            envelopes.check_utf8(block)
-            found = list(map(envelopes.decode_object, lines))
-        except (ValueError, RecursionError):
+        messages = [message for message in map(envelopes.peek_quickly, lines) if message]
+        if len(messages) < len(lines):
             return False
         if CR in block:
             lines = [line.removesuffix(b"\r") for line in lines]
         self._log.publish(lines)
         notice = self._owner.notice
-        for message, line in zip(found, lines, strict=True):
-            if raw_id := message.id:
-                notice(bytes(raw_id), bool(message.method), line)
+        for message, line in zip(messages, lines, strict=True):
+            if message.id:
+                notice(message.id, message.has_method, line)
         return True
 
     def _take_lines(self, block: bytes) -> None:

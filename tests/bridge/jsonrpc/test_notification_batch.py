@@ -17,13 +17,18 @@ def flood(texts: list[bytes]) -> bytes:
     return b"".join(LINE % text for text in texts)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def msgspec_is_loaded() -> None:
+    envelope.load_msgspec()
+
+
 MANY = flood([b"x" * 100] * 50)
 
 
 def test_a_flood_becomes_the_frames_that_its_lines_would_become() -> None:
     block = flood([b"%d of 100%% %s \\u00e9 \xc3\xa9" % (n, b"y" * (n % 90)) for n in range(100)])
     for first in (7, 9_898, 9_899, 9_900, 9_999, 10_000, 19_899, 19_900, 19_950, 123_456_789, 99_999_990):
-        assert notification_batch.frame(first, block) == (frames.encode(first, split_lines(block)), 100)
+        assert notification_batch.encode(first, block) == (frames.encode(first, split_lines(block)), 100)
 
 
 @pytest.mark.parametrize("raw_id", [b"1", b"0", b"-1", b"1.5", b"null", b'""', b'"a"', b"true", b"[]", b"{}"])
@@ -31,7 +36,7 @@ def test_a_flood_becomes_the_frames_that_its_lines_would_become() -> None:
 def test_a_line_with_an_id_is_never_passed_over(key: bytes, raw_id: bytes) -> None:
     odd = LINE[:-2] % b"x" + b"," + key + b":" + raw_id + b"}\n"
     assert envelope.peek(odd.rstrip(b"\n")).id
-    assert notification_batch.frame(1, MANY + odd + MANY) is None
+    assert notification_batch.encode(1, MANY + odd + MANY) is None
 
 
 @pytest.mark.parametrize(
@@ -55,12 +60,12 @@ def test_a_line_with_an_id_is_never_passed_over(key: bytes, raw_id: bytes) -> No
 )
 def test_a_block_with_anything_unusual_goes_the_ordinary_way(odd: bytes) -> None:
     for block in (odd + MANY, MANY + odd, MANY + odd + MANY):
-        assert notification_batch.frame(1, block) is None
+        assert notification_batch.encode(1, block) is None
 
 
 def test_a_few_lines_and_long_lines_go_the_ordinary_way() -> None:
-    assert notification_batch.frame(1, LINE % b"x") is None
-    assert notification_batch.frame(1, flood([b"x" * 5000] * 50)) is None
+    assert notification_batch.encode(1, LINE % b"x") is None
+    assert notification_batch.encode(1, flood([b"x" * 5000] * 50)) is None
 
 
 PIECES = [
@@ -85,7 +90,7 @@ PIECES = [
 def test_what_is_taken_as_a_whole_is_one_object_a_line_without_an_id(pieces: list[bytes]) -> None:
     block = MANY + b"".join(pieces)
     block = block if block.endswith(b"\n") else block + b"\n"
-    framed = notification_batch.frame(1, block)
+    framed = notification_batch.encode(1, block)
     if framed is None:
         return
     lines = split_lines(block)

@@ -6,10 +6,9 @@ People may put a script of their own in its place; only ours carries the `sandbo
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
-
-from sandbox_agent.bridge.jsonrpc import plain_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -97,6 +96,6 @@ def read_build(launcher: str | Path) -> Build | None:
         return None
     folder = mark.removeprefix(_MARK)
     with open(os.path.join(folder, MANIFEST), encoding="utf-8") as manifest:
-        document = plain_json.decode_object(manifest.read().strip())
+        document = json.load(manifest)
     source, native_version = document.get("source", "fallback"), document.get("nativeVersion")
     return Build(folder, document.get("version"), source, native_version)

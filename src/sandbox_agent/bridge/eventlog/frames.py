@@ -21,10 +21,7 @@ _HEAD = b"event: message\nid: %d\ndata: "
 _BEFORE_NUMBER = len(b"event: message\nid: ")
 _END = b"\n\n"
 _BETWEEN = _END + _HEAD
-_BETWEEN_ALIKE = _END + b"event: message\nid: %d%%b\ndata: "
-_ENDINGS = 10_000
 _PERCENT = ord("%")
-_made_endings: tuple[bytes, ...] = ()
 _FRAME = _HEAD + b"%b" + _END
 # Formatting copies a line once more than joining does, but costs less per line.
 _LONG_LINE_BYTES = 1024
@@ -66,39 +63,13 @@ def encode(first: int, lines: Sequence[bytes]) -> bytes:
     return data.replace(b"\r", b" ") if CR in data else data
 
 
-def template(first: int, block: bytes) -> tuple[bytes, Sequence[int | bytes]]:
-    """What `fill_in` makes the frames of a block of lines from, and what it fills in: one for each line.
-
-    The block ends with a newline and has no CR in it.
-    """
-    if _PERCENT in block:
-        block = block.replace(b"%", b"%%")
-    # Between the lines go all heads but the first, and after them one too many.
-    beginning, ending = divmod(first + 1, _ENDINGS)
-    if beginning:
-        between = _BETWEEN_ALIKE % beginning
-        framed = block.replace(b"\n", between)
-        count = (len(framed) - len(block)) // (len(between) - 1)
-        if ending + count <= _ENDINGS:
-            return framed, _endings()[ending : ending + count]
-    framed = block.replace(b"\n", _BETWEEN)
-    count = (len(framed) - len(block)) // (len(_BETWEEN) - 1)
-    return framed, range(first + 1, first + count + 1)
-
-
-def _endings() -> tuple[bytes, ...]:
-    """The last digits of numbers that begin alike: made once they cost half of what they do anew."""
-    global _made_endings
-    if not _made_endings:
-        _made_endings = tuple(b"%04d" % ending for ending in range(_ENDINGS))
-    return _made_endings
-
-
-def fill_in(template: bytes, first: int, numbers: Sequence[int | bytes]) -> bytes:
-    """The frames of a template, numbered from `first` on."""
-    numbered = template % tuple(numbers)
-    surplus = len(_HEAD % (first + len(numbers)))
-    return b"".join((_HEAD % first, memoryview(numbered)[:-surplus]))
+def encode_block(first: int, block: bytes, count: int) -> bytes:
+    """The frames of a block of `count` short lines that ends with a newline and has no CR in it."""
+    template = block.replace(b"%", b"%%") if _PERCENT in block else block
+    # Each newline becomes the head of the next frame; the last one is one too many.
+    framed = template.replace(b"\n", _BETWEEN) % tuple(range(first + 1, first + count + 1))
+    surplus = len(_HEAD % (first + count))
+    return b"".join((_HEAD % first, memoryview(framed)[:-surplus]))
 
 
 def joined(blocks: list[Block]) -> list[Block]:

@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 def handle(services: Services, server_id: str, terms: PostOptions, body: bytes, reply: Reply) -> None:
     """Answer one POST through `reply`, now or later. Raises what is wrong with the body."""
     try:
-        found = envelopes.look(body)
-    except (ValueError, RecursionError):
-        _look_closer(services, server_id, terms, body, reply)
-    else:
-        if not found.is_one_line and (LF in body or CR in body):
-            body = _as_one_line(body)
-        _proceed(services, server_id, terms, bytes(found.id), bool(found.method), body, reply)
-
-
-def _look_closer(services: Services, server_id: str, terms: PostOptions, body: bytes, reply: Reply) -> None:
-    """The body is no object, no JSON, or only the complete scanner can tell."""
-    try:
         message = envelopes.peek_quickly(body)
         if message is None:
             if len(body) > SCAN_IN_THREAD_ABOVE:
@@ -51,6 +39,8 @@ def _look_closer(services: Services, server_id: str, terms: PostOptions, body: b
 
 def _as_one_line(body: bytes) -> bytes:
     """Line ends stand between tokens only; the pipe is framed by them, so they become blanks."""
+    if LF not in body and CR not in body:
+        return body
     return body.replace(b"\n", b" ").replace(b"\r", b" ")
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
-from sandbox_agent.bridge.jsonrpc import envelope
 from sandbox_agent.http.acp import sse
 from sandbox_agent.runtime import running_loop
 
@@ -28,8 +27,6 @@ class QuickStream:
     def __init__(
         self, exchange: Exchange, services: Services, log: EventLog, last_event_id: int | None
     ) -> None:
-        # Where somebody listens, many messages will come: what is quick with them is loaded before they do.
-        envelope.load()
         self._exchange = exchange
         self._services = services
         self._loop = running_loop.running_loop()
