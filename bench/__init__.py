@@ -1,1 +1,1 @@
-"""Measures the server side by side with the reference binary and reports ratios; see docs/performance.md."""
+"""Measures the server beside the reference binary and reports ratios; see docs/performance.md."""

@@ -1,6 +1,6 @@
-"""Draws the ratios of a result as a PNG: `python chart.py result.json chart.png`.
+"""Draw the ratios of a result as a PNG: `python chart.py result.json chart.png`.
 
-Runs in an environment of its own that has matplotlib; nothing else of the benchmark is imported here.
+It runs in an environment of its own with matplotlib, so it imports nothing else of the benchmark.
 """
 
 from __future__ import annotations

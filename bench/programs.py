@@ -1,6 +1,6 @@
 """The C programs of the benchmark: built when their source is newer, run on the load processor.
 
-`run` returns the one JSON object a program prints. Every run has a time limit.
+Each program prints one JSON object, which `run` returns. Every run has a time limit.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from bench.places import CACHE, LOAD_CPU, ROOT
+from bench.paths import CACHE, LOAD_CPU, ROOT
 
 SOURCES = ROOT / "bench" / "c"
 BUILT = CACHE / "bench-programs"

@@ -1,7 +1,7 @@
-"""The reference server's binary, installed from npm into `.cache/reference` once.
+"""The binary of the reference server, installed once from npm into `.cache/reference`.
 
-`reference_binary()` returns its path and installs it first if it is missing. A file lock keeps parallel
-callers (the conformance suite uses the same place) from installing at the same time.
+A file lock keeps parallel callers from installing at the same time; the conformance suite uses the same
+directory.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import fcntl
 import subprocess
 from pathlib import Path
 
-from bench.places import CACHE
+from bench.paths import CACHE
 
 PACKAGE = "@sandbox-agent/cli-linux-x64"
 VERSION = "0.4.2"

@@ -1,4 +1,4 @@
-"""Turns a ledger into rows, a table for the terminal, a JSON document and the figures of the docs page."""
+"""Measurements as rows, a table for the terminal, a JSON document and the figures of the docs page."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.goals import GOALS, Goal
-from bench.ledger import Ledger
-from bench.places import DOCS_CHART, DOCS_PAGE
+from bench.budgets import FIGURES, Figure
+from bench.measurements import Measurements
+from bench.paths import DOCS_CHART, DOCS_PAGE
 
 OURS, REFERENCE, QUIET = "ours", "reference", "reference, log off"
 TABLE_BEGIN, TABLE_END = "<!-- figures: begin -->", "<!-- figures: end -->"
@@ -26,34 +26,34 @@ class Row:
     quiet: float | None
     ratio: float | None
     quiet_ratio: float | None
-    goal: str
-    reached: bool | None
+    budget: str
+    within: bool | None
 
 
-def rows(ledger: Ledger) -> list[Row]:
-    return [_row(goal, ledger) for goal in GOALS if goal.figure in ledger.values]
+def rows(measurements: Measurements) -> list[Row]:
+    return [_row(figure, measurements) for figure in FIGURES if figure.name in measurements.values]
 
 
-def _row(goal: Goal, ledger: Ledger) -> Row:
-    ours, reference, quiet = (ledger.median(goal.figure, name) for name in (OURS, REFERENCE, QUIET))
-    ratio = None if goal.own_value else ledger.ratio(goal.figure, OURS, REFERENCE)
-    judged = ours if goal.own_value else ratio
+def _row(figure: Figure, measurements: Measurements) -> Row:
+    ours, reference, quiet = (measurements.median(figure.name, name) for name in (OURS, REFERENCE, QUIET))
+    ratio = None if figure.own_value else measurements.ratio(figure.name, OURS, REFERENCE)
+    judged = ours if figure.own_value else ratio
     return Row(
-        label=goal.label,
-        unit=goal.unit,
+        label=figure.label,
+        unit=figure.unit,
         ours=ours,
         reference=reference,
         quiet=quiet,
         ratio=ratio,
-        quiet_ratio=None if goal.own_value else ledger.ratio(goal.figure, OURS, QUIET),
-        goal=goal.text(),
-        reached=None if judged is None else goal.reached(judged),
+        quiet_ratio=None if figure.own_value else measurements.ratio(figure.name, OURS, QUIET),
+        budget=figure.budget(),
+        within=None if judged is None else figure.is_within_budget(judged),
     )
 
 
 def table(all_rows: list[Row]) -> str:
-    """A Markdown table, padded so that it reads well on a terminal too."""
-    lines = [("figure", "ours", "reference", "ratio", "ratio, its log off", "goal", "reached")]
+    """A Markdown table, padded to be readable on a terminal."""
+    lines = [("figure", "ours", "reference", "ratio", "ratio, its log off", "budget", "within")]
     lines += [
         (
             row.label,
@@ -61,8 +61,8 @@ def table(all_rows: list[Row]) -> str:
             _number(row.reference, row.unit),
             _times(row.ratio),
             _times(row.quiet_ratio),
-            row.goal,
-            {True: "yes", False: "NO", None: ""}[row.reached],
+            row.budget,
+            {True: "yes", False: "NO", None: ""}[row.within],
         )
         for row in all_rows
     ]
@@ -86,8 +86,8 @@ def _times(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}x"
 
 
-def integrity(ledger: Ledger) -> str:
-    return "\n".join(f"{name}: {account.sentence()}" for name, account in ledger.integrity.items())
+def integrity(measurements: Measurements) -> str:
+    return "\n".join(f"{name}: {account.sentence()}" for name, account in measurements.integrity.items())
 
 
 def machine(python: str) -> dict[str, str]:
@@ -105,21 +105,21 @@ def machine(python: str) -> dict[str, str]:
     }
 
 
-def document(ledger: Ledger, mode: str, seconds: float, python: str) -> dict[str, Any]:
-    """Everything about a run; `python` is the version that our server ran on."""
+def document(measurements: Measurements, mode: str, seconds: float, python: str) -> dict[str, Any]:
+    """All facts of a run; `python` is the version that our server ran on."""
     return {
         "mode": mode,
         "seconds": round(seconds, 1),
         "load_average": os.getloadavg(),
         "machine": machine(python),
-        "rows": [asdict(row) for row in rows(ledger)],
-        "integrity": {name: asdict(account) for name, account in ledger.integrity.items()},
-        "values": ledger.values,
+        "rows": [asdict(row) for row in rows(measurements)],
+        "integrity": {name: asdict(account) for name, account in measurements.integrity.items()},
+        "values": measurements.values,
     }
 
 
 def write_docs(result: dict[str, Any]) -> None:
-    """Replaces the figures between the two marks of the docs page by those of this run."""
+    """Replace the figures between the two comments of the docs page."""
     page = DOCS_PAGE.read_text()
     before, _, rest = page.partition(TABLE_BEGIN)
     _, _, after = rest.partition(TABLE_END)
@@ -134,7 +134,7 @@ def write_docs(result: dict[str, Any]) -> None:
         f"Python {about['python']}. Run: `{result['mode']}`, {result['seconds']:.0f} s; load average "
         f"at its end {result['load_average'][0]:.1f}.\n\n"
         f"{table([Row(**row) for row in result['rows']])}\n\n"
-        f"Messages, while all this was measured:\n\n{checked}\n\n"
+        f"Messages during the run:\n\n{checked}\n\n"
         f"![Ratios to the reference]({DOCS_CHART.name})\n"
     )
     DOCS_PAGE.write_text(f"{before}{TABLE_BEGIN}\n{figures}\n{TABLE_END}{after}")

@@ -1,1 +1,1 @@
-"""One module per group of figures; each has `measure(contender, plan, ledger)`."""
+"""One module per group of figures; each has `measure(tested, plan, measurements)`."""

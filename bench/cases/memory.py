@@ -1,7 +1,7 @@
-"""Resident memory of the server and its guardian: idle, per instance, after use, after large messages.
+"""Resident memory of the server and its watchdog: idle, per instance, after use, after large messages.
 
-The guardian comes with the first agent, so "idle" is noted before and after it. Proportional memory, which
-counts pages shared by several processes once, is kept beside it: guardian and server share many.
+The watchdog starts with the first agent, so idle memory is measured before and after it. Proportional memory
+counts pages shared by several processes once; the watchdog shares many with the server.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from bench import processes
-from bench.contender import Contender, Server
-from bench.ledger import Ledger
+from bench import process_usage
+from bench.measurements import Measurements
 from bench.plan import MB, Plan
+from bench.server_under_test import RunningServer, ServerUnderTest
 
 INSTANCES = 100
 SETTLE_SECONDS = 0.5
 
 
-def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
-    with contender.running() as server:
-        _note("memory idle", server, ledger)
+def measure(tested: ServerUnderTest, plan: Plan, measurements: Measurements) -> Iterator[None]:
+    with tested.running() as server:
+        _record("memory idle", server, measurements)
         server.add_instances(["m-0"])
-        with_one = _note("memory one instance", server, ledger)
+        with_one = _record("memory one instance", server, measurements)
         server.add_instances([f"m-{n}" for n in range(1, INSTANCES)])
         time.sleep(SETTLE_SECONDS)
-        grown = processes.memory(server.pid).resident_kb - with_one
-        ledger.add("memory per instance", contender.name, grown / (INSTANCES - 1))
+        grown = process_usage.memory(server.pid).resident_kb - with_one
+        measurements.add("memory per instance", tested.name, grown / (INSTANCES - 1))
         used = server.load(
             server_id="m",
             instances=INSTANCES,
@@ -34,20 +34,20 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
             requests=plan.used_messages,
             bytes=200,
         )
-        ledger.requests(contender.name, used)
-        _note("memory used instances", server, ledger)
+        measurements.count_requests(tested.name, used)
+        _record("memory used instances", server, measurements)
     yield
-    with contender.running() as server:
+    with tested.running() as server:
         server.add_instances(["b"])
         large = server.load(server_id="b", connections=4, requests=plan.large_messages // 4, bytes=MB)
-        ledger.requests(contender.name, large)
-        _note("memory large messages", server, ledger)
+        measurements.count_requests(tested.name, large)
+        _record("memory large messages", server, measurements)
     yield
 
 
-def _note(figure: str, server: Server, ledger: Ledger) -> int:
+def _record(figure: str, server: RunningServer, measurements: Measurements) -> int:
     time.sleep(SETTLE_SECONDS)
-    now = processes.memory(server.pid)
-    ledger.add(figure, server.contender.name, now.resident_kb)
-    ledger.add(f"{figure} proportional", server.contender.name, now.proportional_kb)
+    now = process_usage.memory(server.pid)
+    measurements.add(figure, server.name, now.resident_kb)
+    measurements.add(f"{figure} proportional", server.name, now.proportional_kb)
     return now.resident_kb

@@ -1,21 +1,21 @@
 """Request and answer: throughput, latency and CPU per request, by message size and number of connections.
 
-A fresh server for each size and number of connections, one instance, each connection in a closed loop.
+Each size and number of connections has a fresh server with one instance; each connection is a closed loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.contender import Contender
-from bench.ledger import Ledger
+from bench.measurements import Measurements
 from bench.plan import Plan
+from bench.server_under_test import ServerUnderTest
 
 
-def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
+def measure(tested: ServerUnderTest, plan: Plan, measurements: Measurements) -> Iterator[None]:
     for label, size, connection_counts in plan.sizes:
         for connections in connection_counts:
-            with contender.running() as server:
+            with tested.running() as server:
                 server.add_instances(["b"])
                 figures = server.load_with_cpu(
                     server_id="b",
@@ -24,10 +24,10 @@ def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
                     ms=plan.request_ms,
                     warmup_ms=plan.warmup_ms,
                 )
-            ledger.requests(contender.name, figures)
+            measurements.count_requests(tested.name, figures)
             case = f"request {label} x{connections}"
-            ledger.add(f"{case} throughput", contender.name, figures["per_second"])
-            ledger.add(f"{case} p50", contender.name, figures["p50_us"])
-            ledger.add(f"{case} p99", contender.name, figures["p99_us"])
-            ledger.add(f"{case} cpu", contender.name, figures["cpu_us"])
+            measurements.add(f"{case} throughput", tested.name, figures["per_second"])
+            measurements.add(f"{case} p50", tested.name, figures["p50_us"])
+            measurements.add(f"{case} p99", tested.name, figures["p99_us"])
+            measurements.add(f"{case} cpu", tested.name, figures["cpu_us"])
             yield

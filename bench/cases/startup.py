@@ -1,25 +1,25 @@
-"""From starting the command to the first healthy answer, and to the first answer of an agent."""
+"""Time from the start of the command to the first healthy answer, and to the first answer of an agent."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 
-from bench.contender import Contender
-from bench.ledger import Ledger
+from bench.measurements import Measurements
 from bench.plan import Plan
+from bench.server_under_test import ServerUnderTest
 
 
-def measure(contender: Contender, plan: Plan, ledger: Ledger) -> Iterator[None]:
+def measure(tested: ServerUnderTest, plan: Plan, measurements: Measurements) -> Iterator[None]:
     for _ in range(plan.starts):
-        with contender.prepared() as server:
+        with tested.prepared() as server:
             begun = time.perf_counter()
             server.launch()
             server.wait_until_healthy()
-            ledger.add("start to health", contender.name, (time.perf_counter() - begun) * 1000)
-        with contender.prepared() as server:
+            measurements.add("start to health", tested.name, (time.perf_counter() - begun) * 1000)
+        with tested.prepared() as server:
             begun = time.perf_counter()
             server.launch()
             server.first_acp_answer()
-            ledger.add("start to acp", contender.name, (time.perf_counter() - begun) * 1000)
+            measurements.add("start to acp", tested.name, (time.perf_counter() - begun) * 1000)
         yield

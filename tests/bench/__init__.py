@@ -1,1 +1,1 @@
-"""The benchmark itself: it builds, it measures, and it notices a server that cheats."""
+"""The benchmark itself: it builds, it measures, and it detects a server that loses or changes messages."""

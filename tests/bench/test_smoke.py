@@ -1,19 +1,18 @@
-"""A few seconds of the benchmark against our server; no figure is judged, only that it can be trusted."""
+"""A few seconds of the benchmark against our server: it measures and checks; no figure is judged."""
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from bench.cases import requests, startup, streams
-from bench.contender import Contender
-from bench.ledger import Ledger
+from bench.measurements import Measurements
 from bench.plan import SMOKE
+from bench.server_under_test import ServerUnderTest
 
-from bench import processes, programs, report
+from bench import process_usage, programs, report
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -22,13 +21,11 @@ def built_programs() -> None:
 
 
 @pytest.fixture
-def ours() -> Contender:
-    if importlib.util.find_spec("sandbox_agent.cli.entry") is None:
-        pytest.skip("the checkout has no server command yet")
-    return Contender(report.OURS, Path(sys.executable).parent / "sandbox-agent")
+def ours() -> ServerUnderTest:
+    return ServerUnderTest(report.OURS, (Path(sys.executable).parent / "sandbox-agent",))
 
 
-def agent_says(request: bytes) -> bytes:
+def agent_output(request: bytes) -> bytes:
     agent = [str(programs.path_of("echo_agent"))]
     done = subprocess.run(agent, input=request, stdout=subprocess.PIPE, timeout=10, check=True)
     return done.stdout
@@ -36,30 +33,30 @@ def agent_says(request: bytes) -> bytes:
 
 def test_the_echo_agent_answers_with_the_bytes_of_the_params() -> None:
     request = b'{"jsonrpc":"2.0","id":7,"method":"echo","params":{"b": 1.10, "a":"\xc3\xa9"}}\n'
-    assert agent_says(request) == b'{"jsonrpc":"2.0","id":7,"result":{"b": 1.10, "a":"\xc3\xa9"}}\n'
+    assert agent_output(request) == b'{"jsonrpc":"2.0","id":7,"result":{"b": 1.10, "a":"\xc3\xa9"}}\n'
 
 
 def test_the_echo_agent_numbers_a_flood_from_zero() -> None:
-    said = agent_says(b'{"jsonrpc":"2.0","id":7,"method":"flood","params":{"bytes":200,"count":3}}\n')
-    lines = said.splitlines()
+    output = agent_output(b'{"jsonrpc":"2.0","id":7,"method":"flood","params":{"bytes":200,"count":3}}\n')
+    lines = output.splitlines()
     assert [line.rpartition(b":")[2] for line in lines[:3]] == [b"0}}", b"1}}", b"2}}"]
     assert len(lines) == 4
 
 
-def test_a_tiny_run_against_our_server_loses_and_alters_nothing(ours: Contender) -> None:
-    ledger = Ledger()
+def test_a_tiny_run_against_our_server_loses_and_alters_nothing(ours: ServerUnderTest) -> None:
+    measurements = Measurements()
     for case in (startup, requests, streams):
-        list(case.measure(ours, SMOKE, ledger))
-    account = ledger.integrity[report.OURS]
+        list(case.measure(ours, SMOKE, measurements))
+    account = measurements.integrity[report.OURS]
     assert account.checked > 1000
     assert (account.lost, account.altered, account.repeated, account.refused) == (0, 0, 0, 0)
-    assert "200 B, 8 connections: CPU per request" in report.table(report.rows(ledger))
+    assert "200 B, 8 connections: CPU per request" in report.table(report.rows(measurements))
 
 
-def test_memory_counts_the_server_and_not_its_agents(ours: Contender) -> None:
+def test_memory_counts_the_server_and_not_its_agents(ours: ServerUnderTest) -> None:
     with ours.running() as server:
-        server.add_instances(["one"])  # the first agent brings the guardian, which counts
-        before = set(processes.server_processes(server.pid))
+        server.add_instances(["one"])  # the watchdog starts with the first agent, and counts
+        before = set(process_usage.server_processes(server.pid))
         server.add_instances(["two", "three"])
-        assert set(processes.server_processes(server.pid)) == before
-        assert processes.memory(server.pid).resident_kb > 1000
+        assert set(process_usage.server_processes(server.pid)) == before
+        assert process_usage.memory(server.pid).resident_kb > 1000

@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-from bench.ours import chart_python
+from bench.wheel_install import chart_python
 
 from tests.chaos.soak_load import Worker
 from tests.support.acp import AGENT

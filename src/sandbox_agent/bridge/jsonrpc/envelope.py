@@ -37,15 +37,16 @@ class _Decoders(NamedTuple):
 _decoders: _Decoders | None = None
 
 
-def load_msgspec() -> None:
+def load_msgspec() -> _Decoders:
     """Load msgspec, which takes about 10 ms.
 
-    The first answer of an agent does not wait for this: msgspec is loaded 0.1 s after the start of the first
-    agent (`AgentStarter`), and the scanner reads the few messages before that.
+    The first answer of an agent does not wait for this: `AgentStarter` calls it 0.1 s after the start of the
+    first agent. Short messages before that are left to the scanner; long ones, and blocks of many, load
+    msgspec themselves.
     """
     global _decoders
     if _decoders is not None:
-        return
+        return _decoders
     import msgspec
 
     raw = msgspec.Raw
@@ -56,19 +57,17 @@ def load_msgspec() -> None:
     _decoders = _Decoders(
         msgspec.json.Decoder(fields).decode, msgspec.json.Decoder(notification).decode_lines
     )
+    return _decoders
 
 
 def peek_quickly(data: bytes) -> Envelope | None:
     """The envelope of a JSON object; None if `peek_thoroughly` has to decide."""
-    if _decoders is None:
-        if len(data) <= SCAN_IN_THREAD_ABOVE:
-            return None
-        load_msgspec()
-        return peek_quickly(data)
+    if _decoders is None and len(data) <= SCAN_IN_THREAD_ABOVE:
+        return None
     try:
         if not data.isascii():
             data.decode()  # msgspec does not check the encoding of strings that it skips
-        fields = _decoders.envelope(data)
+        fields = (_decoders or load_msgspec()).envelope(data)
     except (ValueError, RecursionError):
         return None
     return Envelope(True, bytes(fields.id), bool(fields.method))
@@ -90,11 +89,9 @@ def peek(data: bytes) -> Envelope:
 
 def count_notifications(block: bytes) -> int | None:
     """The number of objects in a block of lines that are all JSON objects without an id, else None."""
-    if _decoders is None:
-        return None
     try:
         if not block.isascii():
             block.decode()
-        return len(_decoders.notifications(block))
+        return len((_decoders or load_msgspec()).notifications(block))
     except (ValueError, RecursionError):
         return None

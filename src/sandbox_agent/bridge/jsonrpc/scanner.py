@@ -36,7 +36,7 @@ class NotJson(ValueError):
 def scan(text: bytes) -> tuple[bool, bytes, bool]:
     """Whether a JSON text is an object, its last top-level `id` (empty if absent), whether it has a `method`.
 
-    The caller has checked that the text is UTF-8. Raises NotJson.
+    The caller has checked that the text is UTF-8; it may be a bytearray. Raises NotJson.
     """
     stack = bytearray()
     position, end = 0, len(text)
@@ -95,7 +95,7 @@ def scan(text: bytes) -> tuple[bool, bytes, bool]:
         if len(stack) == 1 and stack[0] == _OBJECT and key:
             name = _unescaped(key)
             if name == "id":
-                raw_id = text[value_start:position].strip(_BLANKS)
+                raw_id = bytes(text[value_start:position].strip(_BLANKS))
             elif name == "method":
                 has_method = True
             key = b""

@@ -1,7 +1,7 @@
-"""Where the benchmark keeps its things, and which processor does what.
+"""The benchmark's paths and processors.
 
-Everything downloaded or built goes under the git-ignored `.cache/`, results under `bench/out/`. The server
-has one processor to itself; load programs and agents share the next one.
+Downloads and builds are under the git-ignored `.cache/`, results under `bench/out/`. The server has one
+processor to itself; load programs and agents share another.
 """
 
 from __future__ import annotations

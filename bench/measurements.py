@@ -1,4 +1,4 @@
-"""What was measured: values per figure and contender, and what became of every message sent meanwhile."""
+"""The measured values by figure and server, and the account of all messages sent while measuring."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ class Integrity:
         )
 
 
-class Ledger:
+class Measurements:
     def __init__(self) -> None:
         self.values: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
         self.integrity: dict[str, Integrity] = defaultdict(Integrity)
 
-    def add(self, figure: str, contender: str, value: float) -> None:
-        self.values[figure][contender].append(value)
+    def add(self, figure: str, server: str, value: float) -> None:
+        self.values[figure][server].append(value)
 
-    def median(self, figure: str, contender: str) -> float | None:
-        values = self.values.get(figure, {}).get(contender)
+    def median(self, figure: str, server: str) -> float | None:
+        values = self.values.get(figure, {}).get(server)
         return median(values) if values else None
 
-    def ratio(self, figure: str, contender: str, other: str) -> float | None:
+    def ratio(self, figure: str, server: str, other: str) -> float | None:
         """The median of the ratios of single rounds, which were measured within seconds of each other."""
         both = self.values.get(figure, {})
-        pairs = zip(both.get(contender, []), both.get(other, []), strict=False)
+        pairs = zip(both.get(server, []), both.get(other, []), strict=False)
         ratios = [value / compared for value, compared in pairs if compared]
         return median(ratios) if ratios else None
 
-    def requests(self, contender: str, figures: dict[str, Any]) -> None:
-        account = self.integrity[contender]
+    def count_requests(self, server: str, figures: dict[str, Any]) -> None:
+        account = self.integrity[server]
         account.checked += figures["answered"]
         account.lost += figures["lost"]
         account.altered += figures["altered"]
         account.refused += figures["failed"]
 
-    def events(self, contender: str, figures: dict[str, Any]) -> None:
-        account = self.integrity[contender]
+    def count_events(self, server: str, figures: dict[str, Any]) -> None:
+        account = self.integrity[server]
         account.checked += figures["expected"]
         account.lost += figures["missing"]
         account.altered += figures["altered"]

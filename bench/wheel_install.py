@@ -1,7 +1,7 @@
-"""Our server as users get it: a wheel of this checkout, installed with compiled bytecode.
+"""Our server as users install it: a wheel of this checkout with compiled bytecode.
 
-The wheel goes into a virtual environment of its own under `.cache/bench-venv`, so nothing of the
-development environment (editable installs, test tools) is measured by mistake.
+The wheel is installed into a virtual environment of its own under `.cache/bench-venv`, so the development
+environment (editable install, test tools) is not measured.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import tempfile
 import zlib
 from pathlib import Path
 
-from bench.places import CACHE, ROOT
+from bench.paths import CACHE, ROOT
 
 
 def install_ours(base: str = sys.executable) -> Path:
     """The `sandbox-agent` command of a fresh install of this checkout, for the Python `base`."""
     path = shutil.which(base)
     if path is None:
-        raise SystemExit(f"there is no Python at {base}")
-    # One environment for each Python; the checkout's own has the plain name.
+        raise SystemExit(f"no Python at {base}")
+    # One environment per Python; the checkout's own has the plain name.
     home = CACHE / ("bench-venv" if base == sys.executable else f"bench-venv-{zlib.crc32(path.encode()):08x}")
     python = home / "bin" / "python"
     if not python.exists():
         subprocess.run([base, "-m", "venv", str(home)], check=True, timeout=120)
-    with tempfile.TemporaryDirectory(prefix="bench-wheel-") as room:
-        # As `scripts/run` does: the commands that an older pip writes load `re` before anything of ours.
+    with tempfile.TemporaryDirectory(prefix="bench-wheel-") as directory:
+        # As in `scripts/run`: the command that an older pip writes loads `re` first.
         _pip(python, "install", "pip>=25.2")
-        _pip(python, "wheel", "--no-deps", "--wheel-dir", room, str(ROOT))
-        (wheel,) = Path(room).glob("*.whl")
-        # Two steps: dependencies once, the package itself anew at each run though its version stays.
+        _pip(python, "wheel", "--no-deps", "--wheel-dir", directory, str(ROOT))
+        (wheel,) = Path(directory).glob("*.whl")
+        # Two steps: dependencies once, the package itself at each run although its version is the same.
         _pip(python, "install", "--compile", str(wheel))
         _pip(python, "install", "--compile", "--force-reinstall", "--no-deps", str(wheel))
     command = home / "bin" / "sandbox-agent"
@@ -50,7 +50,7 @@ def python_version(command: Path) -> str:
 
 
 def chart_python() -> Path:
-    """A Python that has matplotlib, kept apart from everything that is measured."""
+    """A Python with matplotlib, in an environment apart from what is measured."""
     home = CACHE / "bench-chart-venv"
     python = home / "bin" / "python"
     if not (home / "ready").exists():

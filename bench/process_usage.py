@@ -1,7 +1,6 @@
-"""CPU time and memory of a server: its process and its helpers (a guardian), without the agents.
+"""CPU time and memory of a server: its process and its helpers (the watchdog), without the agents.
 
-A descendant whose program is the echo agent, or that still is the launcher on its way to it, is an agent;
-every other descendant counts as part of the server.
+A descendant that runs the echo agent is an agent; every other descendant counts as part of the server.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ class Memory:
 
 def server_processes(pid: int) -> list[int]:
     agent = str(path_of("echo_agent"))
-    found, waiting = [], [pid]
-    while waiting:
-        one = waiting.pop()
+    found, queue = [], [pid]
+    while queue:
+        one = queue.pop()
         try:
             if os.readlink(f"/proc/{one}/exe") == agent:
                 continue
             tasks = list(Path(f"/proc/{one}/task").iterdir())
-            waiting += [int(child) for task in tasks for child in (task / "children").read_text().split()]
+            queue += [int(child) for task in tasks for child in (task / "children").read_text().split()]
             found.append(one)
         except OSError:
             continue
@@ -47,7 +46,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def fine_cpu_seconds(pid: int) -> float:
-    """Time on a processor to the nanosecond, of living threads only: for servers that do next to nothing."""
+    """CPU time in nanosecond resolution, of living threads only: for idle servers."""
     total = 0
     for one in server_processes(pid):
         for task in Path(f"/proc/{one}/task").iterdir():

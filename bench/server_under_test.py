@@ -1,9 +1,9 @@
-"""One server under measurement: how it is started, reached, and stopped.
+"""A server under test: how it is started, reached and stopped.
 
-A `Contender` is a command and its environment; `running()` gives a fresh server on a free loopback port
-with a fresh data directory, pinned to the server's processor, and stops it by pid afterwards. Agents move to
-the load processor by themselves. The agent is the echo agent behind the launcher file of `mock`, which both
-servers resolve alike.
+`ServerUnderTest` is a command with its environment. `running()` starts it on a free loopback port with a
+fresh data directory, pinned to the server's processor, and stops it by pid afterwards. Agents pin themselves
+to the load processor. The agent is the echo agent behind the launcher file of `mock`, which both servers
+resolve alike.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench import processes
-from bench.places import LOAD_CPU, SERVER_CPU
+from bench import process_usage
+from bench.paths import LOAD_CPU, SERVER_CPU
 from bench.programs import path_of, result_of, run, start
 
 TOKEN = "bench-0123456789abcdef0123456789abcdef"  # noqa: S105 - guards a loopback server for a few seconds
@@ -35,36 +35,37 @@ FIRST_REQUEST = b'{"jsonrpc":"2.0","id":1,"method":"echo","params":{"data":"x"}}
 
 
 @dataclass(frozen=True)
-class Contender:
+class ServerUnderTest:
     name: str
-    command: Path
+    command: tuple[str | Path, ...]
     environment: dict[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
     @contextmanager
-    def running(self) -> Iterator[Server]:
+    def running(self) -> Iterator[RunningServer]:
         with self.prepared() as server:
             server.launch()
             server.wait_until_healthy()
             yield server
 
     @contextmanager
-    def prepared(self) -> Iterator[Server]:
-        """A server that has all it needs but is not started yet."""
-        room = Path(tempfile.mkdtemp(prefix="bench-"))
-        server = Server(self, room, _free_port())
+    def prepared(self) -> Iterator[RunningServer]:
+        """A server with its directory and port that is not started yet."""
+        directory = Path(tempfile.mkdtemp(prefix="bench-"))
+        server = RunningServer(self, directory, _free_port())
         try:
-            _write_launcher(room / "data" / "sandbox-agent" / "bin" / "agent_processes" / f"{AGENT}-acp")
+            _write_launcher(directory / "data" / "sandbox-agent" / "bin" / "agent_processes" / f"{AGENT}-acp")
             yield server
         finally:
             server.stop()
-            shutil.rmtree(room, ignore_errors=True)
+            shutil.rmtree(directory, ignore_errors=True)
 
 
-class Server:
-    def __init__(self, contender: Contender, room: Path, port: int) -> None:
-        self.contender = contender
-        self.room = room
+class RunningServer:
+    def __init__(self, tested: ServerUnderTest, directory: Path, port: int) -> None:
+        self.tested = tested
+        self.name = tested.name
+        self.directory = directory
         self.port = port
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -76,15 +77,15 @@ class Server:
     def launch(self) -> None:
         environment = {
             "PATH": os.environ["PATH"],
-            "HOME": str(self.room),
-            "XDG_DATA_HOME": str(self.room / "data"),
-            **self.contender.environment,
+            "HOME": str(self.directory),
+            "XDG_DATA_HOME": str(self.directory / "data"),
+            **self.tested.environment,
         }
         address = ["--host", "127.0.0.1", "--port", str(self.port), "--token", TOKEN]
-        with (self.room / "output").open("wb") as output:
+        with (self.directory / "output").open("wb") as output:
             self.process = subprocess.Popen(
-                [str(self.contender.command), "server", *address, *self.contender.flags],
-                cwd=self.room,
+                [*map(str, self.tested.command), "server", *address, *self.tested.flags],
+                cwd=self.directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -93,10 +94,10 @@ class Server:
             )
 
     def wait_until_healthy(self) -> None:
-        self._answer_as_soon_as_possible(b"GET /v1/health HTTP/1.1\r\n" + self._common_headers() + b"\r\n")
+        self._first_answer(b"GET /v1/health HTTP/1.1\r\n" + self._common_headers() + b"\r\n")
 
     def first_acp_answer(self, server_id: str = "first") -> None:
-        self._answer_as_soon_as_possible(
+        self._first_answer(
             f"POST /v1/acp/{server_id}?agent={AGENT} HTTP/1.1\r\n".encode()
             + self._common_headers()
             + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(FIRST_REQUEST)
@@ -106,8 +107,8 @@ class Server:
     def _common_headers(self) -> bytes:
         return f"Host: 127.0.0.1:{self.port}\r\nAuthorization: Bearer {TOKEN}\r\n".encode()
 
-    def _answer_as_soon_as_possible(self, request: bytes) -> None:
-        """Tries to connect every half millisecond, sends the request, and waits for a 200."""
+    def _first_answer(self, request: bytes) -> None:
+        """Connect (every half millisecond until it works), send the request and wait for a 200."""
         deadline = time.monotonic() + START_LIMIT
         while True:
             with socket.socket() as connection:
@@ -121,17 +122,17 @@ class Server:
                 connection.sendall(request)
                 answer = connection.recv(4096)
             if not answer.startswith(b"HTTP/1.1 200"):
-                raise RuntimeError(f"{self.contender.name} answered {answer[:400]!r}")
+                raise RuntimeError(f"{self.name} answered {answer[:400]!r}")
             return
 
     def _check_alive(self, deadline: float) -> None:
         ended = self.process is not None and self.process.poll() is not None
         if ended or time.monotonic() > deadline:
-            said = (self.room / "output").read_text(errors="replace")[-2000:]
-            raise RuntimeError(f"{self.contender.name} did not start: {said}")
+            output = (self.directory / "output").read_text(errors="replace")[-2000:]
+            raise RuntimeError(f"{self.name} did not start: {output}")
 
     def add_instances(self, server_ids: list[str]) -> None:
-        """Starts one agent per id with a small echo request."""
+        """Start one agent per id with a small echo request."""
         headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
         with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
             for server_id in server_ids:
@@ -139,7 +140,7 @@ class Server:
                 answer = connection.getresponse()
                 body = answer.read()
                 if answer.status != 200 or json.loads(body).get("result") != {"data": "x"}:
-                    raise RuntimeError(f"{self.contender.name}: no agent: {answer.status} {body[:400]!r}")
+                    raise RuntimeError(f"{self.name}: no agent: {answer.status} {body[:400]!r}")
 
     def load(self, **options: object) -> dict[str, Any]:
         return run("http_load", port=self.port, token=TOKEN, **options)
@@ -151,23 +152,23 @@ class Server:
         return start("sse_readers", port=self.port, token=TOKEN, **options)
 
     def read_stream_with_cpu(self, **options: object) -> dict[str, Any]:
-        before = processes.cpu_seconds(self.pid)
+        before = process_usage.cpu_seconds(self.pid)
         figures = self.read_stream(**options)
-        spent = processes.cpu_seconds(self.pid) - before
+        spent = process_usage.cpu_seconds(self.pid) - before
         figures["cpu_us"] = spent * 1e6 / max(1, figures["delivered"])
         return figures
 
     def load_with_cpu(self, *, warmup_ms: int, ms: int, **options: object) -> dict[str, Any]:
-        """The load, and what it costs once everything is loaded and warm."""
+        """The load after a warm-up, with the CPU time per request."""
         self.load(ms=warmup_ms, **options)
-        before = processes.cpu_seconds(self.pid)
+        before = process_usage.cpu_seconds(self.pid)
         figures = self.load(ms=ms, **options)
-        spent = processes.cpu_seconds(self.pid) - before
+        spent = process_usage.cpu_seconds(self.pid) - before
         figures["cpu_us"] = spent * 1e6 / max(1, figures["answered"])
         return figures
 
     def stop(self) -> None:
-        """SIGTERM, then SIGKILL; agents the server leaves behind are ended by their own pids."""
+        """SIGTERM, then SIGKILL. Agents that the server leaves behind are killed by pid."""
         if self.process is None:
             return
         agents = _agents_below(self.pid)
@@ -218,6 +219,6 @@ def _free_port() -> int:
 
 def _to_server_cpu() -> None:
     os.sched_setaffinity(0, {SERVER_CPU})
-    # Hundreds of agents need three pipes each; a default limit of 1024 would end both servers alike.
+    # Hundreds of agents need three pipes each, which is more than the usual limit of 1024 descriptors.
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 20000), hard))

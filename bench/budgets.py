@@ -1,0 +1,93 @@
+"""The figures of the report in order, with the budgets that the server has to keep.
+
+A budget bounds the ratio of our median to that of the reference in the same run, or our own value where the
+reference has no counterpart. Figures without a budget are reported only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Figure:
+    name: str
+    label: str
+    unit: str
+    at_least: float | None = None
+    at_most: float | None = None
+    own_value: bool = False
+    """The budget bounds our value instead of its ratio to that of the reference."""
+
+    def budget(self) -> str:
+        sign = "" if self.own_value else "x"
+        if self.at_least is not None:
+            return f">= {self.at_least:g}{sign}"
+        if self.at_most is not None:
+            return f"<= {self.at_most:g}{sign}"
+        return "-"
+
+    def is_within_budget(self, value: float) -> bool | None:
+        if self.at_least is not None:
+            return value >= self.at_least
+        if self.at_most is not None:
+            return value <= self.at_most
+        return None
+
+
+def _requests(
+    size: str, connections: int, *, throughput: float | None = None, cpu: float | None = None
+) -> list[Figure]:
+    case, plural = f"request {size} x{connections}", "s" if connections > 1 else ""
+    label = f"{size}, {connections} connection{plural}"
+    return [
+        Figure(f"{case} throughput", f"{label}: throughput", "/s", at_least=throughput),
+        Figure(f"{case} p50", f"{label}: p50", "µs"),
+        Figure(f"{case} p99", f"{label}: p99", "µs"),
+        Figure(f"{case} cpu", f"{label}: CPU per request", "µs", at_most=cpu),
+    ]
+
+
+FIGURES: list[Figure] = [
+    *_requests("200 B", 1),
+    *_requests("200 B", 8, throughput=3, cpu=0.35),
+    *_requests("200 B", 64, throughput=3, cpu=0.35),
+    *_requests("64 KB", 1),
+    *_requests("64 KB", 8, throughput=4),
+    *_requests("64 KB", 64),
+    *_requests("1 MB", 1),
+    *_requests("1 MB", 8, throughput=5),
+    *_requests("1 MB", 64),
+    Figure("stream x1 events", "stream, 1 reader: events delivered", "/s", at_least=10),
+    Figure("stream x1 cpu", "stream, 1 reader: CPU per event delivered", "µs"),
+    Figure("stream x1 lost", "stream, 1 reader: share lost", "", at_most=0, own_value=True),
+    Figure("stream x10 events", "stream, 10 readers: events delivered", "/s", at_least=20),
+    Figure("stream x10 cpu", "stream, 10 readers: CPU per event delivered", "µs"),
+    Figure("stream x10 lost", "stream, 10 readers: share lost", "", at_most=0, own_value=True),
+    Figure("event latency p50", "one event, pipe to reader: p50", "µs", at_most=1.0),
+    Figure("start to health", "start to first healthy answer", "ms", at_most=2),
+    Figure("start to acp", "start to first ACP answer", "ms", at_most=2),
+    Figure("memory idle", "memory idle, no agent yet", "KB", at_most=1.5),
+    Figure("memory one instance", "memory idle with 1 instance, watchdog included", "KB"),
+    Figure("memory one instance proportional", "the same, shared pages counted once", "KB"),
+    Figure("memory per instance", "memory per further idle instance", "KB"),
+    Figure("memory used instances", "memory, 100 instances after use", "KB", at_most=0.4),
+    Figure("memory large messages", "memory after 1,000 messages of 1 MB", "KB", at_most=0.2),
+    Figure(
+        "replay speed to copy",
+        "replay of 400 MB from disk, speed to a plain socket copy",
+        "x",
+        own_value=True,
+    ),
+    Figure("replay beside load speed to copy", "the same while another instance works", "x", own_value=True),
+    Figure(
+        "replay other p99 to before",
+        "another instance's p99 during the replay, to before",
+        "x",
+        own_value=True,
+    ),
+    Figure("idle instances cpu percent", "500 idle instances: CPU", "% of a core", own_value=True),
+    Figure(
+        "idle instances health p99 to without", "500 idle instances: health p99, to none", "x", own_value=True
+    ),
+]

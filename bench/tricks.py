@@ -1,0 +1,152 @@
+"""The tricks of the server, and how each is switched off for the ablation table.
+
+A trick is a piece of code that exists only for speed. `switch_off` replaces it in a server that is about to
+start by the plain way of doing the same; the product itself has no flags for this.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Trick:
+    name: str
+    case: str
+    """The case of `bench/ablation.py` in which the trick matters."""
+    switch_off: Callable[[], None]
+
+
+def _cached_head() -> None:
+    """Read the head of every request with the parser."""
+    _module("http.http1.heads").CachedHead.match = lambda *_: None
+
+
+def _busy_poll() -> None:
+    """Sleep in epoll at once."""
+    _module("runtime.busy_poll").BusyPoll.poll = lambda *_: None
+
+
+def _own_loop() -> None:
+    """Run the server on an ordinary asyncio loop."""
+    from bench import asyncio_server_loop
+
+    asyncio_server_loop.install()
+
+
+def _first_bytes_ahead() -> None:
+    """Write a long message to stdin in one call."""
+    _module("bridge.stdio.stdin_queue").WAKE_AHEAD_ABOVE_BYTES = float("inf")
+
+
+def _write_at_once() -> None:
+    """Write to stdin at the end of the turn of the loop, also if nothing else is ready."""
+    stdin_queue = _module("bridge.stdio.stdin_queue").StdinQueue
+    stdin_queue._write_alone = lambda *_: False
+
+
+def _larger_pipes() -> None:
+    """Leave pipes at the 64 KiB of the kernel."""
+    _module("bridge.stdio.pipe_size").fit = lambda *_: None
+
+
+def _several_reads() -> None:
+    """One read of stdout per turn of the loop."""
+    _module("bridge.stdio.stdout_reader").FURTHER_READS = 0
+
+
+def _notification_batch() -> None:
+    """Look at each line of a flood by itself."""
+    _module("bridge.jsonrpc.notification_batch").encode = lambda *_: None
+
+
+def _blocks() -> None:
+    """Keep each event as a block of its own; implies no notification batch."""
+    _notification_batch()
+    event_log = _module("bridge.eventlog.event_log").EventLog
+
+    def publish(self: Any, lines: Any) -> None:
+        for line in lines:
+            self.publish_line(line)
+
+    event_log.publish = publish
+    _module("bridge.eventlog.frames").joined = lambda blocks: blocks
+
+
+def _three_pieces() -> None:
+    """Copy a long event into its frame."""
+    frames = _module("bridge.eventlog.frames")
+
+    def encode_line(number: int, line: bytes) -> bytes:
+        data: bytes = frames.encode(number, [line])
+        return data
+
+    frames.encode_line = encode_line
+
+
+def _newest_block() -> None:
+    """Let each reader look up the newest events itself instead of handing it the block."""
+    cursor = _module("bridge.eventlog.cursor").Cursor
+    init = cursor.__init__
+
+    def with_plain_wake(self: Any, log: Any, position: int, wake: Any, **options: Any) -> None:
+        init(self, log, position, lambda _: wake(None), **options)
+
+    cursor.__init__ = with_plain_wake
+
+
+def _sendfile() -> None:
+    """Read replayed events into memory and write them to the socket."""
+    cursor = _module("bridge.eventlog.cursor").Cursor
+    file_range = _module("bridge.eventlog.file_range").FileRange
+    frames = _module("bridge.eventlog.frames")
+    take = cursor.take
+
+    def take_bytes(self: Any) -> Any:
+        item = take(self)
+        return frames.Frames(item.first, item.last, [item.read()]) if isinstance(item, file_range) else item
+
+    cursor.take = take_bytes
+
+
+def _page_cache_look() -> None:
+    """Fetch every range of a replay in a worker thread, also if it is in the page cache."""
+    _module("bridge.eventlog.spill").Spill.find_in_cache = lambda *_: None
+
+
+def _replay_socket_buffer() -> None:
+    """Let the kernel size the send buffer of a replay."""
+    _module("http.http1.socket_options").prepare_for_replay = lambda *_: None
+
+
+def _malloc_thresholds() -> None:
+    """Leave glibc's thresholds for large blocks as they are."""
+    _module("runtime.malloc").keep_at_hand = lambda: None
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"sandbox_agent.{name}")
+
+
+TRICKS = (
+    Trick("cached heads", "200 B x8", _cached_head),
+    Trick("busy polling", "200 B x1", _busy_poll),
+    Trick("busy polling", "64 KB x1", _busy_poll),
+    Trick("own loop", "200 B x8", _own_loop),
+    Trick("own loop", "one event", _own_loop),
+    Trick("first bytes ahead", "64 KB x1", _first_bytes_ahead),
+    Trick("write at once", "200 B x1", _write_at_once),
+    Trick("larger pipes", "1 MB x8", _larger_pipes),
+    Trick("several reads in a row", "flood x1", _several_reads),
+    Trick("notification batch", "flood x1", _notification_batch),
+    Trick("blocks", "flood x10", _blocks),
+    Trick("long events in three pieces", "1 MB x8", _three_pieces),
+    Trick("newest block handed to readers", "one event", _newest_block),
+    Trick("sendfile", "replay", _sendfile),
+    Trick("look into the page cache", "replay", _page_cache_look),
+    Trick("socket buffer for replays", "replay beside load", _replay_socket_buffer),
+    Trick("malloc thresholds", "1 MB x8", _malloc_thresholds),
+)
