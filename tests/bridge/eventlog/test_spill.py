@@ -1,8 +1,7 @@
-"""Large events go to the disk directly, and come back as they were, whatever is written around them."""
+"""Long and short events on disk come back as they were, in order, from any number on."""
 
 from __future__ import annotations
 
-import errno
 import os
 import subprocess
 from collections.abc import Iterator
@@ -11,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.bridge.eventlog import frames
-from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile
 from sandbox_agent.bridge.eventlog.spill import Spill
 
-LIMIT = 64 * 1024 * 1024
+MIB = 1024 * 1024
+LIMIT = 64 * MIB
 
 
 def long_line(number: int, size: int = 70_000) -> bytes:
@@ -41,23 +40,7 @@ def expected(lines: list[bytes], first: int = 1) -> bytes:
     return b"".join(b"event: message\nid: %d\ndata: %b\n\n" % item for item in enumerate(lines, first))
 
 
-def directly_written(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The places at which something is written directly."""
-    offsets: list[int] = []
-    write = DirectFile.write
-
-    def noting(self: DirectFile, pieces: list[bytes], offset: int) -> None:
-        write(self, pieces, offset)
-        offsets.append(offset)
-
-    monkeypatch.setattr(DirectFile, "write", noting)
-    return offsets
-
-
-def test_large_and_small_events_come_back_in_order_from_any_number(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offsets = directly_written(monkeypatch)
+def test_long_and_short_events_come_back_in_order_from_any_number(tmp_path: Path) -> None:
     spill = Spill(str(tmp_path), "1", LIMIT)
     lines: list[bytes] = []
     for batch in range(12):
@@ -71,53 +54,48 @@ def test_large_and_small_events_come_back_in_order_from_any_number(
             else [frames.encode(first, new)]
         )
         assert spill.append(blocks, len(lines))
-    assert len(offsets) == 8 and all(offset % BLOCK_BYTES == 0 for offset in offsets)
     for first in range(1, len(lines) + 1):
         for max_bytes in (1, 100_000, 1 << 20):
             assert replayed(spill, first, len(lines), max_bytes) == expected(lines[first - 1 :], first)
-    assert spill._size <= sum(path.stat().st_size for path in tmp_path.iterdir()) <= spill._size + BLOCK_BYTES
+    assert spill._size == sum(path.stat().st_size for path in tmp_path.iterdir())
     spill.close()
     assert not list(tmp_path.iterdir())
 
 
-def test_an_event_larger_than_the_buffer_is_written_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offsets = directly_written(monkeypatch)
+def test_an_event_of_many_megabytes_comes_back(tmp_path: Path) -> None:
     spill = Spill(str(tmp_path), "1", LIMIT)
     line = long_line(1, 20_000_000)
     assert spill.append([frames.encode_line(1, line)], 1)
-    assert offsets == [0]
     assert replayed(spill, 1, 1) == expected([line])
     spill.close()
 
 
-@pytest.mark.parametrize("method", ["__init__", "write"])
-def test_where_the_file_system_does_not_play_along_it_is_written_as_usual(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
+def test_the_page_cache_is_released_for_long_events_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(self: DirectFile, *_: object) -> None:
-        self._fd = -1
-        raise OSError(errno.EINVAL, "no direct writes here")
-
-    monkeypatch.setattr(DirectFile, method, refuse)
-    spill = Spill(str(tmp_path), "1", LIMIT)
-    lines = [long_line(number) for number in range(1, 6)]
-    for number, line in enumerate(lines, 1):
-        assert spill.append([frames.encode_line(number, line)], number)
-    assert replayed(spill, 1, 5) == expected(lines)
+    released: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda fd, offset, size, advice: released.append((offset, size)))
+    spill = Spill(str(tmp_path), "1", 256 * MIB)
+    for number in range(1, 21):
+        assert spill.append([frames.encode_line(number, long_line(number, MIB))], number)
+    assert len(released) == 2, "once per 8 MiB"
+    assert released[0][0] + released[0][1] >= 8 * MIB
+    assert released[1][0] <= 8 * MIB, "the last step is advised again, when it has been written"
+    short = [short_line(number) for number in range(21, 1_000_021)]
+    assert spill.append([frames.encode(21, short)], 1_000_020)
+    assert len(released) == 2
     spill.close()
 
 
 def test_old_segments_go_and_no_descriptor_stays(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    spill = Spill(str(tmp_path), "1", 16 * 1024 * 1024)
+    spill = Spill(str(tmp_path), "1", 16 * MIB)
     for number in range(1, 60):
         assert spill.append([frames.encode_line(number, long_line(number, 1_000_000))], number)
-    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 16 * 1024 * 1024 + BLOCK_BYTES
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 16 * MIB
     oldest = spill.oldest
     assert oldest is not None and 40 < oldest < 50
-    assert len(os.listdir("/proc/self/fd")) - before <= len(list(tmp_path.iterdir())) + 1
+    assert len(os.listdir("/proc/self/fd")) - before <= len(list(tmp_path.iterdir()))
     spill.close()
     assert len(os.listdir("/proc/self/fd")) == before
 
