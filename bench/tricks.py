@@ -124,7 +124,7 @@ def _replay_socket_buffer() -> None:
 
 def _malloc_thresholds() -> None:
     """Leave glibc's thresholds for large blocks as they are."""
-    _module("runtime.malloc").keep_at_hand = lambda: None
+    _module("runtime.malloc").reuse_large_blocks = lambda: None
 
 
 def _module(name: str) -> Any:

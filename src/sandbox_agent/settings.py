@@ -134,9 +134,9 @@ class Settings:
         help="time a client has to send its headers, and each 64 KiB of a body",
     )
     keep_alive_ms: int = _setting(120_000, "--keep-alive-ms", help="time an idle connection is kept open")
-    awake_us: int = _setting(
+    busy_poll_us: int = _setting(
         100,
-        "--awake-us",
+        "--busy-poll-us",
         help="microseconds to stay awake for the next message where one follows the other; 0: sleep at once",
     )
     tar_max_entries: int = _setting(1_000_000, "--tar-max-entries", help="entries of an uploaded archive")
@@ -213,7 +213,7 @@ _LEAST = {
     "spill_max_bytes": 0,
     "max_body_bytes": 0,
     "idle_timeout": 0,
-    "awake_us": 0,
+    "busy_poll_us": 0,
 }
 _LEAST |= {"agent_memory_mb": 0, "agent_processes": 0, "agent_cpu_s": 0}
 _CHOICES = {"log_level": ("debug", "info", "warning", "error"), "log_format": ("text", "json")}

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from sandbox_agent.bridge.silence_timeout import SilenceClock
+from sandbox_agent.bridge.silence_timeout import SilenceTimeout
 
 HOUR = 3600.0
 
 
-def clock() -> SilenceClock:
-    return SilenceClock(now=0.0, first_line_limit_s=120.0, limit_s=1800.0)
+def clock() -> SilenceTimeout:
+    return SilenceTimeout(now=0.0, first_line_limit_s=120.0, limit_s=1800.0)
 
 
 def test_the_first_line_changes_the_limit() -> None:

@@ -166,8 +166,8 @@ def test_short_flags_of_the_server_may_hold_their_value(
 
 
 def test_staying_awake_can_be_switched_off() -> None:
-    assert parse([], {}).awake_us == 100
-    assert parse(["--awake-us", "0"], {}).awake_us == 0
-    assert parse([], {"SANDBOX_AGENT_AWAKE_US": "0"}).awake_us == 0
-    with pytest.raises(SettingsError, match="--awake-us must be a whole number of at least 0"):
-        parse(["--awake-us", "soon"], {})
+    assert parse([], {}).busy_poll_us == 100
+    assert parse(["--busy-poll-us", "0"], {}).busy_poll_us == 0
+    assert parse([], {"SANDBOX_AGENT_BUSY_POLL_US": "0"}).busy_poll_us == 0
+    with pytest.raises(SettingsError, match="--busy-poll-us must be a whole number of at least 0"):
+        parse(["--busy-poll-us", "soon"], {})

@@ -1,4 +1,4 @@
-"""The server's own loop: descriptors, timers, threads and signals, and asyncio as its guest."""
+"""The server's own loop: descriptors, timers, threads and signals, and the hosted asyncio loop."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ import pytest
 from sandbox_agent.runtime.loop import Loop
 
 LIMIT_S = 10
-AWAKE_S = 100e-6
+BUSY_POLL_S = 100e-6
 
 
 @pytest.fixture
 def loop() -> Iterator[Loop]:
     before = signal.set_wakeup_fd(-1)
-    loop = Loop(awake_s=AWAKE_S)
+    loop = Loop(busy_poll_s=BUSY_POLL_S)
     loop.call_later(LIMIT_S, loop.stop)
     yield loop
     signal.set_wakeup_fd(before)
-    if loop._guest is not None:
-        loop._guest.close()
+    if loop._hosted is not None:
+        loop._hosted.close()
         asyncio.set_event_loop(None)
     # The pipe that wakes it stays: a thread whose work is done may be about to write to it.
     loop._epoll.close()
@@ -270,9 +270,9 @@ def test_the_loop_and_its_threads_do_not_load_asyncio() -> None:
     assert out.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("awake_s", [0.0, AWAKE_S])
-def test_it_keeps_a_vigil_only_where_one_is_wanted(pipe: tuple[int, int], awake_s: float) -> None:
-    loop = Loop(awake_s)
+@pytest.mark.parametrize("busy_poll_s", [0.0, BUSY_POLL_S])
+def test_it_polls_before_it_sleeps_only_if_asked_to(pipe: tuple[int, int], busy_poll_s: float) -> None:
+    loop = Loop(busy_poll_s)
     heard: list[bytes] = []
     loop.add_reader(pipe[0], lambda: heard.append(os.read(pipe[0], 9)))
     for _ in range(10):
@@ -280,4 +280,4 @@ def test_it_keeps_a_vigil_only_where_one_is_wanted(pipe: tuple[int, int], awake_
         loop.turn(LIMIT_S)
     loop._epoll.close()
     assert heard == [b"x"] * 10
-    assert (loop._vigil is not None) is (awake_s > 0)
+    assert (loop._busy_poll is not None) is (busy_poll_s > 0)

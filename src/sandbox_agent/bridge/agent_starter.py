@@ -1,7 +1,6 @@
-"""How an instance gets its process: the agent is prepared, installed if need be, and started.
+"""Starts the agent process of an instance: at once if the agent is installed, else in a task.
 
-At once if everything is there, else in a task. The first agent brings the guard along that ends all of them
-if the server is killed.
+The first start also starts the watchdog, which kills all agents if the server is killed.
 """
 
 from __future__ import annotations
@@ -26,21 +25,21 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
 
     class Launcher(Protocol):
-        """Turns an agent's name into something that can be started."""
+        """Determines how to start an agent."""
 
         def prepare_now(
             self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
         ) -> LaunchSpec | None:
-            """How to start the agent; None if that takes time, such as for an install."""
+            """How to start the agent; None if that takes time, for example for an install."""
 
         async def prepare(
             self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
         ) -> LaunchSpec:
-            """How to start the agent, installed first if need be."""
+            """How to start the agent, which is installed first if necessary."""
 
 
 START_LIMIT_S = 600.0
-_GUARD_AGAIN_S = 0.5
+_RETRY_WATCHDOG_S = 0.5
 # Loading msgspec takes 10 ms. It begins this long after the start of the first agent, so that the first
 # answer of a quick agent does not wait for it.
 _LOAD_MSGSPEC_AFTER_S = 0.1
@@ -49,7 +48,7 @@ logger = logs.Log("sandbox_agent.bridge")
 
 
 class Bootstrap:
-    """What a first POST says about the process it wants."""
+    """What the first POST to a server_id asks for: agent, directory, environment."""
 
     __slots__ = ("agent", "cwd", "env")
 
@@ -64,17 +63,17 @@ class AgentStarter:
         self,
         launcher: Launcher,
         sweeper: TreeSweeper,
-        confinement: ProcessLimits,
+        process_limits: ProcessLimits,
         max_line_bytes: int,
         failed: Callable[[Instance, Exception], None],
     ) -> None:
-        """`failed` is told when an instance gets no process, and why."""
-        self.server_mark = tags.new_server_mark()
+        """`failed` is called with the error when a process could not be started."""
+        self.server_tag = tags.new_server_tag()
         self.on_first_agent: Callable[[], None] | None = None
-        """Set by the server command: becomes the reaper of orphans as soon as there can be any."""
+        """Set by the server command: starts watchdog and subreaper. Called with the first agent."""
         self._launcher = launcher
         self._sweeper = sweeper
-        self._confinement = confinement
+        self._process_limits = process_limits
         self._max_line_bytes = max_line_bytes
         self._failed = failed
         self._starting: dict[Instance, asyncio.Task[None]] = {}
@@ -83,11 +82,11 @@ class AgentStarter:
 
     def start(self, instance: Instance, bootstrap: Bootstrap) -> None:
         instance.begin_start()
-        # On the next turn, so that whoever asks for the instance now finds it starting, not failed.
+        # On the next turn of the loop, so that the caller sees the instance as starting, not as failed.
         running_loop.running_loop().call_soon(self._start_now, instance, bootstrap)
 
     def _start_now(self, instance: Instance, bootstrap: Bootstrap) -> None:
-        """Start the process at once if everything is there, else in a task."""
+        """Start the process at once if the agent is installed, else in a task."""
         if instance.closed:
             return
         spec = None
@@ -102,7 +101,7 @@ class AgentStarter:
             running_loop.when_asyncio(lambda: self._start_in_task(instance, bootstrap))
 
     def _start_in_task(self, instance: Instance, bootstrap: Bootstrap) -> None:
-        import asyncio  # `when_asyncio` has loaded it
+        import asyncio  # loaded by `when_asyncio`
 
         if not instance.closed:
             task = asyncio.create_task(self._prepare_and_start(instance, bootstrap))
@@ -125,16 +124,16 @@ class AgentStarter:
     def _attach(self, instance: Instance, process: AgentProcess) -> None:
         instance.attach(process)
         logger.info("instance.started", server_id=instance.server_id, agent=instance.agent, pid=process.pid)
-        self._stand_guard()
+        self._ensure_watchdog()
         if self._spawned == 1:
             running_loop.running_loop().call_later(_LOAD_MSGSPEC_AFTER_S, envelope.load_msgspec)
 
     def _spawn(self, spec: LaunchSpec, instance: Instance) -> AgentProcess:
         self._spawned += 1
-        mark = tags.instance_mark(self.server_mark, self._spawned)
+        tag = tags.instance_tag(self.server_tag, self._spawned)
         try:
             process = AgentProcess(
-                spec, mark, self._max_line_bytes, instance, self._sweeper, self._confinement
+                spec, tag, self._max_line_bytes, instance, self._sweeper, self._process_limits
             )
         except (OSError, ValueError, KeyError) as error:
             raise StreamError(f"failed to start agent process: {error}") from error
@@ -142,28 +141,28 @@ class AgentStarter:
         process.on_reaped = self._agent_pids.discard
         return process
 
-    def _stand_guard(self) -> None:
-        """With the first agent, and again until it succeeds: what ends the agents if the server is killed."""
+    def _ensure_watchdog(self) -> None:
+        """Start the watchdog with the first agent; retry until it succeeds."""
         if self.on_first_agent is None:
             return
         try:
             self.on_first_agent()
             self.on_first_agent = None
         except OSError as error:
-            logger.warning("guardian.unavailable", error=str(error))
-            running_loop.running_loop().call_later(_GUARD_AGAIN_S, self._stand_guard)
+            logger.warning("watchdog.unavailable", error=str(error))
+            running_loop.running_loop().call_later(_RETRY_WATCHDOG_S, self._ensure_watchdog)
 
     def is_agent(self, pid: int) -> bool:
-        """Whether a child is an agent of ours, which is waited for already."""
+        """Whether a child process is an agent, which its `AgentProcess` waits for."""
         return pid in self._agent_pids
 
     def cancel(self, instance: Instance) -> None:
-        """Leave off what is being prepared, if anything is."""
+        """Cancel the preparation of an instance, if there is one."""
         if instance in self._starting:
             self._starting[instance].cancel()
 
     async def wait(self) -> None:
-        """Until nothing is being prepared any more."""
+        """Wait until no preparation is under way."""
         import asyncio
 
         while self._starting:

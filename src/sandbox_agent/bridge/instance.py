@@ -1,8 +1,8 @@
-"""One server_id: an agent process, the log of what it said, and the calls that wait for it.
+"""One instance: the agent process of a server_id, its event log, and the calls that wait for answers.
 
-The way of a message: `call`/`forward` write the posted bytes to stdin; what the agent writes goes to
-`OutputPublisher`, which publishes it and gives notice of answers; these go to their callers. Everything
-runs on the event loop without tasks; answers go to callbacks.
+`call` and `forward` queue posted bytes for stdin. The output of the agent goes to `OutputPublisher`, which
+publishes it and reports messages with an id; answers go to the waiters of their calls. Everything runs on the
+event loop with callbacks, without tasks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sandbox_agent.bridge.jsonrpc.message_id import id_key
 from sandbox_agent.bridge.output_publisher import OutputPublisher
 from sandbox_agent.bridge.pending_calls import PendingCall
-from sandbox_agent.bridge.silence_timeout import SilenceClock
+from sandbox_agent.bridge.silence_timeout import SilenceTimeout
 from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
 from sandbox_agent.runtime import running_loop
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.eventlog.event_log import EventLog
     from sandbox_agent.bridge.pending_calls import Answer, Waiter
-    from sandbox_agent.bridge.process.agent_process import AgentProcess, Exit
+    from sandbox_agent.bridge.process.agent_process import AgentProcess, ProcessExit
 
-_EXIT_FOLLOWS_S = 0.5
+_EXIT_GRACE_S = 0.5
 _NEVER = float("inf")
-# Silence allowed before an agent's first line ever, and after it.
+# Silence allowed before the first line of an agent, and after it.
 FIRST_LINE_S, SILENCE_S = 120.0, 1800.0
 
 
@@ -43,20 +43,20 @@ class InstanceLimits:
         self.silence_s = silence_s
         self.max_line_bytes = max_line_bytes
         self.adapter_messages = adapter_messages
-        # What may wait for an agent that does not read: two messages of the largest size.
+        # An agent that does not read may have two messages of the largest size in its queue.
         self.stdin_queue_bytes = 2 * max_line_bytes
 
 
 class Instance:
     __slots__ = (
-        "_backlog",
         "_calls",
-        "_clock",
         "_exit_stderr",
         "_limits",
         "_loop",
+        "_silence",
         "_timer",
         "_timer_at",
+        "_unsent",
         "_unwritten",
         "agent",
         "closed",
@@ -81,16 +81,16 @@ class Instance:
         self.last_activity_ns = time_ns()
         self.created_at_ms = self.last_activity_ms
         self.pid: int | None = None
-        self.exit: Exit | None = None
+        self.exit: ProcessExit | None = None
         self.process: AgentProcess | None = None
         self.on_exited: Callable[[Instance, AgentProcess], None] | None = None
         self._limits = limits
         self._loop = running_loop.running_loop()
-        self._clock = SilenceClock(self._loop.time(), limits.first_line_s, limits.silence_s)
+        self._silence = SilenceTimeout(self._loop.time(), limits.first_line_s, limits.silence_s)
         self._calls: dict[bytes, PendingCall] = {}
         self._unwritten: dict[PendingCall, None] = {}
-        """Notifications and answers that stdin has not taken yet; they wait like calls, without an id."""
-        self._backlog: list[PendingCall] = []
+        """Notifications and answers that are not written to stdin yet; they have no id."""
+        self._unsent: list[PendingCall] = []
         self._timer: running_loop.Timer | None = None
         self._timer_at = _NEVER
         self.output = OutputPublisher(self, log, limits.max_line_bytes, limits.adapter_messages)
@@ -108,7 +108,7 @@ class Instance:
     # ---- from the client ---------------------------------------------------------------------------------
 
     def call(self, raw_id: bytes, body: bytes, waiter: Waiter | None, limit_s: float | None) -> None:
-        """Send a request; `waiter` gets the answer's bytes or an error. Raises what refuses it at once."""
+        """Send a request; `waiter` gets the bytes of the answer or an error. Raises SandboxAgentError."""
         key = raw_id if raw_id.isdigit() else id_key(raw_id)
         in_flight = self._calls.get(key)
         if in_flight is not None:
@@ -120,12 +120,12 @@ class Instance:
             self._calls[key] = call
 
     def forward(self, raw_id: bytes, body: bytes, waiter: Waiter, limit_s: float | None) -> None:
-        """Send a notification or an answer; `waiter` gets empty bytes as soon as stdin has taken it."""
+        """Send a notification or an answer; `waiter` gets empty bytes when it is written to stdin."""
 
         def written() -> None:
             self._unwritten.pop(call, None)
             if raw_id:
-                self._clock.answered(id_key(raw_id), self._loop.time())
+                self._silence.answered(id_key(raw_id), self._loop.time())
             call.settle(b"")
 
         call = PendingCall(b"", body, waiter, limit_s, written)
@@ -141,29 +141,29 @@ class Instance:
         if self.status == "exited" or self.closed:
             raise self.exit_error()
         if self.process is None:
-            self._backlog.append(call)
+            self._unsent.append(call)
             return
         stdin = self.process.input
         if stdin.queued_bytes + call.size > self._limits.stdin_queue_bytes:
             raise StreamError("the agent does not read its input")
         now = self._loop.time()
-        call.sent_at = self._clock.active(now)
-        # When its limit may be over, silence has to be looked at.
-        look_at = now + (self._clock.limit_s if call.limit_s is None else call.limit_s)
-        if look_at < self._timer_at:
-            self._set_timer(look_at)
+        call.sent_at = self._silence.active(now)
+        # The earliest time at which its limit can be exceeded.
+        check_at = now + (self._silence.limit_s if call.limit_s is None else call.limit_s)
+        if check_at < self._timer_at:
+            self._set_timer(check_at)
         if not stdin.put(call):
             self.on_input_closed()
 
-    # ---- life --------------------------------------------------------------------------------------------
+    # ---- life cycle --------------------------------------------------------------------------------------
 
     def begin_start(self) -> None:
-        """A (further) process is being prepared; messages queue up until it is there."""
+        """A process is being prepared; messages wait until it runs."""
         self.status = "starting"
         self.pid = None
 
     def attach(self, process: AgentProcess) -> None:
-        """The process runs: everything that waited goes to it, and the clocks start."""
+        """The process runs: send the waiting messages and start the time-outs."""
         if self.exit is not None:  # a fresh process under the same id is a new creation
             self.last_activity_ns = time_ns()
             self.created_at_ms = self.last_activity_ms
@@ -172,56 +172,56 @@ class Instance:
         self.exit = None
         self.status = "running"
         now = self._loop.time()
-        self._clock = SilenceClock(now, self._limits.first_line_s, self._limits.silence_s)
-        backlog, self._backlog = self._backlog, []
-        for call in backlog:
+        self._silence = SilenceTimeout(now, self._limits.first_line_s, self._limits.silence_s)
+        unsent, self._unsent = self._unsent, []
+        for call in unsent:
             process.input.put(call)
-        if backlog:
+        if unsent:
             self._check_silence()
 
     def start_failed(self, error: SandboxAgentError) -> None:
-        """No process came of it; whoever waits is told why."""
-        self._backlog.clear()
-        self._settle_everything(error)
+        """The process could not be started: every waiting call gets the error."""
+        self._unsent.clear()
+        self._settle_all(error)
         if self.exit is not None:
             self.status = "exited"
 
     def close(self) -> AgentProcess | None:
-        """The end of the instance for everybody outside; returns the process that is still to be stopped."""
+        """Close the instance for its clients; returns the process that has to be stopped."""
         self.closed = True
         process, self.process = self.process, None
         if process is not None:
-            process.mute()
-        self._settle_everything(self.exit_error())
+            process.discard_output()
+        self._settle_all(self.exit_error())
         self.log.close()
         return process
 
     def exit_error(self) -> AgentProcessExited:
-        """The facts of the exit, as everybody who asks for the agent gets them."""
+        """The error for calls to an agent that has exited."""
         code, signal = (self.exit.code, self.exit.signal) if self.exit else (None, None)
         return AgentProcessExited(self.agent, exit_code=code, signal=signal, stderr=self._exit_stderr)
 
-    def on_exit(self, exit: Exit) -> None:
+    def on_exit(self, exit: ProcessExit) -> None:
         process = self.process
         if process is None:
-            return  # Closed: nobody is interested any more.
+            return  # The instance was closed.
         self.exit = exit
         self.status = "exited"
         self.process = None
         self._exit_stderr = process.stderr_tail
         self.output.publish_adapter("agent_exited", {"code": exit.code, "success": exit.code == 0})
-        self._settle_everything(self.exit_error())
+        self._settle_all(self.exit_error())
         if self.on_exited:
             self.on_exited(self, process)
 
     def on_input_closed(self) -> None:
-        """stdin is closed at the other end. Usually the exit follows at once and says more; if not, we do."""
-        self._loop.call_later(_EXIT_FOLLOWS_S, self._fail_unwritten)
+        """The agent closed its stdin. Usually its exit follows and says more; if not, the calls fail."""
+        self._loop.call_later(_EXIT_GRACE_S, self._fail_unwritten)
 
     def _fail_unwritten(self) -> None:
         if self.process is None or not self.process.input.closed:
             return
-        for call in self._everybody:
+        for call in self._all_calls:
             if not call.written:
                 self._unwritten.pop(call, None)
                 if call.key:
@@ -229,30 +229,30 @@ class Instance:
                 call.settle(StreamError("the agent closed its input"))
 
     @property
-    def _everybody(self) -> list[PendingCall]:
+    def _all_calls(self) -> list[PendingCall]:
         return [*self._calls.values(), *self._unwritten]
 
-    def _settle_everything(self, answer: Answer) -> None:
+    def _settle_all(self, answer: Answer) -> None:
         if self._timer:
             self._timer.cancel()
             self._timer, self._timer_at = None, _NEVER
-        everybody = self._everybody
+        calls = self._all_calls
         self._calls, self._unwritten = {}, {}
-        for call in everybody:
+        for call in calls:
             call.settle(answer)
 
     # ---- from the agent ----------------------------------------------------------------------------------
 
-    def heard(self) -> None:
-        """The agent has written something, and it has been handled."""
-        self._clock.line(self._loop.time())
+    def on_output(self) -> None:
+        """The agent has written something, and it is published."""
+        self._silence.line(self._loop.time())
         self.last_activity_ns = time_ns()
 
-    def notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
-        """A message with an id: an answer that somebody waits for, or a question to the client."""
+    def on_message_with_id(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
+        """The agent has answered a call, or sent a request to the client."""
         key = raw_id if raw_id.isdigit() else id_key(raw_id)
         if has_method:
-            self._clock.asked(key, self._loop.time())
+            self._silence.asked(key, self._loop.time())
         elif call := self._calls.pop(key, None):
             for waiter in call.waiters:
                 waiter(line)
@@ -262,7 +262,7 @@ class Instance:
             self.process.pause_reading()
 
     def resume_output(self) -> None:
-        """Let the agent go on, if nothing else speaks against it."""
+        """Continue reading, unless a line is being scanned or the disk is congested."""
         if self.process is not None and not self.output.is_held and not self.log.congested:
             self.process.resume_reading()
 
@@ -272,7 +272,7 @@ class Instance:
         else:
             self.resume_output()
 
-    # ---- time --------------------------------------------------------------------------------------------
+    # ---- time-outs ---------------------------------------------------------------------------------------
 
     def _set_timer(self, when: float) -> None:
         if self._timer:
@@ -283,17 +283,17 @@ class Instance:
     def _check_silence(self) -> None:
         self._timer, self._timer_at = None, _NEVER
         now = self._loop.time()
-        next_look = None
-        for call in self._everybody:
-            limit = self._clock.limit_s if call.limit_s is None else call.limit_s
-            left = limit - self._clock.silence(call.sent_at, now)
+        next_check = None
+        for call in self._all_calls:
+            limit = self._silence.limit_s if call.limit_s is None else call.limit_s
+            left = limit - self._silence.silence(call.sent_at, now)
             if left <= 0:
                 self._give_up(call)
-            elif next_look is None or left < next_look:
-                next_look = left
-        if next_look is not None:
-            # Never sooner than a moment: while the clock stands still there is nothing to see.
-            self._set_timer(now + max(next_look, 0.01))
+            elif next_check is None or left < next_check:
+                next_check = left
+        if next_check is not None:
+            # At least 10 ms, because silence does not grow while active time is stopped.
+            self._set_timer(now + max(next_check, 0.01))
 
     def _give_up(self, call: PendingCall) -> None:
         if self.process:

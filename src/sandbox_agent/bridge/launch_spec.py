@@ -1,7 +1,7 @@
-"""What the bridge needs to know to start an agent: nothing more than a process's own arguments.
+"""The command of an agent process: arguments, environment and directory.
 
-The agents room works it out (which program, installed where, with which environment); the bridge only
-runs it. `env` is the whole environment of the child, not an addition to the server's.
+The `agents` package determines it (which program, where installed, which environment); the bridge runs it.
+`env` is the complete environment of the process, not an addition to that of the server.
 """
 
 from __future__ import annotations

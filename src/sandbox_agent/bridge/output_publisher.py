@@ -1,12 +1,14 @@
-"""From what an agent writes to what is published: every line is looked at, published as it is, and noticed.
+"""Publishes the lines that an agent writes, unchanged, and reports messages with an id to the instance.
 
-Blocks of lines go the quick way as a whole if every line is one JSON object. Else each line goes its own way:
-blank ones nowhere, those that are no JSON into a message of ours that says so. A long line that only the slow
-scanner understands is scanned in a thread; what follows waits for it, so that the order stays.
+A block of lines is handled as a whole if every line is a JSON object. Otherwise each line is handled by
+itself: blank lines are dropped, and a line that is not JSON is published as `_adapter/invalid_stdout`. A long
+line that only the scanner understands is scanned in a worker thread; later lines are held back until then, so
+that the order is kept.
 """
 
 from __future__ import annotations
 
+import codecs
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog import frames
@@ -25,14 +27,14 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.jsonrpc.envelope import Envelope
     from sandbox_agent.bridge.stdio.line_framer import Piece
 
-    class Owner(Protocol):
+    class OutputOwner(Protocol):
         closed: bool
 
-        def notice(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
-            """A message with an id: an answer that somebody waits for, or a question to the client."""
+        def on_message_with_id(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
+            """The agent has answered a call, or sent a request to the client."""
 
         def pause_output(self) -> None:
-            """Let the agent wait until `resume_output`."""
+            """Stop reading the agent's output until `resume_output`."""
 
         def resume_output(self) -> None: ...
 
@@ -43,27 +45,29 @@ _RAW_SHOWN_BYTES = 4096
 class OutputPublisher:
     __slots__ = ("_adapter_messages", "_held", "_log", "_max_line_bytes", "_owner", "is_held")
 
-    def __init__(self, owner: Owner, log: EventLog, max_line_bytes: int, adapter_messages: bool) -> None:
+    def __init__(
+        self, owner: OutputOwner, log: EventLog, max_line_bytes: int, adapter_messages: bool
+    ) -> None:
         self._owner = owner
         self._log = log
         self._max_line_bytes = max_line_bytes
         self._adapter_messages = adapter_messages
         self._held: list[Piece] = []
         self.is_held = False
-        """A line is being scanned, and everything after it waits."""
+        """A line is being scanned in a worker thread; later lines wait in `_held`."""
 
     def take(self, pieces: list[Piece]) -> None:
-        """Publish several pieces, and only then wake the readers."""
+        """Publish several pieces, then wake the subscribers."""
         if len(pieces) == 1:
             self._take(pieces[0])
             return
-        self._log.gathering = True
+        self._log.defers_wake = True
         try:
             for piece in pieces:
                 self._take(piece)
         finally:
-            self._log.gathering = False
-            self._log.wake_readers()
+            self._log.defers_wake = False
+            self._log.wake_waiting()
 
     def _take(self, piece: Piece) -> None:
         if piece is not OVERLONG:
@@ -74,7 +78,7 @@ class OutputPublisher:
             self._publish_invalid(f"a line of more than {self._max_line_bytes} bytes was dropped", b"")
 
     def take_block(self, block: bytes) -> None:
-        """Publish whole lines."""
+        """Publish a block of whole lines."""
         if self.is_held:
             self._held.append(block)
             return
@@ -83,7 +87,7 @@ class OutputPublisher:
             if not self._take_batch(block):
                 self._take_lines(block)
             return
-        # One line is what most agents write at a time, and somebody waits for it: as few steps as possible.
+        # The usual case: one line per read.
         line = block if newline < 0 else block[:-1]
         message = envelopes.peek_quickly(line)
         if message is None:
@@ -92,15 +96,16 @@ class OutputPublisher:
         if line.endswith(b"\r"):
             line = line[:-1]
         try:
-            # First of all, because somebody waits for it; nobody can ask for the event before this is over.
+            # The waiting call is answered before the event is published. Both happen in one step of the loop,
+            # so no subscriber can tell.
             if message.id:
-                self._owner.notice(message.id, message.has_method, line)
+                self._owner.on_message_with_id(message.id, message.has_method, line)
         finally:
             log = self._log
             log.append(frames.encode_line(log.last + 1, line), 1)
 
     def _take_batch(self, block: bytes) -> bool:
-        """Several lines in one go, if each of them is one JSON object; False if any is not."""
+        """Publish several lines as one block; False if any of them is not a JSON object."""
         batch = notification_batch.encode(self._log.last + 1, block)
         if batch:
             self._log.append(*batch)
@@ -112,14 +117,14 @@ class OutputPublisher:
         if CR in block:
             lines = [line.removesuffix(b"\r") for line in lines]
         self._log.publish(lines)
-        notice = self._owner.notice
+        on_message_with_id = self._owner.on_message_with_id
         for message, line in zip(messages, lines, strict=True):
             if message.id:
-                notice(message.id, message.has_method, line)
+                on_message_with_id(message.id, message.has_method, line)
         return True
 
     def _take_lines(self, block: bytes) -> None:
-        """Each line its own way, up to one that has to be scanned in a thread."""
+        """Publish line by line, up to one that has to be scanned in a worker thread."""
         lines = split_lines(block)
         for index, line in enumerate(lines):
             line = line.removesuffix(b"\r")
@@ -137,10 +142,10 @@ class OutputPublisher:
     def _publish(self, message: Envelope, line: bytes) -> None:
         self._log.publish_line(line)
         if message.id:
-            self._owner.notice(message.id, message.has_method, line)
+            self._owner.on_message_with_id(message.id, message.has_method, line)
 
     def _hold(self, line: bytes, rest: bytes) -> None:
-        """Scan a long line in a thread, and then go on with the rest."""
+        """Scan a long line in a worker thread, then continue with the rest."""
         if rest:
             self._held.insert(0, rest)
         self.is_held = True
@@ -161,19 +166,17 @@ class OutputPublisher:
 
         running_loop.in_thread(lambda: envelopes.peek_thoroughly(line), scanned)
 
-    # ---- our own words -----------------------------------------------------------------------------------
+    # ---- messages of the server --------------------------------------------------------------------------
 
     def _publish_invalid(self, error: str, line: bytes) -> None:
-        import codecs  # here and below: for what agents hardly ever do
-
         whole = len(line) <= _RAW_SHOWN_BYTES
         raw = codecs.getincrementaldecoder("utf-8")("replace").decode(line[:_RAW_SHOWN_BYTES], whole)
         self.publish_adapter("invalid_stdout", {"error": error, "raw": raw})
 
     def publish_adapter(self, name: str, params: dict[str, object]) -> None:
-        """Say something about the agent, unless nobody wants to hear it."""
+        """Publish an `_adapter/*` message, unless --no-adapter-messages is set."""
         if self._adapter_messages:
-            import msgspec
+            import msgspec  # loaded on first use
 
             message = {"jsonrpc": "2.0", "method": f"_adapter/{name}", "params": params}
             self._log.publish_line(msgspec.json.encode(message))

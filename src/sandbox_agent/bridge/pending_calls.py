@@ -1,14 +1,14 @@
-"""A call that waits for its answer.
+"""Calls that wait for the answer of the agent.
 
-An identical body under an id in flight joins the waiting call (a retry after a broken connection is not a
-second prompt); another body is a conflict. A call without waiters stays: its answer is still expected.
+A request with the id and the body of a pending call joins it, because a retry after a broken connection is
+not a second prompt; another body is a conflict. A call without waiters stays pending: its answer still comes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.stdio.stdin_queue import Outgoing
+from sandbox_agent.bridge.stdio.stdin_queue import QueuedMessage
 from sandbox_agent.errors import Conflict, SandboxAgentError
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ Answer = bytes | SandboxAgentError
 Waiter: TypeAlias = "Callable[[Answer], None]"
 
 
-class PendingCall(Outgoing):
-    """A message on its way to the agent, and who waits for what becomes of it."""
+class PendingCall(QueuedMessage):
+    """A message to the agent, with the callbacks that wait for its outcome."""
 
     __slots__ = ("key", "limit_s", "sent_at", "waiters")
 
@@ -32,7 +32,7 @@ class PendingCall(Outgoing):
         limit_s: float | None,
         on_written: Callable[[], None] | None = None,
     ) -> None:
-        # What `Outgoing` would set; every message comes by here, and a call of its own would show.
+        # Sets the attributes of `QueuedMessage` itself: one call less per message.
         self.data = data
         self.size = len(data) + 1
         self.sent = 0
@@ -40,12 +40,12 @@ class PendingCall(Outgoing):
         self.key = key
         self.waiters = [waiter] if waiter else []
         self.limit_s = limit_s
-        """Silence allowed to this call; None for the clock's own limit."""
+        """The silence allowed for this call; None for the default of the instance."""
         self.sent_at = 0.0
-        """Active time at which it was handed to the process."""
+        """Active time at which it was queued for stdin."""
 
     def join(self, data: bytes, waiter: Waiter | None) -> None:
-        """The same message again: let its waiter wait too. Raises Conflict if it is another message."""
+        """Add the waiter of the same message. Raises Conflict if the message differs."""
         if self.data != data:
             raise Conflict("a different request with the same id is in flight")
         if waiter:

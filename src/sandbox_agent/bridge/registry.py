@@ -1,8 +1,8 @@
 """All instances of a server: lazy start, restart, close, the memory of closed ids, shutdown.
 
-Whatever answers a POST to a server_id is decided here in one step of the event loop, so fifty first POSTs at
-once start one process. Starting and stopping go on in tasks of their own; nobody's answer waits for a stop
-longer than DELETE_ANSWER_S.
+Which instance takes a POST is decided in one step of the event loop, so fifty simultaneous first POSTs start
+one process. Starting and stopping run in tasks of their own; a DELETE waits for a stop at most
+DELETE_ANSWER_S.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.instance import InstanceLimits
     from sandbox_agent.bridge.process.agent_process import AgentProcess
 
-# DELETE has to answer within 1.5 s; the rest is for the network and a busy machine.
+# DELETE has to answer within 1.5 s; the difference is left for the network and a busy machine.
 DELETE_ANSWER_S = 1.2
 _REMEMBERED_CLOSED_IDS = 100_000
 
@@ -56,16 +56,16 @@ class BridgeSettings:
         spill_max_bytes: int,
         max_instances: int,
         idle_timeout_s: float = 0.0,
-        confinement: ProcessLimits | None = None,
+        process_limits: ProcessLimits | None = None,
     ) -> None:
-        """After `idle_timeout_s` without messages, calls and readers an instance is closed; 0 for never."""
+        """After `idle_timeout_s` without messages, calls and subscribers an instance is closed; 0: never."""
         self.limits = limits
         self.retention = retention
         self.spill_directory = spill_directory
         self.spill_max_bytes = spill_max_bytes
         self.max_instances = max_instances
         self.idle_timeout_s = idle_timeout_s
-        self.confinement = confinement or ProcessLimits()
+        self.process_limits = process_limits or ProcessLimits()
 
 
 class InstanceRegistry:
@@ -73,30 +73,34 @@ class InstanceRegistry:
         self._settings = settings
         self._sweeper = TreeSweeper()
         self.starter = AgentStarter(
-            launcher, self._sweeper, settings.confinement, settings.limits.max_line_bytes, self._start_failed
+            launcher,
+            self._sweeper,
+            settings.process_limits,
+            settings.limits.max_line_bytes,
+            self._start_failed,
         )
-        self._living: dict[str, Instance] = {}
+        self._instances: dict[str, Instance] = {}
         self._closed: OrderedDict[str, int] = OrderedDict()
         self._background: set[asyncio.Task[None]] = set()
         self._spills = 0
         self._stopping = False
-        self._idle_watch: InactivityCheck | None = None
+        self._inactivity_check: InactivityCheck | None = None
 
     def __iter__(self) -> Iterator[Instance]:
-        return iter([self._living[key] for key in sorted(self._living)])
+        return iter([self._instances[key] for key in sorted(self._instances)])
 
     def __len__(self) -> int:
-        return len(self._living)
+        return len(self._instances)
 
     def get(self, server_id: str) -> Instance:
-        instance = self._living.get(server_id)
+        instance = self._instances.get(server_id)
         if instance is None:
             raise SessionNotFound(server_id)
         return instance
 
     def for_post(self, server_id: str, bootstrap: Bootstrap | None) -> Instance:
         """The instance that takes a POST, started if the request asks for it."""
-        instance = self._living.get(server_id)
+        instance = self._instances.get(server_id)
         if instance is None:
             return self._create(server_id, bootstrap)
         if bootstrap is not None and bootstrap.agent != instance.agent:
@@ -117,7 +121,7 @@ class InstanceRegistry:
             raise InvalidRequest(
                 f"missing required 'agent' query parameter for first POST to /v1/acp/{server_id}"
             )
-        if len(self._living) >= self._settings.max_instances:
+        if len(self._instances) >= self._settings.max_instances:
             raise TooManyInstances(self._settings.max_instances)
         if self._stopping:
             raise ServerStopping
@@ -129,12 +133,14 @@ class InstanceRegistry:
         )
         instance = Instance(server_id, bootstrap.agent, log, self._settings.limits)
         instance.on_exited = self._on_exited
-        self._living[server_id] = instance
+        self._instances[server_id] = instance
         self._start(instance, bootstrap)
-        if self._settings.idle_timeout_s and self._idle_watch is None:
-            from sandbox_agent.bridge.inactivity import InactivityCheck  # where somebody wants it
+        if self._settings.idle_timeout_s and self._inactivity_check is None:
+            from sandbox_agent.bridge.inactivity import InactivityCheck  # only with --idle-timeout
 
-            self._idle_watch = InactivityCheck(self._settings.idle_timeout_s, self, self._close_unused)
+            self._inactivity_check = InactivityCheck(
+                self._settings.idle_timeout_s, self, self._close_inactive
+            )
         return instance
 
     def _new_spill(self) -> Spill | None:
@@ -156,30 +162,30 @@ class InstanceRegistry:
             error = InternalError()
         instance.start_failed(error)
         if instance.exit is None:
-            # It never lived: the id stays what it was before this POST.
+            # It never ran: the id stays as it was before this POST.
             instance.log.close()
-            if self._living.get(instance.server_id) is instance:
-                del self._living[instance.server_id]
-        _say("instance.start_failed", instance, error=error.kind)
+            if self._instances.get(instance.server_id) is instance:
+                del self._instances[instance.server_id]
+        _log("instance.start_failed", instance, error=error.kind)
 
     # ---- end ---------------------------------------------------------------------------------------------
 
     def _on_exited(self, instance: Instance, process: AgentProcess) -> None:
         exit = instance.exit
-        _say(
+        _log(
             "instance.exited", instance, pid=process.pid, code=exit and exit.code, signal=exit and exit.signal
         )
         running_loop.when_asyncio(lambda: self._in_task(process.kill_tree()))
 
     async def close(self, server_id: str) -> None:
-        """DELETE: ends the instance for everybody at once and its processes as soon as possible."""
-        instance = self._living.pop(server_id, None)
+        """DELETE: close the instance at once and stop its processes as soon as possible."""
+        instance = self._instances.pop(server_id, None)
         if instance is None:
             if server_id not in self._closed:
                 raise SessionNotFound(server_id)
             return
         self._remember(instance)
-        import asyncio  # here and below: whoever awaits has loaded it
+        import asyncio  # here and below: loaded on first use; callers run on asyncio
 
         stopped = self._close(instance)
         if stopped is not None:
@@ -188,7 +194,7 @@ class InstanceRegistry:
     def _close(self, instance: Instance) -> asyncio.Task[None] | None:
         self.starter.cancel(instance)
         process = instance.close()
-        _say("instance.closed", instance, last_event=instance.log.last)
+        _log("instance.closed", instance, last_event=instance.log.last)
         return self._in_task(process.stop()) if process is not None else None
 
     def _remember(self, instance: Instance) -> None:
@@ -197,22 +203,22 @@ class InstanceRegistry:
         if len(self._closed) > _REMEMBERED_CLOSED_IDS:
             self._closed.popitem(last=False)
 
-    def was_in_a_stopped_tree(self, pid: int) -> bool:
-        """Whether a child that has ended was left behind by an agent that is being stopped."""
+    def was_in_stopped_tree(self, pid: int) -> bool:
+        """Whether an exited child belonged to an agent that is being stopped."""
         return self._sweeper.has_found(pid)
 
-    def _close_unused(self, server_id: str) -> None:
+    def _close_inactive(self, server_id: str) -> None:
         running_loop.when_asyncio(lambda: self._in_task(self.close(server_id)))
 
     async def shutdown(self) -> None:
-        """Close everything, in parallel; returns when no agent process is left."""
+        """Close all instances in parallel; returns when no agent process is left."""
         import asyncio
 
         self._stopping = True
-        if self._idle_watch is not None:
-            self._idle_watch.end()
-        while self._living:
-            _, instance = self._living.popitem()
+        if self._inactivity_check is not None:
+            self._inactivity_check.end()
+        while self._instances:
+            _, instance = self._instances.popitem()
             self._close(instance)
         await self.starter.wait()
         while self._background:
@@ -236,5 +242,5 @@ def _in_worker_thread(job: Callable[[], Any], done: Callable[[Any], None]) -> No
     running_loop.in_thread(job, finished)
 
 
-def _say(event: str, instance: Instance, **more: Any) -> None:
+def _log(event: str, instance: Instance, **more: Any) -> None:
     logger.info(event, server_id=instance.server_id, agent=instance.agent, **more)

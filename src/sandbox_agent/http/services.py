@@ -62,7 +62,7 @@ class Services:
             spill_max_bytes=settings.spill_max_bytes,
             max_instances=settings.max_instances,
             idle_timeout_s=float(settings.idle_timeout),
-            confinement=ProcessLimits(
+            process_limits=ProcessLimits(
                 user=settings.agent_user,
                 memory_bytes=settings.agent_memory_mb * 1024 * 1024,
                 processes=settings.agent_processes,

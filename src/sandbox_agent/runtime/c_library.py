@@ -1,4 +1,4 @@
-"""Functions of the C library that Python does not offer, for whole numbers only."""
+"""Calls of C library functions that Python does not offer, with integer arguments."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""asyncio as a guest of the server's own loop: complete, running, but never the one who waits.
+"""An asyncio event loop that is hosted by the server's own loop.
 
-An ordinary asyncio event loop whose selector does not sleep itself: it lets the host go on turning until
-asyncio has something to do, because a callback of the host asked for it, a timer is due or one of its own
-descriptors is ready. What the host does meanwhile costs nothing extra.
+It is a complete asyncio loop whose selector does not sleep. Instead, `select` runs turns of the server's loop
+until asyncio has something to do: a callback was scheduled, a timer is due, or one of its descriptors is
+ready. The work of the server's loop has no overhead from this.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ if TYPE_CHECKING:
 
 class HostedAsyncio(asyncio.SelectorEventLoop):
     def __init__(self, host: Loop) -> None:
-        self._own = _HostedSelector(host)
-        super().__init__(self._own)
-        logs.take_over("asyncio")
+        self._hosted_selector = _HostedSelector(host)
+        super().__init__(self._hosted_selector)
+        logs.forward("asyncio")
         asyncio.set_event_loop(self)
 
-    # Whatever is asked of asyncio comes through one of these two: the host's turning has to end for it.
+    # Everything that is scheduled on asyncio passes through one of these methods, so `select` has to return.
 
-    def call_soon(  # type: ignore[override]  # the same, without a type for each argument
+    def call_soon(  # type: ignore[override]  # the same without typed arguments
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        self._own.asked = True
+        self._hosted_selector.has_work = True
         return super().call_soon(callback, *args, context=context)
 
     def call_at(  # type: ignore[override]  # as above
         self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        self._own.asked = True
+        self._hosted_selector.has_work = True
         return super().call_at(when, callback, *args, context=context)
 
     def stop(self) -> None:
-        self._own.asked = True
+        self._hosted_selector.has_work = True
         super().stop()
 
 
@@ -51,20 +51,20 @@ class _HostedSelector(selectors.EpollSelector):
     def __init__(self, host: Loop) -> None:
         super().__init__()
         self._host = host
-        self.asked = False
-        """Somebody wants something of asyncio, so that it has to look at what it has to do."""
+        self.has_work = False
+        """asyncio has something to do, so `select` returns."""
         host.add_reader(self.fileno(), self._is_ready)
 
     def _is_ready(self) -> None:
-        self.asked = True
+        self.has_work = True
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         deadline = None if timeout is None else time.monotonic() + timeout
-        self.asked = timeout is not None and timeout <= 0
+        self.has_work = timeout is not None and timeout <= 0
         left = timeout
         while True:
             self._host.turn(left)
-            if self.asked:
+            if self.has_work:
                 break
             if deadline is not None and (left := deadline - time.monotonic()) <= 0:
                 break

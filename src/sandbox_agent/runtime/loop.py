@@ -1,11 +1,11 @@
-"""The server's own event loop: epoll, timers and threads, and nothing that has to be loaded first.
+"""The server's event loop: epoll, timers, worker threads and signals.
 
-asyncio costs more time to import than everything else in this server and a handle for everything that is
-ready; most servers answer thousands of messages without needing it. So the server runs on this loop, and what
-is written for asyncio gets it as a guest, from the first time on that somebody asks (`when_asyncio`).
+asyncio takes 40 ms to load and creates a handle for every ready descriptor; messages and event streams need
+neither. The server runs on this loop, and code that is written for asyncio runs on an asyncio loop that is
+hosted by it. `when_asyncio` loads that loop on first use.
 
-The methods that the bridge uses have the names and meanings of asyncio's, so that the bridge runs on either.
-Callbacks run one after the other on the thread that made the loop; one that fails is logged.
+Methods that the bridge uses have the names and meanings of asyncio, so the bridge runs on either loop.
+Callbacks run one after the other on the thread that created the loop; an exception in one is logged.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
 logger = logs.Log("sandbox_agent.loop")
 
-# What one poll may report; with more ready than that the kernel takes turns.
+# The most descriptors that one poll reports; with more of them ready the kernel rotates.
 _MAX_EVENTS = 512
-# Cancelled timers stay in line until they are due; beyond this number they are looked for.
-_FEW_TIMERS = 256
+# Cancelled timers stay in the heap until they are due; a larger heap is searched for them.
+_MIN_SWEPT_TIMERS = 256
 _READ, _WRITE = select.EPOLLIN, select.EPOLLOUT
 _NOT_READ, _NOT_WRITE = ~_READ, ~_WRITE
 
 
 class Timer:
-    """A call that is due at some time, unless it is cancelled."""
+    """A scheduled call that can be cancelled."""
 
     __slots__ = ("_when", "arguments", "callback")
 
@@ -67,62 +67,61 @@ class Timer:
 
 
 class Loop:
-    def __init__(self, awake_s: float = 0.0) -> None:
-        """`awake_s` is how long it stays awake in a conversation (`vigil.py`)."""
+    def __init__(self, busy_poll_s: float = 0.0) -> None:
+        """`busy_poll_s` is how long the loop polls before it sleeps; 0 for not at all (see `BusyPoll`)."""
         self._epoll = select.epoll()
-        self._vigil = BusyPoll(self._epoll, awake_s) if awake_s else None
+        self._busy_poll = BusyPoll(self._epoll, busy_poll_s) if busy_poll_s else None
         self._readers: dict[int, Callable[[], object]] = {}
         self._writers: dict[int, Callable[[], object]] = {}
         self._soon: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
         self._timers: list[Timer] = []
-        self._sweep_timers_at = _FEW_TIMERS
+        self._sweep_timers_at = _MIN_SWEPT_TIMERS
         self._threads = WorkerThreads()
         self.has_more = True
-        """Whether other descriptors are ready in this turn: what waits for them can be done with them."""
+        """Whether other descriptors are ready in this turn; if not, a write need not wait for its end."""
         self._thread_id = threading.get_ident()
         self._stopping = False
-        self._guest: HostedAsyncio | None = None
-        # Written to by signals and by other threads, so that a sleeping poll returns.
-        self._wake_end, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self.add_reader(self._wake_end, self._woken)
+        self._hosted: HostedAsyncio | None = None
+        # Signals and other threads write to this pipe to end a sleeping poll.
+        self._wake_read_end, self._wake_write_end = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self.add_reader(self._wake_read_end, self._drain_wake_pipe)
 
     # ---- running -----------------------------------------------------------------------------------------
 
     def run(self) -> None:
         """Run until `stop`."""
-        signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake_write_end, warn_on_full_buffer=False)
         while not self._stopping:
-            if self._guest is not None:
-                self._guest.run_forever()
+            if self._hosted is not None:
+                self._hosted.run_forever()
             else:
                 self.turn(None)
 
     def stop(self) -> None:
         self._stopping = True
-        if self._guest is not None:
-            self._guest.stop()
+        if self._hosted is not None:
+            self._hosted.stop()
 
     @property
     def is_running_here(self) -> bool:
         return self._thread_id == threading.get_ident()
 
     def turn(self, limit_s: float | None) -> None:
-        """Wait for something to happen, at most for so long, and call whoever waits for it."""
+        """One turn: wait for events, at most `limit_s`, and run their callbacks."""
         soon, timers = self._soon, self._timers
         timeout = -1.0 if limit_s is None else limit_s
         now = time.monotonic()
         if timers:
             if timers[0]._when <= now or timers[0].callback is None:
-                self._line_up_due(now)
+                self._queue_due_timers(now)
             if timers:
                 left = timers[0]._when - now
                 timeout = left if limit_s is None or left < limit_s else limit_s
         if soon:
             timeout = 0.0
         readers, writers = self._readers, self._writers
-        # Who sleeps is woken right here: what there is to be done for it has been done before.
-        awake = self._vigil.keep(now) if timeout and self._vigil else None
-        ready = awake or self._epoll.poll(timeout, _MAX_EVENTS)
+        ready = self._busy_poll.poll(now) if timeout and self._busy_poll else None
+        ready = ready or self._epoll.poll(timeout, _MAX_EVENTS)
         self.has_more = len(ready) > 1
         for fd, event in ready:
             try:
@@ -130,7 +129,7 @@ class Loop:
                     callback()
                 if event & _NOT_READ and (callback := writers.get(fd)) is not None:
                     callback()
-            except Exception:  # a fault of one is told, and nobody else's
+            except Exception:  # an error in one callback must not stop the others
                 logger.exception("loop.callback_failed")
         for _ in range(len(soon)):
             call, arguments = soon.popleft()
@@ -139,15 +138,15 @@ class Loop:
             except Exception:  # as above
                 logger.exception("loop.callback_failed")
 
-    def _line_up_due(self, now: float) -> None:
-        """Timers that are due are called in this turn, unless they are cancelled before it comes to that."""
+    def _queue_due_timers(self, now: float) -> None:
+        """Queue due timers for this turn; one that is cancelled before its call is not called."""
         timers = self._timers
         while timers and (timers[0]._when <= now or timers[0].callback is None):
             timer = heappop(timers)
             if timer.callback is not None:
                 self._soon.append((timer.call, ()))
 
-    # ---- asyncio's names ---------------------------------------------------------------------------------
+    # ---- methods of asyncio ------------------------------------------------------------------------------
 
     time = staticmethod(time.monotonic)
 
@@ -157,9 +156,9 @@ class Loop:
     def call_soon_threadsafe(self, callback: Callable[..., object], *arguments: Any) -> None:
         self._soon.append((callback, arguments))
         try:
-            os.write(self._waker, b"\0")
+            os.write(self._wake_write_end, b"\0")
         except BlockingIOError:
-            pass  # Full of calls to wake up.
+            pass  # The pipe is full, so the poll returns anyway.
 
     def call_later(self, delay: float, callback: Callable[..., object], *arguments: Any) -> Timer:
         return self.call_at(time.monotonic() + delay, callback, *arguments)
@@ -174,7 +173,7 @@ class Loop:
     def _sweep_timers(self) -> None:
         self._timers[:] = [timer for timer in self._timers if timer.callback is not None]
         heapify(self._timers)
-        self._sweep_timers_at = max(_FEW_TIMERS, 2 * len(self._timers))
+        self._sweep_timers_at = max(_MIN_SWEPT_TIMERS, 2 * len(self._timers))
 
     def add_reader(self, fd: int, callback: Callable[[], object]) -> None:
         is_new = fd not in self._readers
@@ -212,25 +211,25 @@ class Loop:
     def on_signal(self, number: int, callback: Callable[[], object]) -> None:
         signal.signal(number, lambda *_: self._soon.append((callback, ())))
 
-    def _woken(self) -> None:
+    def _drain_wake_pipe(self) -> None:
         try:
-            os.read(self._wake_end, 4096)
+            os.read(self._wake_read_end, 4096)
         except BlockingIOError:
             pass
 
     def in_thread(
         self, job: Callable[[], T], done: Callable[[T | None, BaseException | None], object]
     ) -> None:
-        """Call `job` in a worker thread, then `done` here with its result or what it raised."""
+        """Call `job` in a worker thread, then `done` on the loop with its result or its exception."""
         self._threads.submit(job, lambda *outcome: self.call_soon_threadsafe(done, *outcome))
 
     def when_asyncio(self, callback: Callable[[], object]) -> None:
-        """Call now, or in a moment when asyncio has been loaded; there is a running asyncio loop then."""
-        if self._guest is not None and self._guest.is_running():
+        """Call `callback` while the hosted asyncio loop runs: now, or after it has been loaded."""
+        if self._hosted is not None and self._hosted.is_running():
             callback()
             return
-        if self._guest is None:
+        if self._hosted is None:
             from sandbox_agent.runtime.hosted_asyncio import HostedAsyncio
 
-            self._guest = HostedAsyncio(self)
-        self._guest.call_soon(callback)
+            self._hosted = HostedAsyncio(self)
+        self._hosted.call_soon(callback)

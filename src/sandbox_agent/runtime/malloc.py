@@ -1,8 +1,8 @@
-"""What the C library does with memory that is free again: keep a little at hand, give back a lot.
+"""The thresholds of glibc's allocator for large blocks.
 
-Left alone, glibc returns every block of some hundred kilobytes at once and asks for it anew with the next
-message; the kernel then clears each page again, which costs more than all the rest of a large message. And
-what many readers have left lies between small things that live on, and would pile up.
+By default glibc returns every block of some hundred kilobytes to the kernel at once and asks for it again with
+the next message. The kernel clears each page again, which costs more than all other work on a large message.
+On the other hand, free memory between small living objects is never returned; `trim` returns it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 from sandbox_agent.runtime import c_library
 
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-# Messages up to a few megabytes are made of memory that was used before.
-_RECYCLED_BELOW_BYTES = 32 * 1024 * 1024
-_KEPT_FREE_BYTES = 64 * 1024 * 1024
+# Messages of up to a few megabytes use memory again that was freed before.
+_REUSE_BELOW_BYTES = 32 * 1024 * 1024
+_KEEP_FREE_BYTES = 64 * 1024 * 1024
 
 
-def keep_at_hand() -> None:
-    """Use the memory of large messages again, where the C library can (glibc)."""
-    c_library.call("mallopt", _M_MMAP_THRESHOLD, _RECYCLED_BELOW_BYTES)
-    c_library.call("mallopt", _M_TRIM_THRESHOLD, _KEPT_FREE_BYTES)
+def reuse_large_blocks() -> None:
+    """Reuse the memory of large messages, if the C library can (glibc)."""
+    c_library.call("mallopt", _M_MMAP_THRESHOLD, _REUSE_BELOW_BYTES)
+    c_library.call("mallopt", _M_TRIM_THRESHOLD, _KEEP_FREE_BYTES)
 
 
-def give_back() -> None:
-    """Return free memory to the system where the C library can (glibc). Takes tens of milliseconds."""
+def trim() -> None:
+    """Return free memory to the kernel, if the C library can (glibc). Takes tens of milliseconds."""
     c_library.call("malloc_trim", 0)

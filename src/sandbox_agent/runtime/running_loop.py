@@ -1,7 +1,7 @@
-"""Which event loop this is: the server's own (`Loop`), or asyncio's when the application runs inside another.
+"""The running event loop: the server's own (`Loop`), or an asyncio loop if another program runs the application.
 
-The bridge is written against `EventLoop`, what both have in common. Code that needs asyncio itself (tasks,
-futures) is called by `when_asyncio`.
+The bridge uses `EventLoop`, which both implement. Code that needs asyncio itself (tasks, futures) is called by
+`when_asyncio`.
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ if TYPE_CHECKING:
         def remove_writer(self, fd: int) -> bool: ...
 
 
-_own: Loop | None = None
+_server_loop: Loop | None = None
 
 
-def set_own(loop: Loop) -> None:
-    """Say that this process is a server that runs on `loop`."""
-    global _own
-    _own = loop
+def set_server_loop(loop: Loop) -> None:
+    """Set the loop of the server command; it applies to the thread of that loop."""
+    global _server_loop
+    _server_loop = loop
 
 
 def running_loop() -> EventLoop:
-    """The loop that runs on this thread. Raises RuntimeError when there is none."""
-    if _own is not None and _own.is_running_here:
-        return _own
-    import asyncio  # whoever runs us inside an asyncio loop has loaded it
+    """The loop that runs on this thread. Raises RuntimeError if there is none."""
+    if _server_loop is not None and _server_loop.is_running_here:
+        return _server_loop
+    import asyncio  # the program that runs the application has loaded it
 
     return asyncio.get_running_loop()
 
 
 def in_thread(job: Callable[[], T], done: Callable[[T | None, BaseException | None], object]) -> None:
-    """Call `job` in a worker thread, then `done` on the loop with its result or what it raised."""
+    """Call `job` in a worker thread, then `done` on the loop with its result or its exception."""
     loop = running_loop()
     if isinstance(loop, Loop):
         loop.in_thread(job, done)
@@ -75,7 +75,7 @@ def in_thread(job: Callable[[], T], done: Callable[[T | None, BaseException | No
 
 
 def when_asyncio(callback: Callable[[], object]) -> None:
-    """Call now, or in a moment on a server that has not loaded asyncio yet."""
+    """Call `callback` on a running asyncio loop: now, or after the server has loaded asyncio."""
     loop = running_loop()
     if isinstance(loop, Loop):
         loop.when_asyncio(callback)

@@ -151,7 +151,7 @@ class LogMachine(RuleBasedStateMachine):
     def rest(self, which: int) -> None:
         reader = self.clients[which % len(self.clients)].reader
         assert reader is not None
-        reader.rest()
+        reader.release()
 
     @precondition(lambda self: self.clients)
     @rule(which=st.integers(0, 3))

@@ -15,7 +15,7 @@ from tests.support.processes import wait_until
 @pytest.fixture
 def guardian(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
     monkeypatch.setenv("SANDBOX_AGENT_TOKEN", "a secret")
-    guardian = Watchdog(tags.new_server_mark())
+    guardian = Watchdog(tags.new_server_tag())
     yield guardian
     guardian.dismiss()
     assert not os.path.exists(f"/proc/{guardian.pid}")
@@ -24,7 +24,7 @@ def guardian(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
 def test_it_holds_nothing_of_ours_but_its_end_of_the_pipe() -> None:
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)
-    guardian = Watchdog(tags.new_server_mark())
+    guardian = Watchdog(tags.new_server_tag())
     os.close(write_end)
     try:
         # Nobody else has the other end open any more.
@@ -47,7 +47,7 @@ def test_it_leads_a_session_of_its_own_and_does_not_know_the_token(guardian: Wat
 
 
 def test_dismissing_one_that_was_killed_and_collected_does_no_harm() -> None:
-    guardian = Watchdog(tags.new_server_mark())
+    guardian = Watchdog(tags.new_server_tag())
     os.kill(guardian.pid, 9)
     os.waitpid(guardian.pid, 0)
     guardian.dismiss()

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from sandbox_agent.bridge.stdio.stdin_queue import Outgoing, StdinQueue
+from sandbox_agent.bridge.stdio.stdin_queue import QueuedMessage, StdinQueue
 from sandbox_agent.runtime.loop import Loop
 
 
@@ -35,7 +35,7 @@ async def test_messages_of_one_turn_go_out_together_and_in_order() -> None:
     stdin = Stdin()
     written: list[int] = []
     for number in range(1500):
-        stdin.queue.put(Outgoing(b"m%d" % number, lambda number=number: written.append(number)))
+        stdin.queue.put(QueuedMessage(b"m%d" % number, lambda number=number: written.append(number)))
     assert written == [], "nothing goes out before the turn is over"
     expected = b"".join(b"m%d\n" % number for number in range(1500))
     assert await stdin.read(len(expected)) == expected
@@ -46,7 +46,7 @@ async def test_messages_of_one_turn_go_out_together_and_in_order() -> None:
 
 async def test_an_end_that_does_not_read_keeps_the_order_and_the_count() -> None:
     stdin = Stdin()
-    messages = [Outgoing(bytes([65 + number]) * 700_000) for number in range(4)]
+    messages = [QueuedMessage(bytes([65 + number]) * 700_000) for number in range(4)]
     for message in messages:
         stdin.queue.put(message)
     await asyncio.sleep(0)
@@ -66,12 +66,12 @@ async def test_an_end_that_does_not_read_keeps_the_order_and_the_count() -> None
 async def test_a_closed_end_is_told_once_and_later_messages_are_dropped() -> None:
     stdin = Stdin()
     os.close(stdin.read_end)
-    message = Outgoing(b"nobody reads this")
+    message = QueuedMessage(b"nobody reads this")
     stdin.queue.put(message)
     await asyncio.sleep(0)
     assert stdin.closed == [True]
     assert stdin.queue.closed
-    stdin.queue.put(Outgoing(b"nor this"))
+    stdin.queue.put(QueuedMessage(b"nor this"))
     await asyncio.sleep(0)
     assert stdin.closed == [True]
     assert not message.written
@@ -88,7 +88,7 @@ def test_a_long_message_arrives_whole_however_much_of_its_beginning_finds_room(r
     os.write(write_end, before)
     queue = StdinQueue(loop, write_end, lambda: None)
     loop.has_more = False
-    message, next_one = Outgoing(b"a" * 40_000), Outgoing(b"b" * 40_000)
+    message, next_one = QueuedMessage(b"a" * 40_000), QueuedMessage(b"b" * 40_000)
     queue.put(message)
     queue.put(next_one)
     assert bool(room) == bool(message.sent)

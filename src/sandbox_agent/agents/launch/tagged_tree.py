@@ -25,18 +25,18 @@ class TaggedTree:
 
     def __init__(self) -> None:
         """Raises OSError if there is no guardian to be had."""
-        number = tags.new_server_mark()
-        self._mark = tags.instance_mark(number, 0)
-        self._guardian = Watchdog(number)
+        number = tags.new_server_tag()
+        self._mark = tags.instance_tag(number, 0)
+        self._watchdog = Watchdog(number)
 
     @property
     def environment(self) -> dict[str, str]:
         """What the first process has to have among its variables."""
-        return {tags.ENV_MARK: str(self._mark)}
+        return {tags.ENV_TAG: str(self._mark)}
 
     def adopt(self, pid: int) -> None:
         """Mark the first process; what it starts inherits the mark."""
-        tags.mark_process(pid, self._mark)
+        tags.tag_process(pid, self._mark)
 
     async def end(self) -> None:
         """Kill whatever is left of the tree. Goes on to its end also if the caller is cancelled."""
@@ -49,7 +49,7 @@ class TaggedTree:
             if time.monotonic() > deadline:
                 return  # Something that cannot be killed; the guardian goes on trying when this process ends.
             time.sleep(_POLL_S)
-        self._guardian.dismiss()
+        self._watchdog.dismiss()
 
     def bury(self) -> None:
         """Collect the dead of the tree that came to this process as orphans.
@@ -58,7 +58,7 @@ class TaggedTree:
         """
         for thread in Path("/proc/self/task").glob("*/children"):
             for pid in _numbers(thread):
-                if tags.mark_of(pid) == self._mark:
+                if tags.tag_of(pid) == self._mark:
                     try:
                         os.waitpid(pid, os.WNOHANG)
                     except ChildProcessError:

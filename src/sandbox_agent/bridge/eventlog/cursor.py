@@ -1,7 +1,7 @@
-"""A reader of an event log: a position in the shared sequence, which costs no memory and slows nobody.
+"""A cursor: the position of one subscriber in the shared event log. It copies nothing and slows nothing.
 
-What is in memory is handed out as it is there. What is on disk is fetched, as a rule one step ahead, so that
-it is at hand when the reader comes for it.
+Events in memory are handed out as they are. Ranges on disk are fetched one step ahead, so that the next one
+is ready when the subscriber takes it.
 """
 
 from __future__ import annotations
@@ -35,27 +35,37 @@ class Gap:
         return f"Gap({self.oldest}, {self.newest})"
 
 
-def _nobody(_: Block | None) -> None:
-    """Whom a reader wakes that has left."""
+def _ignore(_: Block | None) -> None:
+    """The `wake` of a cursor that is detached."""
 
 
 class Cursor:
-    """A position in the log. `take` until it returns None; then `wake` is called when there is more.
+    """`take` until it returns None; then `wake` is called when there is more.
 
-    If all there is more is one block, `wake` gets it; who takes it says so with `follow`, others `take`.
+    If exactly one block has been added, `wake` gets it. A subscriber that has used this block calls `follow`;
+    otherwise it calls `take`.
     """
 
-    __slots__ = ("_awaited", "_fetched", "_fetching", "_gap", "_idle", "_log", "position", "wake")
+    __slots__ = (
+        "_fetched",
+        "_is_awaited",
+        "_is_fetching",
+        "_is_released",
+        "_log",
+        "_starts_with_gap",
+        "position",
+        "wake",
+    )
 
     def __init__(self, log: EventLog, position: int, wake: Wake, *, starts_with_gap: bool) -> None:
         self._log = log
-        self._gap = starts_with_gap
+        self._starts_with_gap = starts_with_gap
         self._fetched: FileRange | None = None
-        self._fetching = False
-        self._idle = False
-        """Nobody will take anything soon: what comes from disk is not kept."""
-        self._awaited = False
-        """Whether somebody waits for what is being fetched; a fetch ahead of time wakes nobody."""
+        self._is_fetching = False
+        self._is_released = False
+        """Nothing will be taken soon: a range that arrives from disk is dropped."""
+        self._is_awaited = False
+        """`take` has returned None because of the fetch; a fetch ahead does not call `wake`."""
         self.position = position
         self.wake = wake
 
@@ -64,13 +74,13 @@ class Cursor:
         return self._log.closed
 
     def follow(self) -> None:
-        """The block that `wake` came with has been taken, and with it all there is."""
+        """The block given to `wake` has been used; the cursor is at the end."""
         self.position = self._log.last + 1
         self._log.waiting[self] = None
 
     def take(self) -> Frames | FileRange | Gap | None:
         log = self._log
-        self._idle = False
+        self._is_released = False
         if log.closed:
             return None
         if self._fetched is not None:
@@ -79,11 +89,11 @@ class Cursor:
             if self.position < log.first_in_memory:
                 self._fetch(events)
             return events
-        if self._fetching:
-            self._awaited = True
+        if self._is_fetching:
+            self._is_awaited = True
             return None
-        if self._gap or self.position < log.oldest:
-            self._gap = False
+        if self._starts_with_gap or self.position < log.oldest:
+            self._starts_with_gap = False
             self.position = log.oldest
             return Gap(log.oldest, log.last)
         if self.position > log.last:
@@ -93,7 +103,7 @@ class Cursor:
         if in_memory is not None:
             return self._advance(in_memory)
         self._fetch(None)
-        self._awaited = True
+        self._is_awaited = True
         return None
 
     def _advance(self, events: _Taken) -> _Taken:
@@ -101,30 +111,30 @@ class Cursor:
         return events
 
     def _fetch(self, before: FileRange | None) -> None:
-        """Have the next events ready, from the kernel's memory at once or from the disk a little later."""
+        """Get the next range: at once if it is in the page cache, else from a worker thread."""
         if before is not None:
             self._fetched = self._log.in_cache(self.position, before)
             if self._fetched is not None:
                 return
-        self._fetching = True
+        self._is_fetching = True
 
         def fetched(found: FileRange | None) -> None:
-            self._fetching = False
-            if not self._idle:
+            self._is_fetching = False
+            if not self._is_released:
                 self._fetched = found
-            if self._awaited:
-                self._awaited = False
+            if self._is_awaited:
+                self._is_awaited = False
                 self.wake(None)
 
         self._log.fetch(self.position, before, fetched)
 
-    def rest(self) -> None:
-        """Nothing can be taken for now: what was fetched ahead is let go, so that waiting holds no file."""
-        self._idle = True
+    def release(self) -> None:
+        """Drop what was fetched ahead, so that a subscriber that cannot take more keeps no file open."""
+        self._is_released = True
         self._fetched = None
 
     def detach(self) -> None:
-        """No more is wanted: what was fetched, and whoever was to be woken, is let go at once."""
-        self._log.leave(self)
-        self.rest()
-        self.wake = _nobody
+        """End the subscription; references to files and to `wake` are dropped at once."""
+        self._log.detach(self)
+        self.release()
+        self.wake = _ignore

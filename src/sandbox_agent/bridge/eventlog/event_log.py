@@ -1,9 +1,9 @@
-"""The gapless numbered sequence of everything one server_id has published: memory first, then disk.
+"""The event log of one server_id: the gapless numbered sequence of its events, in memory, then on disk.
 
-Publishing and attaching happen on the event loop, each in one step without an await, so there is no moment
-at which an event could fall between replay and live. What falls out of the ring goes to the spill through
-`background`, a function that runs a job in a worker and then calls back on the loop; until it is written it
-stays readable here. Readers (`log_reader.py`) hold a position in the shared sequence.
+Publishing and attaching happen on the event loop, each in one step without an await, so no event can fall
+between replay and live. Events that leave the ring are written to the spill through `background`, which runs
+a job in a worker thread and then calls back on the loop; until then they stay readable in `_unwritten`.
+Subscribers hold a `Cursor`.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
     Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
 
-# How much one read hands out at most: large enough to amortise a system call, small enough to stay fair.
+# The most that one `take` returns: large enough to amortise a system call, small enough to be fair.
 BATCH_BYTES = 256 * 1024
-# A read from disk is a trip to a worker thread and back, which costs more than the reading: it brings more.
+# A read from disk costs a round trip to a worker thread, so it returns more.
 _DISK_BATCH_BYTES = 1024 * 1024
-# A write is a trip to a worker thread too.
-_WORTH_A_WRITE_BYTES = 1024 * 1024
-# More than this waiting for the disk, and the agent is made to wait too.
+# A write costs a round trip to a worker thread as well, so short events are collected.
+_MIN_WRITE_BYTES = 1024 * 1024
+# If more than this waits for the disk, the agent's output is paused.
 CONGESTION_BYTES = 16 * 1024 * 1024
 
 
 class Retention:
-    """How much stays in memory."""
+    """The limits of the ring in memory."""
 
     __slots__ = ("ring_bytes", "ring_events")
 
@@ -48,21 +48,21 @@ class Retention:
 class EventLog:
     __slots__ = (
         "_background",
+        "_cursors",
         "_evict_above_bytes",
         "_evict_above_events",
         "_head",
-        "_overflow",
-        "_overflow_bytes",
-        "_readers",
         "_retention",
         "_ring",
         "_ring_bytes",
         "_ring_first",
         "_slack_events",
         "_spill",
+        "_unwritten",
+        "_unwritten_bytes",
         "_writing",
         "closed",
-        "gathering",
+        "defers_wake",
         "last",
         "on_congestion",
         "waiting",
@@ -79,26 +79,26 @@ class EventLog:
         self._retention = retention
         self._spill = spill if background is not None else None
         self._background = background
-        # With a disk behind it the ring may run over a little, so that the disk is written in larger batches.
+        # With a spill the ring may exceed its limits by an eighth, so that the disk is written in batches.
         slack = 1 / 8 if self._spill is not None else 0
         self._slack_events = min(1024, int(retention.ring_events * slack))
         self._evict_above_events = retention.ring_events + self._slack_events
         self._evict_above_bytes = retention.ring_bytes + min(4 << 20, int(retention.ring_bytes * slack))
         self._ring: list[Block] = []
         self._head = 0
-        """Where the ring begins; what is before it has gone."""
+        """Index of the oldest block of the ring."""
         self._ring_first = first
         self._ring_bytes = 0
-        self._overflow: list[_Overflow] = []
-        self._overflow_bytes = 0
+        self._unwritten: list[_UnwrittenBatch] = []
+        self._unwritten_bytes = 0
         self._writing = False
-        # Dicts in place of sets: empty ones are a third as large, and most logs have no reader.
-        self._readers: dict[Cursor, None] = {}
+        # Dicts instead of sets: an empty dict is a third as large, and most logs have no subscriber.
+        self._cursors: dict[Cursor, None] = {}
         self.waiting: dict[Cursor, None] = {}
-        """Readers who have everything, and are woken when there is more."""
+        """Cursors at the end of the log; they are woken by the next event."""
         self.closed = False
-        self.gathering = False
-        """More is about to be published: readers are woken once it is there, by `wake_readers`."""
+        self.defers_wake = False
+        """More will be published in this step; `wake_waiting` wakes the cursors after it."""
         self.last = first - 1
         self.on_congestion: Callable[[bool], None] | None = None
 
@@ -110,67 +110,67 @@ class EventLog:
         return self.first_in_memory
 
     @property
-    def readers(self) -> int:
-        return len(self._readers)
+    def subscribers(self) -> int:
+        return len(self._cursors)
 
     @property
     def congested(self) -> bool:
-        return self._overflow_bytes > CONGESTION_BYTES
+        return self._unwritten_bytes > CONGESTION_BYTES
 
     def publish_line(self, line: bytes) -> None:
-        """Append one event and wake every reader that waits."""
+        """Append one event and wake the waiting cursors."""
         self.append(frames.encode_line(self.last + 1, line), 1)
 
     def publish(self, lines: Sequence[bytes]) -> None:
-        """Append events and wake every reader that waits."""
+        """Append events and wake the waiting cursors."""
         if self.closed or not lines:
             return
-        if len(lines[0]) <= frames.BLOCK_OF_ITS_OWN_BYTES:
+        if len(lines[0]) <= frames.LONG_EVENT_BYTES:
             self.append(frames.encode(self.last + 1, lines), len(lines))
             return
-        gathering, self.gathering = self.gathering, True
+        deferred, self.defers_wake = self.defers_wake, True
         try:
             for line in lines:
                 self.publish_line(line)
         finally:
-            self.gathering = gathering
-            if not gathering:
-                self.wake_readers()
+            self.defers_wake = deferred
+            if not deferred:
+                self.wake_waiting()
 
     def append(self, block: Block, count: int) -> None:
-        """The same with events that are frames already, numbered from `last + 1` on."""
+        """Append a block of `count` frames, numbered from `last + 1` on, and wake the waiting cursors."""
         if self.closed:
             return
         self._ring.append(block)
         self._ring_bytes += len(block) if isinstance(block, bytes) else frames.size_of(block)
         self.last += count
-        if self.waiting and not self.gathering:
-            # Whoever waits has everything before this block.
+        if self.waiting and not self.defers_wake:
+            # A waiting cursor has taken everything before this block.
             waiting, self.waiting = self.waiting, {}
-            for reader in waiting:
-                reader.wake(block)
+            for cursor in waiting:
+                cursor.wake(block)
         has_slack = self.last - self._ring_first < self._evict_above_events
-        if not (has_slack and self._ring_bytes <= self._evict_above_bytes) and self._is_worth_a_write:
+        if not (has_slack and self._ring_bytes <= self._evict_above_bytes) and self._should_evict:
             self._evict()
 
-    def wake_readers(self) -> None:
-        """Tell everybody who waits that there is more."""
+    def wake_waiting(self) -> None:
+        """Wake the cursors that wait at the end."""
         waiting, self.waiting = self.waiting, {}
-        for reader in waiting:
-            reader.wake(None)
+        for cursor in waiting:
+            cursor.wake(None)
 
     @property
-    def _is_worth_a_write(self) -> bool:
-        """The ring is beyond its slack; of small events some more may wait until they are worth a write."""
+    def _should_evict(self) -> bool:
+        """Whether the ring, beyond its limits, is to be cut now; short events may wait for a larger write."""
         if self._ring_bytes > self._evict_above_bytes:
             return True
         events = self.last - self._ring_first + 1
         over = events - self._retention.ring_events
         bytes_over = self._ring_bytes * over // events
-        return bytes_over >= _WORTH_A_WRITE_BYTES or over > 4 * self._slack_events
+        return bytes_over >= _MIN_WRITE_BYTES or over > 4 * self._slack_events
 
     def _evict(self) -> None:
-        """Let the oldest go until the ring keeps to its size; the newest event always stays."""
+        """Remove the oldest events until the ring is within its limits; the newest event always stays."""
         first, bytes_before = self._ring_first, self._ring_bytes
         evicted = self._evict_whole_blocks() if self._spill is not None else []
         while self._ring_first < self.last:
@@ -194,15 +194,15 @@ class EventLog:
             del self._ring[: self._head]
             self._head = 0
         if self._spill is not None and evicted:
-            overflow = _Overflow(first, self._ring_first - 1, evicted, bytes_before - self._ring_bytes)
-            self._overflow.append(overflow)
-            self._overflow_bytes += overflow.size
-            self._write_overflow()
+            batch = _UnwrittenBatch(first, self._ring_first - 1, evicted, bytes_before - self._ring_bytes)
+            self._unwritten.append(batch)
+            self._unwritten_bytes += batch.size
+            self._write_to_disk()
             if self.congested and self.on_congestion:
                 self.on_congestion(True)
 
     def _evict_whole_blocks(self) -> list[Block]:
-        """All blocks that are too many, the newest aside; a step for each would make everybody wait."""
+        """Remove all surplus blocks but the newest in one step; one step per block would block the loop."""
         ring, head, newest = self._ring, self._head, len(self._ring) - 1
         keep_from = self.last - self._retention.ring_events + 1
         end = min(bisect_left(ring, keep_from, head, key=frames.first_number), newest)
@@ -220,7 +220,7 @@ class EventLog:
         return evicted
 
     def _kept_of(self, block: Block, events_over: int, bytes_over: int) -> Block:
-        """What stays of the oldest block; nothing if it can go as a whole."""
+        """The part of the oldest block that stays; empty if all of it is surplus."""
         is_only = self._head == len(self._ring) - 1
         if not is_only:
             next_first = frames.first_number(self._ring[self._head + 1])
@@ -231,84 +231,84 @@ class EventLog:
         kept = frames.from_byte(block, bytes_over)
         return kept or (frames.newest(block) if is_only else b"")
 
-    def _write_overflow(self) -> None:
-        if self._writing or not self._overflow or self._spill is None or self._background is None:
+    def _write_to_disk(self) -> None:
+        if self._writing or not self._unwritten or self._spill is None or self._background is None:
             return
         self._writing = True
-        spill, batches = self._spill, list(self._overflow)
+        spill, batches = self._spill, list(self._unwritten)
         blocks = [block for batch in batches for block in batch.blocks]
         last = batches[-1].last
 
         def written(_: Any) -> None:
             self._writing = False
             for batch in batches:
-                if self._overflow and self._overflow[0] is batch:
-                    del self._overflow[0]
-                    self._overflow_bytes -= batch.size
+                if self._unwritten and self._unwritten[0] is batch:
+                    del self._unwritten[0]
+                    self._unwritten_bytes -= batch.size
             if self.on_congestion and not self.congested:
                 self.on_congestion(False)
-            self._write_overflow()
+            self._write_to_disk()
 
         self._background(lambda: spill.append(blocks, last), written)
 
     def attach(self, last_event_id: int | None, wake: Wake) -> Cursor:
-        """A reader of everything after `last_event_id`, or of everything retained."""
+        """A cursor for everything after `last_event_id`, or for everything retained."""
         oldest = self.oldest
         gap = last_event_id is not None and not oldest - 1 <= last_event_id <= self.last
         position = oldest if gap or last_event_id is None else last_event_id + 1
-        reader = Cursor(self, position, wake, starts_with_gap=gap)
-        self._readers[reader] = None
-        return reader
+        cursor = Cursor(self, position, wake, starts_with_gap=gap)
+        self._cursors[cursor] = None
+        return cursor
 
     def close(self) -> None:
-        """No more events; everything retained is forgotten, and every reader is told."""
+        """Drop all retained events and wake every cursor, which has ended then."""
         if self.closed:
             return
         self.closed = True
         self._ring, self._head, self._ring_bytes = [], 0, 0
         self._ring_first = self.last + 1
-        self._overflow.clear()
+        self._unwritten.clear()
         if self._spill is not None and self._background is not None:
             self._background(self._spill.close, lambda _: None)
         self.waiting.clear()
-        for reader in list(self._readers):
-            reader.wake(None)
+        for cursor in list(self._cursors):
+            cursor.wake(None)
 
-    # ---- for readers -------------------------------------------------------------------------------------
+    # ---- for cursors -------------------------------------------------------------------------------------
 
     @property
     def first_in_memory(self) -> int:
-        return self._overflow[0].first if self._overflow else self._ring_first
+        return self._unwritten[0].first if self._unwritten else self._ring_first
 
     def in_memory(self, number: int) -> Frames | None:
-        """Some events from this one on; None if it has left the memory."""
+        """Events from `number` on; None if that event is not in memory any more."""
         if number >= self._ring_first:
             return frames.take(self._ring, self._head, self.last, number, BATCH_BYTES)
-        for batch in self._overflow:
+        for batch in self._unwritten:
             if batch.first <= number <= batch.last:
                 return frames.take(batch.blocks, 0, batch.last, number, BATCH_BYTES)
         return None
 
     def in_cache(self, number: int, before: FileRange) -> FileRange | None:
-        """The events that follow `before` on disk, if they can be had without waiting."""
+        """The range after `before` on disk, if it is in the page cache."""
         return self._spill.find_in_cache(number, _DISK_BATCH_BYTES, before) if self._spill else None
 
     def fetch(
         self, number: int, before: FileRange | None, fetched: Callable[[FileRange | None], None]
     ) -> None:
-        """Look on the disk, in the background; without an answer the events are gone by now."""
+        """Find a range on disk in a worker thread; `fetched` gets None if the events were removed."""
         spill = self._spill
         if spill is None or self._background is None:  # pragma: no cover - below the ring there is the spill
-            raise RuntimeError("an event below the ring without a spill")
+            raise RuntimeError("an event below the ring, but no spill")
         self._background(lambda: spill.find(number, _DISK_BATCH_BYTES, before), fetched)
 
-    def leave(self, reader: Cursor) -> None:
-        self._readers.pop(reader, None)
-        self.waiting.pop(reader, None)
+    def detach(self, cursor: Cursor) -> None:
+        self._cursors.pop(cursor, None)
+        self.waiting.pop(cursor, None)
 
 
-class _Overflow:
-    """What has left the ring and is on its way to the disk."""
+class _UnwrittenBatch:
+    """Events that have left the ring and are not on disk yet."""
 
     __slots__ = ("blocks", "first", "last", "size")
 

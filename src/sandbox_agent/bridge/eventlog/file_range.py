@@ -1,16 +1,16 @@
-"""Events on disk that are ready to be sent: a range of a file, handed on without being read.
+"""A range of a segment file: events on disk that are sent without being read into the server's memory.
 
-The file stays open as long as somebody holds a range of it, also when it has been removed meanwhile: a reader
-that has begun a range can finish it.
+The file stays open as long as a range of it exists, also after its removal, so a subscriber that has begun a
+range can finish it.
 """
 
 from __future__ import annotations
 
 import os
 
-_WARMING_BYTES = 256 * 1024
-# The kernel forgets what was written together together, and not in smaller pieces than this as a rule.
-_LOOK_EVERY_BYTES = 32 * 1024
+_READ_BYTES = 256 * 1024
+# The page cache evicts larger units than this, so one byte per 32 KiB is checked.
+_CHECK_STEP_BYTES = 32 * 1024
 
 
 class SegmentFile:
@@ -34,7 +34,7 @@ class SegmentFile:
 
 
 class FileRange:
-    """Some events in a row, in a file."""
+    """Consecutive events in a file."""
 
     __slots__ = ("file", "first", "last", "offset", "size")
 
@@ -50,28 +50,28 @@ class FileRange:
         return self.offset + self.size
 
     def without(self, sent: int) -> FileRange:
-        """What is left of it when so many bytes have been sent."""
+        """The rest of the range after `sent` bytes."""
         return FileRange(self.first, self.last, self.file, self.offset + sent, self.size - sent)
 
     def read(self) -> bytes:
-        """The frames themselves. Raises OSError."""
+        """The bytes of the range. Raises OSError."""
         data = os.pread(self.file.fd, self.size, self.offset)
         if len(data) < self.size:
             raise OSError("the spill file is shorter than it was written")
         return data
 
     def warm(self) -> None:
-        """See to it that sending does not wait for the disk. Raises OSError when it cannot be read."""
-        place = bytearray(min(self.size, _WARMING_BYTES))
-        for offset in range(self.offset, self.end, len(place)):
-            if not os.preadv(self.file.fd, [place], offset):
+        """Read the range once, so that sending does not wait for the disk. Raises OSError."""
+        buffer = bytearray(min(self.size, _READ_BYTES))
+        for offset in range(self.offset, self.end, len(buffer)):
+            if not os.preadv(self.file.fd, [buffer], offset):
                 raise OSError("the spill file is shorter than it was written")
 
     def is_in_cache(self) -> bool:
-        """Whether the kernel has it in memory, as far as a look here and there tells."""
+        """Whether the range is in the page cache, checked by samples."""
         byte = [bytearray(1)]
         try:
-            for offset in (*range(self.offset, self.end, _LOOK_EVERY_BYTES), self.end - 1):
+            for offset in (*range(self.offset, self.end, _CHECK_STEP_BYTES), self.end - 1):
                 os.preadv(self.file.fd, byte, offset, os.RWF_NOWAIT)
         except OSError:
             return False

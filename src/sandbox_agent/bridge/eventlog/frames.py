@@ -1,8 +1,8 @@
-"""Events as they go over the wire: made once when published, kept, stored and sent as they are.
+"""SSE frames: the form in which events are published, kept in memory, written to disk and sent.
 
-A block is one or more frames in a row. Its bytes hold everything there is to know: a frame begins with its
-number and ends with the only empty line, because the text of an event has no line ends in it. One long event
-is a block of three pieces, which saves a copy of it.
+A block is one or more consecutive frames. A frame begins with the number of its event and ends with an empty
+line, the only one in it, because the text of an event has no line ends. One long event is a block of three
+pieces, which saves a copy of it.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ _END = b"\n\n"
 _BETWEEN = _END + _HEAD
 _PERCENT = ord("%")
 _FRAME = _HEAD + b"%b" + _END
-# Formatting copies a line once more than joining does, but costs less per line.
+# Formatting copies a line once more than joining, but costs less per line.
 _LONG_LINE_BYTES = 1024
-# One event this long is not copied into a frame, and goes around the kernel's memory to the disk.
-BLOCK_OF_ITS_OWN_BYTES = 16 * 1024
+# An event longer than this is a block of its own, in three pieces.
+LONG_EVENT_BYTES = 16 * 1024
 _JOINED_BYTES = 64 * 1024
-# Pieces for one system call: the kernel takes 1024.
+# Pieces per system call; the kernel takes 1024.
 _PIECES = 500
 
 
 class Frames:
-    """Some events in a row, ready to be sent."""
+    """Consecutive events in memory, ready to be sent."""
 
     __slots__ = ("first", "last", "pieces")
 
@@ -46,7 +46,7 @@ class Frames:
 def encode_line(number: int, line: bytes) -> Block:
     if CR in line:
         line = line.replace(b"\r", b" ")
-    if len(line) > BLOCK_OF_ITS_OWN_BYTES:
+    if len(line) > LONG_EVENT_BYTES:
         return (_HEAD % number, line, _END)
     return _FRAME % (number, line)
 
@@ -59,7 +59,7 @@ def encode(first: int, lines: Sequence[bytes]) -> bytes:
         data = b"".join(parts)
     else:
         data = b"".join([_FRAME % event for event in enumerate(lines, first)])
-    # JSON allows a raw CR between tokens; SSE would take it for the end of a line.
+    # JSON allows a raw CR between tokens; in SSE it would end the line.
     return data.replace(b"\r", b" ") if CR in data else data
 
 
@@ -73,7 +73,7 @@ def encode_block(first: int, block: bytes, count: int) -> bytes:
 
 
 def joined(blocks: list[Block]) -> list[Block]:
-    """The same events in fewer blocks, if they are short ones: who handles them next has less to do."""
+    """The same events in fewer blocks, if the blocks are short."""
     together = _JOINED_BYTES // max(map(len, blocks))
     if together < 2:
         return blocks
@@ -81,7 +81,7 @@ def joined(blocks: list[Block]) -> list[Block]:
         starts = range(0, len(blocks), together)
         return [b"".join(blocks[start : start + together]) for start in starts]  # type: ignore[arg-type]
     except TypeError:
-        return blocks  # A long event is among them, which is in pieces and better left so.
+        return blocks  # A long event is among them, which stays in pieces.
 
 
 def pieces_of(blocks: Sequence[Block]) -> list[bytes]:
@@ -95,7 +95,7 @@ def pieces_of(blocks: Sequence[Block]) -> list[bytes]:
 
 
 def is_long(block: Block) -> bool:
-    """Whether it is one long event."""
+    """Whether the block is one long event."""
     return not isinstance(block, bytes)
 
 
@@ -109,26 +109,26 @@ def first_number(block: Block) -> int:
 
 
 def last_number(data: bytes) -> int:
-    """The number of the last frame of data that ends with a whole one."""
+    """The number of the last frame of data that ends with a whole frame."""
     before_last = data.rfind(_END, 0, len(data) - len(_END))
     start = 0 if before_last < 0 else before_last + len(_END)
     return first_number(data[start : start + 64])
 
 
 def from_number(block: Block, number: int) -> Block:
-    """The block without the events before `number`, which is one of its own."""
+    """The block without the events before `number`, which is in the block."""
     if isinstance(block, bytes) and first_number(block) != number:
         return block[offset_of(block, number) :]
     return block
 
 
 def offset_of(data: bytes, number: int) -> int:
-    """Where the event begins. Raises ValueError if it is not here."""
+    """The offset of the event. Raises ValueError if it is not in the data."""
     return data.index(_HEAD % number)
 
 
 def from_byte(block: Block, position: int) -> Block:
-    """The block from the first frame on that begins at the position or later; empty if none does."""
+    """The block from the first frame that begins at `position` or later; empty if there is none."""
     if position <= 0:
         return block
     if not isinstance(block, bytes):
@@ -138,17 +138,17 @@ def from_byte(block: Block, position: int) -> Block:
 
 
 def before(block: Block, kept: Block) -> Block:
-    """What the block had before the part of it that is kept."""
+    """The part of the block before its kept end."""
     return block[: len(block) - len(kept)]
 
 
 def newest(block: Block) -> Block:
-    """The last event of the block alone."""
+    """The last event of the block."""
     return from_number(block, last_number(block)) if isinstance(block, bytes) else block
 
 
 def take(blocks: Sequence[Block], start: int, last: int, number: int, max_bytes: int) -> Frames:
-    """The events from `number` on, about `max_bytes` of them, out of blocks in order whose last is `last`."""
+    """The events from `number` on, about `max_bytes`, of ordered blocks that end with event `last`."""
     if number >= first_number(blocks[-1]):
         at = len(blocks) - 1
     else:

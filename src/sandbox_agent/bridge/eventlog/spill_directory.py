@@ -1,7 +1,7 @@
-"""The directory for spill files of one server, locked while the server lives.
+"""The spill directory of one server, locked while the server runs.
 
 Each server has a directory of its own below `<data>/spill`. A directory whose lock is free belonged to a
-server that died without cleaning up; the next server removes it.
+server that was killed; the next server removes it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class SpillDirectory:
         self.own = os.path.join(parent, f"{os.getpid()}-{os.urandom(4).hex()}")
 
     def claim(self) -> None:
-        """Create and lock our directory, and remove what dead servers left. Raises OSError."""
+        """Create and lock the directory, and remove those of killed servers. Raises OSError."""
         os.makedirs(self._parent, mode=0o700, exist_ok=True)
         for name in os.listdir(self._parent):
             directory = os.path.join(self._parent, name)
@@ -30,7 +30,7 @@ class SpillDirectory:
         fcntl.flock(self._lock_fd, fcntl.LOCK_EX)
 
     def remove(self) -> None:
-        """Remove our directory with everything in it; no harm if there is none."""
+        """Remove the directory with its files, if it exists."""
         _remove(self.own)
         if self._lock_fd is not None:
             os.close(self._lock_fd)
@@ -38,7 +38,7 @@ class SpillDirectory:
 
 
 def _remove(directory: str) -> None:
-    """The files, then the directory; nothing is deeper. What cannot be removed stays for the next server."""
+    """Remove the files, then the directory. What cannot be removed stays for the next server."""
     try:
         for name in os.listdir(directory):
             os.unlink(os.path.join(directory, name))
@@ -62,7 +62,7 @@ def _is_abandoned(directory: str) -> bool:
 
 
 def _has_no_owner(directory: str) -> bool:
-    """A directory without a lock file may be one that a living server is just making."""
+    """Whether the server of a directory without a lock file is dead; a starting one has no lock yet."""
     try:
         os.kill(int(os.path.basename(directory).partition("-")[0]), 0)
     except (ValueError, OSError):

@@ -1,8 +1,8 @@
-"""One agent process tree: start it, write to it, listen to it, stop it for good.
+"""One agent process tree: start, input and output, exit, stop.
 
-Its stdin is an `StdinQueue`, its stdout an `StdoutReader`, and of its stderr the tail is kept. The process
-runs in a session of its own and carries a mark that finds every descendant (`process_marks`).
-`stop` always ends, and after it nothing of the tree lives: end of stdin, SIGTERM, SIGKILL until none is left.
+Its stdin is a `StdinQueue`, its stdout a `StdoutReader`, and the tail of its stderr is kept. The process runs
+in a session of its own and has a tag that finds every descendant (`tags`). `stop` always returns, and then no
+process of the tree is left: it closes stdin, sends SIGTERM, and sends SIGKILL until none is found.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
     from sandbox_agent.bridge.stdio.stdout_reader import StdoutOwner
 
-    class Owner(StdoutOwner, Protocol):
-        """Who is told what the process does. All calls come from the event loop."""
+    class ProcessOwner(StdoutOwner, Protocol):
+        """Receives what the process does. All calls come from the event loop."""
 
         def on_input_closed(self) -> None:
-            """The process closed its stdin; what was not written will never be."""
+            """The process closed its stdin; queued messages will never be written."""
 
-        def on_exit(self, exit: Exit) -> None:
-            """Called once, after all output of the process has been handed over."""
+        def on_exit(self, exit: ProcessExit) -> None:
+            """The process has exited. Called once, after all its output has been handed over."""
 
 
 STDERR_TAIL_BYTES = 64 * 1024
 _EOF_GRACE_S, _TERM_GRACE_S = 1.0, 1.0
 _KILL_POLL_S, _KILL_LIMIT_S = 0.02, 30.0
-# An agent that closed its stdout can say nothing any more; it gets this long to exit by itself.
-_MUTE_GRACE_S = 1.0
+# An agent that closed its stdout cannot answer any more; it has this long to exit by itself.
+_STDOUT_CLOSED_GRACE_S = 1.0
 
 
-class Exit:
+class ProcessExit:
     """How a process ended."""
 
     __slots__ = ("code", "signal")
@@ -56,27 +56,25 @@ class Exit:
 
 
 def _signal_name(number: int) -> str:
-    from signal import Signals  # an agent was killed; knowing the name may take its time
-
     try:
-        return Signals(number).name
+        return signal.Signals(number).name
     except ValueError:
         return f"SIG{number}"
 
 
 class AgentProcess:
     __slots__ = (
-        "_exit_told",
+        "_exit_reported",
         "_exit_waiters",
         "_loop",
-        "_mark",
-        "_mute_timer",
         "_owner",
         "_pidfd",
         "_stderr",
         "_stderr_fd",
         "_stdout",
+        "_stdout_closed_timer",
         "_sweeper",
+        "_tag",
         "exit",
         "input",
         "on_reaped",
@@ -86,31 +84,31 @@ class AgentProcess:
     def __init__(
         self,
         spec: LaunchSpec,
-        mark: int,
+        tag: int,
         max_line_bytes: int,
-        owner: Owner,
+        owner: ProcessOwner,
         sweeper: TreeSweeper,
-        confinement: ProcessLimits,
+        limits: ProcessLimits,
     ) -> None:
-        """Start the process. Raises OSError, ValueError or KeyError when it cannot be started."""
+        """Start the process. Raises OSError, ValueError or KeyError if it cannot be started."""
         self._loop = running_loop.running_loop()
         self._owner = owner
-        self._mark = mark
+        self._tag = tag
         self._sweeper = sweeper
         self._stderr = bytearray()
-        self._mute_timer: running_loop.Timer | None = None
-        self._exit_told = False
+        self._stdout_closed_timer: running_loop.Timer | None = None
+        self._exit_reported = False
         self._exit_waiters: list[asyncio.Future[None]] = []
-        self.exit: Exit | None = None
+        self.exit: ProcessExit | None = None
         self.on_reaped: Callable[[int], None] = lambda _: None
-        env = {**spec.env, **confinement.environment(), tags.ENV_MARK: str(mark)}
-        spawned = spawn(tuple(confinement.limited(spec.argv)), env, spec.cwd, confinement.popen_arguments())
+        env = {**spec.env, **limits.environment(), tags.ENV_TAG: str(tag)}
+        spawned = spawn(tuple(limits.limited(spec.argv)), env, spec.cwd, limits.popen_arguments())
         self.pid = spawned.pid
-        tags.mark_process(self.pid, mark)
+        tags.tag_process(self.pid, tag)
         try:
             self._pidfd = os.pidfd_open(self.pid)
         except OSError:
-            # Out of descriptors: what has been started must not stay.
+            # Out of descriptors: the started process must not stay.
             spawned.close()
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
@@ -125,10 +123,10 @@ class AgentProcess:
 
     def _on_stdout_ended(self) -> None:
         if self.exit is None:
-            self._mute_timer = self._loop.call_later(_MUTE_GRACE_S, self._kill_group)
+            self._stdout_closed_timer = self._loop.call_later(_STDOUT_CLOSED_GRACE_S, self._kill_group)
 
     def pause_reading(self) -> None:
-        """Let the agent wait; what it has written stays in the pipe."""
+        """Stop reading stdout; further output stays in the pipe, and the agent blocks when it is full."""
         self._stdout.pause()
 
     def resume_reading(self) -> None:
@@ -164,24 +162,24 @@ class AgentProcess:
         try:
             _, status = os.waitpid(self.pid, 0)
         except ChildProcessError:
-            status = 0  # Somebody else's SIGCHLD handler was quicker; how it ended is not known.
-        self.exit = Exit(status)
+            status = 0  # Another SIGCHLD handler has reaped it; the exit status is unknown.
+        self.exit = ProcessExit(status)
         self.on_reaped(self.pid)
-        if self._mute_timer:
-            self._mute_timer.cancel()
+        if self._stdout_closed_timer:
+            self._stdout_closed_timer.cancel()
         self.input.close()
         if not self._stdout.is_paused:
             self._finish()
 
     def _finish(self) -> None:
-        """All that the process wrote, then its exit. Runs when nobody has paused the output."""
+        """Hand over the remaining output, then report the exit. Runs when reading is not paused."""
         if not self._stdout.finish():
-            return  # resume_reading comes back here
+            return  # Reading was paused; resume_reading continues.
         while self._stderr_fd >= 0 and self._read_last_stderr():
             pass
         self._close_stderr()
-        if self.exit is not None and not self._exit_told:
-            self._exit_told = True
+        if self.exit is not None and not self._exit_reported:
+            self._exit_reported = True
             for waiter in self._exit_waiters:
                 if not waiter.done():
                     waiter.set_result(None)
@@ -194,9 +192,9 @@ class AgentProcess:
             del self._stderr[: -2 * STDERR_TAIL_BYTES]
         return bool(data)
 
-    def mute(self) -> None:
-        """The owner hears no more output; the pipe is still drained so that nobody blocks on it."""
-        self._stdout.mute()
+    def discard_output(self) -> None:
+        """Discard further output; the pipe is still drained so that the agent does not block."""
+        self._stdout.discard()
         self.resume_reading()
 
     def _kill_group(self) -> None:
@@ -207,10 +205,10 @@ class AgentProcess:
         try:
             os.killpg(self.pid, number)
         except OSError:
-            pass  # The group is gone.
+            pass  # The group has exited.
 
     async def stop(self) -> None:
-        """End the whole tree. Returns when nothing of it is left."""
+        """End the whole tree. Returns when no process of it is left."""
         self.input.close()
         if not await self._exits_within(_EOF_GRACE_S):
             self._signal_group(signal.SIGTERM)
@@ -218,12 +216,12 @@ class AgentProcess:
         await self.kill_tree()
 
     async def kill_tree(self) -> None:
-        """SIGKILL everything that carries the mark until nothing does."""
-        import asyncio  # here and below: whoever awaits has loaded it
+        """Send SIGKILL to every process with the tag until none is left."""
+        import asyncio  # here and below: loaded on first use; callers run on asyncio
 
         self._kill_group()
         deadline = self._loop.time() + _KILL_LIMIT_S
-        while self._loop.time() < deadline and (found := await self._sweeper.find(self._mark)):
+        while self._loop.time() < deadline and (found := await self._sweeper.find(self._tag)):
             tags.send_signal(found, signal.SIGKILL)
             await asyncio.sleep(_KILL_POLL_S)
         await self._exits_within(_KILL_LIMIT_S)
@@ -231,8 +229,8 @@ class AgentProcess:
     async def _exits_within(self, seconds: float) -> bool:
         import asyncio
 
-        if not self._exit_told:
+        if not self._exit_reported:
             waiter = asyncio.get_running_loop().create_future()
             self._exit_waiters.append(waiter)
             await asyncio.wait([waiter], timeout=seconds)
-        return self._exit_told
+        return self._exit_reported

@@ -1,24 +1,24 @@
-"""Descriptors that this process was given by whoever started it, and that its children have no use for.
+"""Descriptors that the server inherited and its children must not.
 
-What the server opens itself closes by itself when another program is started. What it inherited stays open
-in every child, and keeps a lock or a pipe of a stranger in use, unless the child is told to close it.
+Descriptors that the server opens are closed on exec. Inherited ones would stay open in every child and keep a
+lock or a pipe of another program in use.
 """
 
 from __future__ import annotations
 
 import os
 
-_OWN = 3  # below are the three that every child gets anew
+_FIRST_AFTER_STDERR = 3
 
 
 def closing_inherited() -> list[tuple[int, int]]:
-    """What makes a child of `os.posix_spawn` close them, as file actions."""
+    """File actions for `os.posix_spawn` that close inherited descriptors in the child."""
     actions = []
     for name in os.listdir("/proc/self/fd"):
         fd = int(name)
         try:
-            if fd >= _OWN and os.get_inheritable(fd):
+            if fd >= _FIRST_AFTER_STDERR and os.get_inheritable(fd):
                 actions.append((os.POSIX_SPAWN_CLOSE, fd))
         except OSError:
-            pass  # It was the listing itself, or another thread has closed it.
+            pass  # It was the listing's own descriptor, or another thread closed it.
     return actions

@@ -1,7 +1,7 @@
-"""What an agent process may be and use: another user, limits on memory, processes and CPU time.
+"""Limits of agent processes: another user, memory, number of processes, CPU time. All are optional.
 
-All of it is optional. The limits are set by a shell that then becomes the agent, so there is no moment at
-which the agent, or something it starts, runs without them; if one cannot be set the agent does not start.
+A shell sets the limits and then executes the agent, so neither the agent nor its children ever run without
+them. If a limit cannot be set, the agent does not start.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ class ProcessLimits:
         self.cpu_s = cpu_s
 
     def popen_arguments(self) -> dict[str, Any]:
-        """How to start as the other user. Raises KeyError when there is none of that name."""
+        """Arguments of Popen for the other user. Raises KeyError if the user does not exist."""
         if self.user is None:
             return {}
-        import pwd  # only where agents run as somebody else
+        import pwd  # only for --agent-user
 
         entry = pwd.getpwnam(self.user)
         groups = os.getgrouplist(entry.pw_name, entry.pw_gid)
         return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": groups}
 
     def environment(self) -> dict[str, str]:
-        """What has to differ in the other user's environment."""
+        """Variables that differ for the other user."""
         if self.user is None:
             return {}
         import pwd
@@ -45,8 +45,8 @@ class ProcessLimits:
         return {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name}
 
     def limited(self, argv: Sequence[str]) -> Sequence[str]:
-        """The command line that sets the limits and then becomes `argv`."""
-        # Shells disagree on the letter for processes: bash has -u, dash and busybox have -p.
+        """The command line that sets the limits and then executes `argv`."""
+        # The option for processes differs: -u in bash, -p in dash and busybox.
         wanted = {
             "ulimit -v {0}": self.memory_bytes // 1024,
             "{{ ulimit -u {0} 2>/dev/null || ulimit -p {0}; }}": self.processes,

@@ -1,7 +1,7 @@
 """Start a program with three pipes, in a session of its own.
 
-The quick way is `posix_spawn`, which shares memory with the server until the program runs. It cannot change
-the directory or the user, nor search the child's PATH; where that is asked for `subprocess` does it.
+`posix_spawn` is used where possible, because it shares the server's memory until the program runs. It cannot
+change the directory or the user, nor search the child's PATH; `subprocess` is used for those.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-# Python ignores these for itself; programs expect to die of them.
-BACK_TO_DEFAULT = (signal.SIGPIPE, signal.SIGXFSZ)
+# Python ignores these signals; other programs expect their default, which is to exit.
+DEFAULT_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
-class Spawned:
-    """A started program and the server's ends of its pipes, which do not block."""
+class SpawnedProcess:
+    """The pid of a started program and the server's non-blocking ends of its pipes."""
 
     __slots__ = ("pid", "stderr", "stdin", "stdout")
 
@@ -36,9 +36,11 @@ class Spawned:
             os.close(fd)
 
 
-def spawn(argv: tuple[str, ...], env: Mapping[str, str], cwd: str, other_user: Mapping[str, Any]) -> Spawned:
+def spawn(
+    argv: tuple[str, ...], env: Mapping[str, str], cwd: str, other_user: Mapping[str, Any]
+) -> SpawnedProcess:
     """Raises OSError or ValueError when the program cannot be started."""
-    stays_here = "/" in argv[0] and not other_user and _is_here(cwd)
+    uses_posix_spawn = "/" in argv[0] and not other_user and _is_current(cwd)
     pipes: list[int] = []
     try:
         for _ in range(3):
@@ -47,21 +49,24 @@ def spawn(argv: tuple[str, ...], env: Mapping[str, str], cwd: str, other_user: M
         for fd in (stdin, stdout, stderr):
             os.set_blocking(fd, False)
         children = (child_in, child_out, child_err)
-        pid = _posix(argv, env, children) if stays_here else _popen(argv, env, cwd, other_user, children)
+        if uses_posix_spawn:
+            pid = _posix(argv, env, children)
+        else:
+            pid = _popen(argv, env, cwd, other_user, children)
     except BaseException:
         for fd in pipes:
             os.close(fd)
         raise
     for fd in children:
         os.close(fd)
-    return Spawned(pid, stdin, stdout, stderr)
+    return SpawnedProcess(pid, stdin, stdout, stderr)
 
 
-def _is_here(directory: str) -> bool:
+def _is_current(directory: str) -> bool:
     try:
         return directory == os.getcwd()
     except OSError:
-        return False  # Ours was removed; the program's own may be there.
+        return False  # The server's directory was removed.
 
 
 def _posix(argv: tuple[str, ...], env: Mapping[str, str], children: tuple[int, int, int]) -> int:
@@ -74,7 +79,7 @@ def _posix(argv: tuple[str, ...], env: Mapping[str, str], children: tuple[int, i
             *closing_inherited(),
         ],
         setsid=True,
-        setsigdef=BACK_TO_DEFAULT,
+        setsigdef=DEFAULT_SIGNALS,
     )
 
 
@@ -85,7 +90,7 @@ def _popen(
     other_user: Mapping[str, Any],
     children: tuple[int, int, int],
 ) -> int:
-    import subprocess  # not at every start: it takes a while to load
+    import subprocess  # loaded on first use: it takes 10 ms
 
     stdin, stdout, stderr = children
     popen = subprocess.Popen(  # noqa: S603 - running agents is what this program is for
@@ -98,6 +103,6 @@ def _popen(
         start_new_session=True,
         **other_user,
     )
-    # The wait is ours; Popen must not reap or warn.
+    # `AgentProcess` waits for the process; Popen must neither reap it nor warn.
     popen.returncode = 0
     return popen.pid

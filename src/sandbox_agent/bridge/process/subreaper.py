@@ -1,7 +1,7 @@
-"""Orphans come home: the server adopts what its agents leave behind, and buries it.
+"""Adopts orphaned descendants of agents (PR_SET_CHILD_SUBREAPER) and reaps them.
 
-Only the `server` command uses this; inside somebody else's process neither the subreaper flag nor a SIGCHLD
-handler is ours to set. Agents themselves are waited for by `process`; this looks only at adopted processes.
+Only the `server` command uses it: an application that mounts the server owns its process and its SIGCHLD
+handler. `AgentProcess` waits for the agents themselves; this module handles adopted processes only.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from sandbox_agent.runtime.loop import Loop, Timer
 
 _PR_SET_CHILD_SUBREAPER = 36
-# Whoever started a child of ours waits for it and collects it sooner than this.
-_NOBODYS_AFTER_S = 1.5
+# A child that was started by this process is reaped by its starter sooner than this.
+_UNCLAIMED_AFTER_S = 1.5
 
 
 def adopt_orphans(instances: InstanceRegistry, loop: Loop) -> None:
@@ -29,19 +29,19 @@ def adopt_orphans(instances: InstanceRegistry, loop: Loop) -> None:
 
 
 class _Reaper:
-    """Buries adopted processes: at once if they are known as ours, else when nobody else does.
+    """Reaps adopted processes: at once if they belong to an agent, else after a delay.
 
-    A dead process shows its limits but no longer its environment. So one that was started before its agent
-    got the mark, or where marks live in the environment only, cannot be told from a child that somebody waits
-    for. Such a child is left alone for a while.
+    A zombie shows its limits but no longer its environment. A process that was started before its agent was
+    tagged, or whose tag is in the environment only, looks like a child that other code waits for. Such a
+    child is left to that code for 1.5 s.
     """
 
     def __init__(self, instances: InstanceRegistry, loop: Loop) -> None:
         self._instances = instances
         self._loop = loop
         self._unclaimed: dict[tuple[int, int], float] = {}
-        """Dead children of unknown origin, by pid and start, with the time at which they were seen first."""
-        self._look: Timer | None = None
+        """Zombies of unknown origin, by pid and start tick, with the time at which they were first seen."""
+        self._timer: Timer | None = None
 
     def reap(self) -> None:
         unclaimed: dict[tuple[int, int], float] = {}
@@ -49,31 +49,31 @@ class _Reaper:
         for pid in _children():
             if self._instances.starter.is_agent(pid):
                 continue
-            if not self._is_ours(pid):
-                name = tags.name_of_dead(pid)
-                if name is None:
+            if not self._belongs_to_agent(pid):
+                identity = tags.zombie_identity(pid)
+                if identity is None:
                     continue
-                since = self._unclaimed.get(name, now)
-                if now - since < _NOBODYS_AFTER_S:
-                    unclaimed[name] = since
+                since = self._unclaimed.get(identity, now)
+                if now - since < _UNCLAIMED_AFTER_S:
+                    unclaimed[identity] = since
                     continue
             try:
                 os.waitpid(pid, os.WNOHANG)
             except ChildProcessError:
                 pass  # Reaped in the meantime.
         self._unclaimed = unclaimed
-        if unclaimed and self._look is None:
-            self._look = self._loop.call_later(_NOBODYS_AFTER_S, self._look_again)
+        if unclaimed and self._timer is None:
+            self._timer = self._loop.call_later(_UNCLAIMED_AFTER_S, self._reap_again)
 
-    def _look_again(self) -> None:
-        self._look = None
+    def _reap_again(self) -> None:
+        self._timer = None
         self.reap()
 
-    def _is_ours(self, pid: int) -> bool:
-        mark = tags.mark_of(pid)
-        if mark is not None and tags.server_of(mark) == self._instances.starter.server_mark:
+    def _belongs_to_agent(self, pid: int) -> bool:
+        tag = tags.tag_of(pid)
+        if tag is not None and tags.server_of(tag) == self._instances.starter.server_tag:
             return True
-        return self._instances.was_in_a_stopped_tree(pid)
+        return self._instances.was_in_stopped_tree(pid)
 
 
 def _children() -> list[int]:
@@ -83,5 +83,5 @@ def _children() -> list[int]:
             with open(f"/proc/self/task/{thread}/children", encoding="ascii") as listing:
                 children += map(int, listing.read().split())
         except OSError:
-            continue  # The thread ended while we looked.
+            continue  # The thread has ended meanwhile.
     return children

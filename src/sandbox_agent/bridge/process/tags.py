@@ -1,11 +1,11 @@
-"""Which processes belong to which agent, whatever they do to hide.
+"""Process tags: which processes belong to which agent.
 
-Every agent gets a mark that all its descendants inherit: the soft RLIMIT_LOCKS, a limit that the kernel has
-ignored since 2.6, set to a number of our own. Unlike environment, session, descriptors or parent it survives
-`setsid`, double forks, `env -i` and `closefrom`, and /proc shows it for every process. Where the kernel does
-not let us set it (some sandboxes), a variable in the environment takes its place.
+Every agent process gets a tag that all its descendants inherit: the soft RLIMIT_LOCKS, a limit that the
+kernel has ignored since 2.6, set to a random number. Unlike environment, session, descriptors or parent it
+survives `setsid`, double forks, `env -i` and `closefrom`, and /proc shows it for every process. Where the
+kernel does not allow setting it (some sandboxes), an environment variable takes its place.
 
-This module imports next to nothing: the guardian runs it in a bare interpreter.
+The watchdog runs this module in an isolated interpreter, so it imports only a few standard modules.
 """
 
 from __future__ import annotations
@@ -18,41 +18,41 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RLIMIT_LOCKS = 10
-ENV_MARK = "SANDBOX_AGENT_MARK"
-# A mark is the server's random number and below it the number of the instance.
+ENV_TAG = "SANDBOX_AGENT_TAG"
+# A tag is the random number of the server, followed by the number of the instance in the lower bits.
 _INSTANCE_BITS = 24
 _NONCE_BITS = 62 - _INSTANCE_BITS
 
 
-def new_server_mark() -> int:
-    """A random number that tells this server's processes from those of any other."""
+def new_server_tag() -> int:
+    """A random number that distinguishes this server's processes from those of any other server."""
     return (1 << (_NONCE_BITS - 1)) | (int.from_bytes(os.urandom(8), "big") >> (65 - _NONCE_BITS))
 
 
-def instance_mark(server_mark: int, number: int) -> int:
-    return server_mark << _INSTANCE_BITS | number & (1 << _INSTANCE_BITS) - 1
+def instance_tag(server_tag: int, number: int) -> int:
+    return server_tag << _INSTANCE_BITS | number & (1 << _INSTANCE_BITS) - 1
 
 
-def server_of(mark: int) -> int:
-    return mark >> _INSTANCE_BITS
+def server_of(tag: int) -> int:
+    return tag >> _INSTANCE_BITS
 
 
-def mark_process(pid: int, mark: int) -> None:
-    """Mark a process that was just started; what it starts from now on inherits the mark.
+def tag_process(pid: int, tag: int) -> None:
+    """Tag a process that was just started; processes that it starts from now on inherit the tag.
 
-    What it managed to start before, in its first microseconds, carries the mark in its environment.
+    A process that it started before, in its first microseconds, has the tag in its environment only.
     """
     import resource
 
     try:
         _, hard = resource.prlimit(pid, RLIMIT_LOCKS)
-        resource.prlimit(pid, RLIMIT_LOCKS, (mark, hard))
+        resource.prlimit(pid, RLIMIT_LOCKS, (tag, hard))
     except (OSError, ValueError):
-        pass  # It is gone already, or the kernel does not let us: the environment has to do.
+        pass  # The process has exited, or the kernel does not allow it: the variable remains.
 
 
-def mark_of(pid: int) -> int | None:
-    """The mark a process carries; None if it carries none or is gone."""
+def tag_of(pid: int) -> int | None:
+    """The tag of a process; None if it has none or has exited."""
     try:
         with open(f"/proc/{pid}/limits", "rb") as limits:
             for line in limits:
@@ -61,13 +61,13 @@ def mark_of(pid: int) -> int | None:
                     if soft.isdigit():
                         return int(soft)
                     break
-        return _mark_in_environment(pid)
+        return _tag_in_environment(pid)
     except (OSError, ValueError, IndexError):
         return None
 
 
-def _mark_in_environment(pid: int) -> int | None:
-    wanted = ENV_MARK.encode() + b"="
+def _tag_in_environment(pid: int) -> int | None:
+    wanted = ENV_TAG.encode() + b"="
     with open(f"/proc/{pid}/environ", "rb") as environ:
         for entry in environ.read().split(b"\0"):
             if entry.startswith(wanted):
@@ -88,8 +88,8 @@ class _Stat:
         self.started = int(fields[19])
 
 
-def name_of_dead(pid: int) -> tuple[int, int] | None:
-    """Pid and starting tick of a process that has ended and was not collected yet."""
+def zombie_identity(pid: int) -> tuple[int, int] | None:
+    """Pid and start tick of a process that has ended and was not reaped yet."""
     try:
         stat = _Stat(pid)
     except (OSError, ValueError, IndexError):
@@ -98,15 +98,15 @@ def name_of_dead(pid: int) -> tuple[int, int] | None:
 
 
 Found = dict[int, int]
-"""Processes by pid, with the tick at which each started: together they name a process for ever."""
+"""Start ticks of processes by pid; pid and start tick together identify a process."""
 
 
 class Snapshot:
-    """All living processes at one moment, with their marks."""
+    """All living processes at one moment, with their tags."""
 
     def __init__(self) -> None:
         self._stats: dict[int, _Stat] = {}
-        self._marks: dict[int, int] = {}
+        self._tags: dict[int, int] = {}
         self._children: dict[int, list[int]] = {}
         own = os.getpid()
         for entry in os.listdir("/proc"):
@@ -116,19 +116,19 @@ class Snapshot:
             try:
                 stat = _Stat(pid)
             except OSError:
-                continue  # It ended while we looked.
+                continue  # It exited meanwhile.
             if stat.state in (b"Z", b"X"):
                 continue
             self._stats[pid] = stat
             self._children.setdefault(stat.parent, []).append(pid)
-            mark = mark_of(pid)
-            if mark is not None:
-                self._marks[pid] = mark
+            tag = tag_of(pid)
+            if tag is not None:
+                self._tags[pid] = tag
 
     def tree(self, belongs: Callable[[int], bool]) -> Found:
-        """Processes whose mark belongs, and all their descendants (which may have another mark)."""
+        """Processes whose tag satisfies `belongs`, and all their descendants (which may have another tag)."""
         found: Found = {}
-        todo = [pid for pid, mark in self._marks.items() if belongs(mark)]
+        todo = [pid for pid, tag in self._tags.items() if belongs(tag)]
         while todo:
             pid = todo.pop()
             if pid not in found:
@@ -138,7 +138,7 @@ class Snapshot:
 
 
 def send_signal(found: Found, number: int) -> None:
-    """Signal through a pidfd, so that a pid that was reused in the meantime is never hit."""
+    """Signal through pidfds, so that a pid that was reused meanwhile is never hit."""
     for pid, started in found.items():
         try:
             fd = os.pidfd_open(pid)
@@ -148,6 +148,6 @@ def send_signal(found: Found, number: int) -> None:
             if _Stat(pid).started == started:
                 signal.pidfd_send_signal(fd, number)
         except OSError:
-            pass  # It is gone, or not ours to signal: the next look finds it again, or not.
+            pass  # It has exited, or may not be signalled; the next snapshot shows which.
         finally:
             os.close(fd)

@@ -1,7 +1,7 @@
-"""Looks for marked processes on behalf of everybody who is stopping a tree.
+"""Finds tagged processes for all trees that are being stopped.
 
-One look at /proc takes milliseconds and serves all: whoever asks while a look is under way gets the next one,
-so two hundred trees that stop at once cost a few looks, not hundreds.
+A snapshot of /proc takes milliseconds. Callers share snapshots: a call during a snapshot waits for the next
+one, so two hundred trees that stop at once cost a few snapshots, not hundreds.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 class TreeSweeper:
     def __init__(self) -> None:
-        self._looking: asyncio.Future[Snapshot] | None = None
+        self._current: asyncio.Future[Snapshot] | None = None
         self._next: asyncio.Future[Snapshot] | None = None
         self._found: Found = {}
-        """What was found before and has not been collected: the dead do not show whose they were."""
+        """Processes found before and not reaped yet: a zombie no longer shows its tag."""
 
-    async def find(self, mark: int) -> Found:
-        """Living processes with the mark and their descendants, looked for after this call."""
-        found = (await self._look()).tree(mark.__eq__)
+    async def find(self, tag: int) -> Found:
+        """Living processes with the tag and their descendants, from a snapshot taken after this call."""
+        found = (await self._snapshot()).tree(tag.__eq__)
         self._remember(found)
         return found
 
@@ -36,41 +36,41 @@ class TreeSweeper:
         self._found = here | found
 
     def has_found(self, pid: int) -> bool:
-        """Whether the dead process `pid` belonged to a tree that was looked for."""
-        return tags.name_of_dead(pid) == (pid, self._found.get(pid))
+        """Whether the zombie `pid` belonged to a tree that was searched for."""
+        return tags.zombie_identity(pid) == (pid, self._found.get(pid))
 
-    async def _look(self) -> Snapshot:
-        import asyncio  # whoever awaits has loaded it
+    async def _snapshot(self) -> Snapshot:
+        import asyncio  # loaded on first use; callers run on asyncio
 
-        if self._looking is None:
-            self._looking = self._start()
-            return await asyncio.shield(self._looking)
+        if self._current is None:
+            self._current = self._start()
+            return await asyncio.shield(self._current)
         if self._next is None:
-            self._next = asyncio.ensure_future(self._after(self._looking))
+            self._next = asyncio.ensure_future(self._after(self._current))
         return await asyncio.shield(self._next)
 
     def _start(self) -> asyncio.Future[Snapshot]:
         import asyncio
 
-        look: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Snapshot] = asyncio.get_running_loop().create_future()
 
         def done(snapshot: Snapshot | None, error: BaseException | None) -> None:
-            self._looking = None
-            if look.cancelled():
+            self._current = None
+            if future.cancelled():
                 return
             if snapshot is not None:
-                look.set_result(snapshot)
+                future.set_result(snapshot)
             else:
-                look.set_exception(error or RuntimeError("no look"))
+                future.set_exception(error or RuntimeError("no snapshot"))
 
         running_loop.in_thread(tags.Snapshot, done)
-        return look
+        return future
 
     async def _after(self, current: asyncio.Future[Snapshot]) -> Snapshot:
         import asyncio
 
         await asyncio.wait([current])
         self._next = None
-        if self._looking is None:
-            self._looking = self._start()
-        return await asyncio.shield(self._looking)
+        if self._current is None:
+            self._current = self._start()
+        return await asyncio.shield(self._current)

@@ -1,8 +1,8 @@
-"""The process that cleans up when the server itself is killed.
+"""The watchdog: a process that kills the agents when the server itself is killed.
 
-While all is well it is a sleeping shell at the other end of a pipe, which costs a megabyte. When the pipe
-closes without a farewell the shell becomes a Python that kills everything carrying the server's mark.
-It lives in a session of its own and ignores the signals people send to servers.
+Normally it is a shell that waits at the other end of a pipe, which costs 1 MB. When the pipe closes without a
+dismissal, the shell executes a Python that kills every process with the server's tag. The watchdog runs in a
+session of its own and ignores SIGHUP, SIGINT and SIGTERM.
 """
 
 from __future__ import annotations
@@ -14,28 +14,28 @@ import time
 
 from sandbox_agent.bridge.process import tags
 from sandbox_agent.bridge.process.inherited_descriptors import closing_inherited
-from sandbox_agent.bridge.process.spawn import BACK_TO_DEFAULT
+from sandbox_agent.bridge.process.spawn import DEFAULT_SIGNALS
 from sandbox_agent.runtime.package_path import PACKAGE_PARENT
 
-_FAREWELL = b"bye\n"
+_DISMISSAL = b"bye\n"
 _SHELL = """cd /; trap '' HUP INT TERM; read -r word; [ "$word" = bye ] && exit 0; exec "$@" """
 _CLEANUP = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from sandbox_agent.bridge.process.watchdog import main; main()"
 )
-_GIVE_UP_AFTER_S = 10.0
+_LIMIT_S = 10.0
 
 
 class Watchdog:
-    """The server's handle on its guardian."""
+    """The server's handle of its watchdog process."""
 
-    def __init__(self, server_mark: int) -> None:
-        cleanup = [sys.executable, "-I", "-S", "-c", _CLEANUP, PACKAGE_PARENT, str(server_mark)]
+    def __init__(self, server_tag: int) -> None:
+        cleanup = [sys.executable, "-I", "-S", "-c", _CLEANUP, PACKAGE_PARENT, str(server_tag)]
         read_end, self._pipe = os.pipe()
         try:
             self.pid = os.posix_spawn(
                 "/bin/sh",
-                ["/bin/sh", "-c", _SHELL, "sandbox-agent-guardian", *cleanup],
+                ["/bin/sh", "-c", _SHELL, "sandbox-agent-watchdog", *cleanup],
                 {name: value for name, value in os.environ.items() if name != "SANDBOX_AGENT_TOKEN"},
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, read_end, 0),
@@ -44,7 +44,7 @@ class Watchdog:
                     *closing_inherited(),
                 ],
                 setsid=True,
-                setsigdef=BACK_TO_DEFAULT,
+                setsigdef=DEFAULT_SIGNALS,
             )
         except OSError:
             os.close(self._pipe)
@@ -53,26 +53,26 @@ class Watchdog:
             os.close(read_end)
 
     def dismiss(self) -> None:
-        """The server has cleaned up by itself."""
+        """End the watchdog: the server has stopped its agents itself."""
         try:
-            os.write(self._pipe, _FAREWELL)
+            os.write(self._pipe, _DISMISSAL)
         except OSError:
-            pass  # The guardian was killed; nothing is left to dismiss.
+            pass  # The watchdog was killed.
         os.close(self._pipe)
         try:
             os.waitpid(self.pid, 0)
         except ChildProcessError:
-            pass  # It was collected already.
+            pass  # It was reaped already.
 
 
 def main() -> None:
-    """Kill until nothing that carries the mark is left. Runs as the cleaning-up guardian."""
-    server_mark = int(sys.argv[2])
+    """Kill tagged processes until none is left. Runs in the process of the watchdog."""
+    server_tag = int(sys.argv[2])
 
-    def belongs(mark: int) -> bool:
-        return tags.server_of(mark) == server_mark
+    def belongs(tag: int) -> bool:
+        return tags.server_of(tag) == server_tag
 
-    deadline = time.monotonic() + _GIVE_UP_AFTER_S
+    deadline = time.monotonic() + _LIMIT_S
     while time.monotonic() < deadline:
         found = tags.Snapshot().tree(belongs)
         if not found:

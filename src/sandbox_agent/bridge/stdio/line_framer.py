@@ -1,8 +1,8 @@
-"""From a stream of bytes to whole lines, without a limit of 64 KiB and without a copy per line.
+"""Frames a stream of bytes into whole lines without a copy per line.
 
-`feed` returns what has become complete, in order: blocks of whole lines, each ending with a newline; a long
-line that came in several reads, alone and without its newline, which saves a copy; and OVERLONG in the place
-of a line that was thrown away because it exceeds the limit.
+`feed` returns complete pieces in order: blocks of whole lines, each ending with a newline; a long line that
+came in several reads, alone and without its newline, which saves a copy; and OVERLONG in place of a line that
+was dropped because it exceeds the limit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LineFramer:
         self._size = 0
         self._skipping = False
         self.whole_up_to = max_line_bytes
-        """What ends with a newline and is no longer than this is whole lines and needs no `feed`."""
+        """Data that ends with a newline and is no longer than this is whole lines; it needs no `feed`."""
 
     def feed(self, data: bytes) -> list[Piece]:
         if data.endswith(b"\n") and len(data) <= self.whole_up_to:

@@ -1,24 +1,24 @@
-"""Larger pipes for larger messages: each write or read that is cut short costs a turn of two processes.
+"""Larger pipes for larger messages, because each partial write or read costs a turn of two processes.
 
-The kernel gives each unprivileged user only so much room in pipes (64 MiB as a rule), so a pipe grows only
-when a message asks for it, and in steps. Where the room is used up the small pipe works too.
+The kernel limits the total size of all pipes of an unprivileged user (64 MiB by default), so a pipe grows
+only when a message needs it, in steps. When the total is used up, the pipe keeps its size.
 """
 
 from __future__ import annotations
 
 import fcntl
 
-# What the kernel gives to every pipe.
-USUAL_BYTES = 64 * 1024
+# The kernel's size of a new pipe.
+DEFAULT_BYTES = 64 * 1024
 _STEPS = (256 * 1024, 1024 * 1024)
 
 
 def fit(fd: int, size: int) -> None:
-    """See to it that `size` bytes find room at one go, as far as the steps go."""
-    if size > USUAL_BYTES:
+    """Grow the pipe so that `size` bytes fit in one write, up to the largest step."""
+    if size > DEFAULT_BYTES:
         wanted = next((step for step in _STEPS if size <= step), _STEPS[-1])
         try:
             if fcntl.fcntl(fd, fcntl.F_GETPIPE_SZ) < wanted:
                 fcntl.fcntl(fd, fcntl.F_SETPIPE_SZ, wanted)
         except OSError:
-            pass
+            pass  # The user's total is used up.

@@ -1,14 +1,13 @@
-"""Cutting a block into its lines, quickly for short lines and for long ones.
+"""Split a block into lines, for short and for long lines.
 
-`bytes.split` looks at every byte by itself; `find` skips a long line at memory speed, at a call per line.
+`bytes.split` looks at every byte; `find` passes a long line at memory speed but costs a call per line.
 """
 
 from __future__ import annotations
 
-# Numbers, because a number is found in bytes ten times as quickly as bytes of length one: for these Python
-# first tries to make a number of them, and fails.
+# Integers, because `int in bytes` is ten times as fast as `bytes in bytes`, which tries a conversion first.
 LF, CR = 0x0A, 0x0D
-# From about this length on, a call per line is cheaper than a look at every byte.
+# From about this length on, a call per line is cheaper than looking at every byte.
 _LONG_LINE_BYTES = 1024
 
 

@@ -1,7 +1,7 @@
-"""What an agent writes, from its pipe to its owner: read in batches, framed into lines.
+"""Reads an agent's stdout in batches and frames it into lines for the owner.
 
-One read takes what is there. Where that is not enough, long lines get larger reads, and short ones several
-reads in a row, so that a flood costs a few steps for many lines.
+One read takes what is available. When a read is full, long lines get larger reads and short lines get several
+reads in a row, so that a flood costs few steps per line.
 """
 
 from __future__ import annotations
@@ -20,40 +20,40 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.stdio.line_framer import Piece
     from sandbox_agent.runtime.running_loop import EventLoop
 
-    class Output(Protocol):
+    class LineConsumer(Protocol):
         def take_block(self, block: bytes) -> None:
-            """What the process has written: whole lines."""
+            """Take a block of whole lines."""
 
         def take(self, pieces: list[Piece]) -> None:
-            """The same, in several pieces."""
+            """Take several pieces."""
 
     class StdoutOwner(Protocol):
         @property
-        def output(self) -> Output: ...
+        def output(self) -> LineConsumer: ...
 
-        def heard(self) -> None:
-            """The process has written something, and it has been taken."""
+        def on_output(self) -> None:
+            """The process has written something, and `output` has taken it."""
 
 
-# 64 KiB reads stay in the allocator's pools; a stream of full reads is worth larger ones.
+# Buffers of 64 KiB are recycled by the allocator; after full reads larger ones pay.
 READ_BYTES, _MAX_READ_BYTES = 64 * 1024, 1024 * 1024
-# Where whole lines end this close to the end of a full read, they are short: several reads make one batch.
+# A newline this close to the end of a full read means short lines: several reads make one batch.
 _SHORT_LINE_BYTES = 1024
-_MORE_READS, _FLOOD_PIPE_BYTES = 2, 256 * 1024
-# What a dead agent left in its pipe is read to the end; grandchildren that go on writing are cut off here.
+FURTHER_READS, _FLOOD_PIPE_BYTES = 2, 256 * 1024
+# Limit of what is read from the pipe of a dead agent, because its descendants may go on writing.
 _DRAIN_BYTES = 16 * 1024 * 1024
 
 
 class StdoutReader:
     __slots__ = (
+        "_discards",
         "_fd",
+        "_fitted_bytes",
         "_framer",
         "_loop",
-        "_muted",
         "_on_end",
         "_owner",
         "_read_bytes",
-        "_room",
         "is_paused",
     )
 
@@ -65,16 +65,16 @@ class StdoutReader:
         owner: StdoutOwner,
         on_end: Callable[[], None],
     ) -> None:
-        """`on_end` is called when the process has closed it, not when `close` has."""
+        """`on_end` is called when the process closes its stdout, not by `close`."""
         self._loop = loop
         self._fd = fd
         self._owner = owner
         self._on_end = on_end
         self._framer = LineFramer(max_line_bytes)
         self._read_bytes = READ_BYTES
-        self._room = READ_BYTES
-        """The largest read that the pipe has been fitted to."""
-        self._muted = False
+        self._fitted_bytes = READ_BYTES
+        """The largest read for which the pipe has been grown."""
+        self._discards = False
         self.is_paused = False
         loop.add_reader(fd, self._on_readable)
 
@@ -93,10 +93,10 @@ class StdoutReader:
         if size < READ_BYTES < most:
             self._read_bytes //= 4
         if size <= self._framer.whole_up_to and size < most and data[-1] == LF:
-            # As nearly always; somebody waits for it.
-            if not self._muted:
+            # The usual case: whole lines in one read.
+            if not self._discards:
                 self._owner.output.take_block(data)
-                self._owner.heard()
+                self._owner.on_output()
             return
         pieces = self._framer.feed(data)
         if size == most:
@@ -104,38 +104,38 @@ class StdoutReader:
         self._hand_over(pieces)
 
     def _read_on(self, data: bytes) -> list[Piece]:
-        """There was more than one read takes: long lines get larger reads, short ones a few more of them."""
+        """After a full read: long lines get larger reads, short lines a few further reads."""
         pieces: list[Piece] = []
         if data.rfind(b"\n", -_SHORT_LINE_BYTES) < 0:
             if self._read_bytes < _MAX_READ_BYTES:
                 self._read_bytes *= 4
-                self._make_room(self._read_bytes)
+                self._grow_pipe(self._read_bytes)
             return pieces
         if self._read_bytes > READ_BYTES:
             self._read_bytes //= 4
             return pieces
-        self._make_room(_FLOOD_PIPE_BYTES)
-        for _ in range(_MORE_READS):
+        self._grow_pipe(_FLOOD_PIPE_BYTES)
+        for _ in range(FURTHER_READS):
             more = read_available(self._fd, READ_BYTES)
             if not more:
-                break  # The end of the stream, if that is it, is reported again.
+                break  # An end of the stream is reported again by the loop.
             pieces += self._framer.feed(more)
             if len(more) < READ_BYTES:
                 break
         return pieces
 
-    def _make_room(self, size: int) -> None:
-        if size > self._room:
-            self._room = size
+    def _grow_pipe(self, size: int) -> None:
+        if size > self._fitted_bytes:
+            self._fitted_bytes = size
             pipe_size.fit(self._fd, size)
 
     def _hand_over(self, pieces: list[Piece]) -> None:
-        if pieces and not self._muted:
+        if pieces and not self._discards:
             self._owner.output.take(pieces)
-            self._owner.heard()
+            self._owner.on_output()
 
     def pause(self) -> None:
-        """Let the agent wait; what it has written stays in the pipe."""
+        """Stop reading; further output stays in the pipe."""
         if not self.is_paused and self._fd >= 0:
             self.is_paused = True
             self._loop.remove_reader(self._fd)
@@ -146,12 +146,12 @@ class StdoutReader:
             if self._fd >= 0:
                 self._loop.add_reader(self._fd, self._on_readable)
 
-    def mute(self) -> None:
-        """Nobody hears it any more; the pipe is still drained so that nobody blocks on it."""
-        self._muted = True
+    def discard(self) -> None:
+        """Discard further output; the pipe is still drained so that the agent does not block."""
+        self._discards = True
 
     def finish(self) -> bool:
-        """Hand over what a dead process has left; false if somebody has paused that meanwhile."""
+        """Hand over the remaining output of a dead process; false if reading was paused meanwhile."""
         drained = 0
         while self._fd >= 0 and drained < _DRAIN_BYTES:
             data = read_available(self._fd, _MAX_READ_BYTES)
@@ -169,18 +169,18 @@ class StdoutReader:
             self._loop.remove_reader(self._fd)
             os.close(self._fd)
             self._fd = -1
-            # Its process knows this object; a way back would keep both until the collector comes by.
-            self._on_end = _nothing
+            # Breaks the reference cycle with the process, so that both are freed at once.
+            self._on_end = _ignore
             if rest := self._framer.flush():
                 self._hand_over([rest + b"\n"])
 
 
-def _nothing() -> None:
+def _ignore() -> None:
     pass
 
 
 def read_available(fd: int, size: int) -> bytes | None:
-    """What there is; nothing at the end of the stream; None when there is nothing now."""
+    """The available bytes; empty at the end of the stream; None if nothing is available now."""
     try:
         return os.read(fd, size)
     except BlockingIOError:

@@ -41,7 +41,7 @@ class AcpServer(msgspec.Struct, rename="camel", kw_only=True):
             signal=UNSET if ended is None or ended.signal is None else ended.signal,
             pending_requests=instance.pending_requests,
             last_event_id=instance.log.last,
-            subscribers=instance.log.readers,
+            subscribers=instance.log.subscribers,
             last_activity_ms=instance.last_activity_ms,
         )
 

@@ -74,7 +74,7 @@ class QuickStream:
             if self._exchange.can_write:
                 self._exchange.write_chunk(sse.HEARTBEAT)
             else:
-                self._reader.rest()
+                self._reader.release()
             quiet_s = 0.0
         self._heartbeat = self._loop.call_later(self._services.heartbeat_s - quiet_s, self._beat)
 

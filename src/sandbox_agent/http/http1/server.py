@@ -90,7 +90,7 @@ class HttpServer:
             from sandbox_agent.runtime import malloc
 
             self.services.streams.ended = 0
-            self.loop.in_thread(malloc.give_back, lambda *_: None)
+            self.loop.in_thread(malloc.trim, lambda *_: None)
 
     async def stop(self) -> None:
         """Stop accepting, end streams and agents, let the last answers go out."""
@@ -113,18 +113,18 @@ class HttpServer:
 
 def serve(settings: Settings) -> None:
     """Serve until a signal says stop. Raises OSError when the address cannot be had."""
-    loop = Loop(settings.awake_us / 1_000_000)
-    running_loop.set_own(loop)
+    loop = Loop(settings.busy_poll_us / 1_000_000)
+    running_loop.set_server_loop(loop)
     services = Services(settings)
     server = HttpServer(services, loop)
     port = server.start(settings.host, settings.port)
-    guardians: list[Watchdog] = []
-    _stop_on_signals(server, guardians)
+    watchdogs: list[Watchdog] = []
+    _stop_on_signals(server, watchdogs)
 
     def on_first_agent() -> None:
         from sandbox_agent.bridge.process.watchdog import Watchdog
 
-        guardians.append(Watchdog(services.instances.starter.server_mark))
+        watchdogs.append(Watchdog(services.instances.starter.server_tag))
         loop.call_later(_SETTLE_IN_AFTER_S, _settle_in, services, loop)
 
     services.instances.starter.on_first_agent = on_first_agent
@@ -135,7 +135,7 @@ def serve(settings: Settings) -> None:
     loop.run()
 
 
-async def _stop(server: HttpServer, guardians: list[Watchdog]) -> None:
+async def _stop(server: HttpServer, watchdogs: list[Watchdog]) -> None:
     import asyncio
 
     logger.info("server.stopping")
@@ -144,7 +144,7 @@ async def _stop(server: HttpServer, guardians: list[Watchdog]) -> None:
     except TimeoutError:
         logger.warning("server.stopped_late")  # The guardian ends what is left.
     else:
-        for process in guardians:
+        for process in watchdogs:
             process.dismiss()
         logger.info("server.stopped")
 
@@ -154,7 +154,7 @@ def _settle_in(services: Services, loop: Loop) -> None:
     from sandbox_agent.runtime import malloc
 
     adopt_orphans(services.instances, loop)
-    malloc.keep_at_hand()
+    malloc.reuse_large_blocks()
 
 
 def _calm_collector() -> None:
@@ -164,14 +164,14 @@ def _calm_collector() -> None:
     gc.enable()
 
 
-def _stop_on_signals(server: HttpServer, guardians: list[Watchdog]) -> None:
+def _stop_on_signals(server: HttpServer, watchdogs: list[Watchdog]) -> None:
     loop = server.loop
     asked = False
 
     def stop_in_task() -> None:
         import asyncio  # `when_asyncio` has loaded it
 
-        task = asyncio.create_task(_stop(server, guardians))
+        task = asyncio.create_task(_stop(server, watchdogs))
         server.tasks.add(task)
         task.add_done_callback(lambda _: loop.stop())
 
