@@ -1,14 +1,14 @@
-"""Everything that can go wrong on the server side, one class per cause.
+"""The errors of the server, one class per cause.
 
 SandboxAgentError
 ├── InvalidRequest            400  the request cannot be understood
-├── UnsupportedAgent          400  no agent of that name
+├── UnsupportedAgent          400  the catalogue has no agent of this name
 ├── TokenInvalid              401
-├── PermissionDenied          403  the file system says no
-├── ForbiddenOrigin           403  a page of another site
+├── PermissionDenied          403  the file system refuses access
+├── ForbiddenOrigin           403  a page of an origin that is not allowed
 ├── NotFound                  404  route, path or config entry
 ├── SessionNotFound           404  no such server_id
-├── AgentNotInstalled         404  and installing on first use is switched off
+├── AgentNotInstalled         404  and install on first use is switched off
 ├── MethodNotAllowed          405
 ├── NotAcceptable             406
 ├── RequestTimeout            408  the client was too slow to send its request
@@ -17,19 +17,19 @@ SandboxAgentError
 ├── PayloadTooLarge           413
 ├── UnsupportedMediaType      415
 ├── RangeNotSatisfiable       416
-├── MisdirectedRequest        421  a Host that is not ours
+├── MisdirectedRequest        421  a Host that the server does not accept
 ├── TooManyStreams            429
 ├── HeadersTooLarge           431
 ├── InstallFailed             500
-├── InternalError             500  a fault of ours; the cause is only in the log
+├── InternalError             500  an unexpected exception; details are in the log only
 ├── AgentProcessExited        502
 ├── StreamError               502  spawn, pipe or system failure
 ├── TooManyInstances          503
 ├── ServerStopping            503
 └── Timeout                   504
 
-Each class carries its kind, title and status; an instance adds the human `detail` and the extension
-members. `http/problems.py` writes them down as problem+json; nothing else knows the document's form.
+Each class has its kind, title and status; an instance adds the readable `detail` and extension members.
+`http/problems.py` is the only place that encodes them as problem+json.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class TokenInvalid(SandboxAgentError):
 class PermissionDenied(SandboxAgentError):
     kind, title, status = "permission_denied", "Permission Denied", 403
 
-    def __init__(self, path: str, message: str = "the server's user may not do this") -> None:
+    def __init__(self, path: str, message: str = "the user of the server has no permission") -> None:
         super().__init__(f"permission denied: {path}", {"details": {"message": message}})
 
 
@@ -96,7 +96,7 @@ class ForbiddenOrigin(SandboxAgentError):
     kind, title, status = "forbidden_origin", "Forbidden Origin", 403
 
     def __init__(self, origin: str) -> None:
-        message = "this site is not allowed to use the server; allow it with --cors-allow-origin"
+        message = "this origin may not use the server; allow it with --cors-allow-origin"
         super().__init__(f"forbidden origin: {origin}", {"details": {"message": message}})
 
 
@@ -137,7 +137,7 @@ class MethodNotAllowed(SandboxAgentError):
 
 
 class _WithMessage(SandboxAgentError):
-    """Kinds whose detail is `<words of the kind>: <message>` and whose details repeat the message."""
+    """Errors whose detail is `<prefix>: <message>` and whose extension `details` repeats the message."""
 
     prefix: ClassVar[str]
 
@@ -185,7 +185,7 @@ class MisdirectedRequest(SandboxAgentError):
     kind, title, status = "misdirected_request", "Misdirected Request", 421
 
     def __init__(self, host: str) -> None:
-        message = "the server does not answer to this Host; add it with --allow-host"
+        message = "the server does not accept this Host; allow it with --allow-host"
         super().__init__(f"misdirected request: {host}", {"details": {"message": message}})
 
 

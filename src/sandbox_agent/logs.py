@@ -1,8 +1,8 @@
-"""Logs: one line per life-cycle change on stderr, as text or JSON; never a payload, never a secret.
+"""Logs: one line per life-cycle change on stderr, as text or JSON, without payloads and secrets.
 
-Log calls name the event and pass its facts: `logger.info("instance.started", pid=42)`.
-The `server` command writes the lines itself (`set_up`). Inside somebody else's program they go to Python's
-`logging`, under the same names, where that program decides.
+A log call names the event and its fields: `logger.info("instance.started", pid=42)`. The `server` command
+writes the lines itself (`set_up`). In a program that mounts the application they go to Python's `logging`
+under the same names.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _writer: _Writer | None = None
 
 
 class Log:
-    """Where one part of the program writes what happens."""
+    """The log of one part of the program."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -44,38 +44,38 @@ class Log:
         self._write(ERROR, event, fields, None)
 
     def exception(self, event: str, raised: BaseException | None = None, **fields: Any) -> None:
-        """An error with an exception: this one, or the one that is being handled."""
+        """Log an error with `raised`, or with the exception that is being handled."""
         self._write(ERROR, event, fields, raised or sys.exc_info()[1])
 
     def _write(self, level: int, event: str, fields: Fields, raised: BaseException | None) -> None:
         if _writer is not None:
             _writer.write(level, event, fields, raised)
             return
-        import logging  # in somebody else's program, who has loaded it or can wait for it
+        import logging  # only without `set_up`: it takes 10 ms to load
 
         logging.getLogger(self._name).log(level, event, extra={"fields": fields}, exc_info=raised)
 
 
 def set_up(level: str, form: str) -> None:
-    """Send the log to stderr, or to a file in SANDBOX_AGENT_LOG_DIR. Raises OSError."""
+    """Write the log to stderr, or to a file in SANDBOX_AGENT_LOG_DIR. Raises OSError."""
     global _writer
     directory = os.environ.get("SANDBOX_AGENT_LOG_DIR")
     stream = sys.stderr
     if directory and os.environ.get("SANDBOX_AGENT_LOG_STDOUT") != "1":
         os.makedirs(directory, mode=0o700, exist_ok=True)
         path = os.path.join(directory, time.strftime("log-%m-%d-%y", time.localtime()))
-        # With a mode of our own: plain `open` would leave it to the umask.
+        # With mode 0600; plain `open` would apply the umask.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         stream = open(os.open(path, flags, 0o600), "w", encoding="utf-8")
     _writer = _Writer(stream, _LEVELS[level.lower()], _as_json if form == "json" else _as_text)
 
 
-def take_over(name: str) -> None:
-    """What a library tells `logging` under this name comes into our log, if we write one."""
+def forward(name: str) -> None:
+    """Write what a library logs to `logging` under this name to the server's log, if it is set up."""
     if _writer is None:
         return
     write = _writer.write
-    import logging  # the library has loaded it
+    import logging  # loaded by the library
 
     class Forward(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -103,7 +103,7 @@ class _Writer:
             **fields,
         }
         if raised is not None:
-            import traceback  # something has gone wrong: now it may take its time
+            import traceback  # only for exceptions: it takes 10 ms to load
 
             facts["exception"] = "".join(traceback.format_exception(raised)).rstrip("\n")
         line = self._form({name: value for name, value in facts.items() if value is not None})
@@ -111,11 +111,11 @@ class _Writer:
             self._stream.write(line + "\n")
             self._stream.flush()
         except (OSError, ValueError):
-            pass  # Nobody reads the log any more, or the disk is full; the work goes on.
+            pass  # The reader of the log is gone, or the disk is full; the server continues.
 
 
 def _as_json(facts: dict[str, Any]) -> str:
-    import msgspec  # whoever asks for JSON pays for it
+    import msgspec  # only for --log-format json
 
     return msgspec.json.encode(facts, enc_hook=str).decode()
 
@@ -127,5 +127,5 @@ def _as_text(facts: dict[str, Any]) -> str:
 
 def _quoted(value: Any) -> str:
     text = str(value)
-    plain = text.isprintable() and not any(mark in text for mark in " \"'=")
+    plain = text.isprintable() and not any(sign in text for sign in " \"'=")
     return text if plain and text else repr(text)

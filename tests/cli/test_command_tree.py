@@ -13,7 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from sandbox_agent.cli.commands import root
-from sandbox_agent.settings import SettingsError, parse
+from sandbox_agent.cli.server.settings_parser import parse
+from sandbox_agent.settings import SettingsError
 from tests.cli.sandbox_directory import PROGRAM, Place
 from tests.support.server_process import ServerProcess
 
@@ -165,7 +166,7 @@ def test_short_flags_of_the_server_may_hold_their_value(
     assert (settings.port, settings.token, settings.no_token) == (port, token, no_token)
 
 
-def test_staying_awake_can_be_switched_off() -> None:
+def test_busy_polling_can_be_switched_off() -> None:
     assert parse([], {}).busy_poll_us == 100
     assert parse(["--busy-poll-us", "0"], {}).busy_poll_us == 0
     assert parse([], {"SANDBOX_AGENT_BUSY_POLL_US": "0"}).busy_poll_us == 0

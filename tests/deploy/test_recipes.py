@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox_agent import settings
+from sandbox_agent.cli.server.settings_parser import parse
 from sandbox_agent.http.http1.server import check_exposure
+from sandbox_agent.settings import SettingsError
 from tests.cli.sandbox_directory import Place
 from tests.support.server_process import ServerProcess
 
@@ -55,9 +56,9 @@ def test_the_image_starts_a_server_that_insists_on_a_token() -> None:
     assert json.loads(instructions["ENTRYPOINT"][0]) == ["sandbox-agent"]
     command, *words = json.loads(instructions["CMD"][0])
     assert command == "server"
-    with pytest.raises(settings.SettingsError, match="without a token"):
-        check_exposure(settings.parse(words, {}))
-    parsed = settings.parse(words, {"SANDBOX_AGENT_TOKEN": TOKEN})
+    with pytest.raises(SettingsError, match="without a token"):
+        check_exposure(parse(words, {}))
+    parsed = parse(words, {"SANDBOX_AGENT_TOKEN": TOKEN})
     check_exposure(parsed)
     assert str(parsed.port) == instructions["EXPOSE"][0]
 
@@ -97,7 +98,7 @@ def test_the_pod_starts_a_server_and_its_probe_asks_it(token_file: Path) -> None
     container = _container()
     words = [str(word) for word in container["args"]]  # type: ignore[attr-defined]
     mounted = words[words.index("--token-file") + 1]
-    parsed = settings.parse([str(token_file) if word == mounted else word for word in words[1:]], {})
+    parsed = parse([str(token_file) if word == mounted else word for word in words[1:]], {})
     check_exposure(parsed)
     assert (words[0], parsed.token, parsed.port) == ("server", TOKEN, 2468)
     probe = container["livenessProbe"]["exec"]["command"]  # type: ignore[index]
@@ -120,7 +121,7 @@ def test_the_unit_starts_a_server_with_a_token_from_a_file(token_file: Path) -> 
     assert match is not None
     words = shlex.split(match[1].replace("${CREDENTIALS_DIRECTORY}/token", str(token_file)))
     assert words[:3] == ["/usr/bin/env", "sandbox-agent", "server"]
-    assert settings.parse(words[3:], {}).token == TOKEN
+    assert parse(words[3:], {}).token == TOKEN
 
 
 @pytest.mark.clause("issue7-4-deploy-recipes")

@@ -64,7 +64,9 @@ def test_after_long_waits_the_loop_sleeps(busy_poll: BusyPoll, descriptors: Desc
     assert descriptors.polls == 0
 
 
-def test_a_single_request_and_its_answer_do_not_start_polling(busy_poll: BusyPoll, descriptors: Descriptors) -> None:
+def test_a_single_request_and_its_answer_do_not_start_polling(
+    busy_poll: BusyPoll, descriptors: Descriptors
+) -> None:
     now = 0.0
     for _ in range(20):
         now += LATER_S
@@ -73,7 +75,9 @@ def test_a_single_request_and_its_answer_do_not_start_polling(busy_poll: BusyPol
     assert descriptors.polls == 0
 
 
-def test_between_frequent_messages_the_next_one_is_found_by_polling(busy_poll: BusyPoll, descriptors: Descriptors) -> None:
+def test_between_frequent_messages_the_next_one_is_found_by_polling(
+    busy_poll: BusyPoll, descriptors: Descriptors
+) -> None:
     now = converse(busy_poll)
     os.write(descriptors.write_end, b"x")
     descriptors.polls = 0

@@ -7,12 +7,13 @@ import sys
 
 import uvicorn
 
-from sandbox_agent import logs, settings
+from sandbox_agent import logs
+from sandbox_agent.cli.server import settings_parser
 from sandbox_agent.http.app import create_app
 
 
 def main() -> None:
-    chosen = settings.parse(sys.argv[2:], os.environ)  # argv[1] is `server`
+    chosen = settings_parser.parse(sys.argv[2:], os.environ)  # argv[1] is `server`
     logs.set_up(chosen.log_level, chosen.log_format)
     uvicorn.run(
         create_app(chosen),

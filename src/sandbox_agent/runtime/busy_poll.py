@@ -1,9 +1,10 @@
 """Busy polling between messages that follow each other at once.
 
-Putting a processor to sleep and waking it takes longer than the server needs for most messages, above all in a
-virtual machine. When the fourth wait in a row begins within 0.4 ms of the one before, `poll` polls for a short
-time before the loop sleeps in epoll. One longer wait ends this, so the loop sleeps while an agent thinks or
-writes something every few milliseconds. Between two polls the processor is yielded to other processes.
+Putting a processor to sleep and waking it takes longer than the server needs for most messages, above all in
+a virtual machine. When the fourth wait in a row begins within 0.4 ms of the one before, `poll` polls for a
+short time before the loop sleeps in epoll. One longer wait ends this, so the loop sleeps while an agent
+thinks or writes something every few milliseconds. Between two polls the processor is yielded to other
+processes.
 """
 
 from __future__ import annotations

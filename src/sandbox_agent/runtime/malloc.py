@@ -1,8 +1,8 @@
 """The thresholds of glibc's allocator for large blocks.
 
-By default glibc returns every block of some hundred kilobytes to the kernel at once and asks for it again with
-the next message. The kernel clears each page again, which costs more than all other work on a large message.
-On the other hand, free memory between small living objects is never returned; `trim` returns it.
+By default glibc returns every block of some hundred kilobytes to the kernel at once and asks for it again
+with the next message. The kernel clears each page again, which costs more than all other work on a large
+message. On the other hand, free memory between small living objects is never returned; `trim` returns it.
 """
 
 from __future__ import annotations

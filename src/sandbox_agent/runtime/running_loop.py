@@ -1,7 +1,7 @@
-"""The running event loop: the server's own (`Loop`), or an asyncio loop if another program runs the application.
+"""The running event loop: the server's own (`Loop`), or asyncio's if another program runs the application.
 
-The bridge uses `EventLoop`, which both implement. Code that needs asyncio itself (tasks, futures) is called by
-`when_asyncio`.
+The bridge uses `EventLoop`, which both implement. Code that needs asyncio itself (tasks, futures) is called
+by `when_asyncio`.
 """
 
 from __future__ import annotations

@@ -49,21 +49,22 @@ def start(
     Further options are those of `sandbox-agent server`. The token is taken from --token, --token-file or
     SANDBOX_AGENT_TOKEN and handed on in a file that only you can read.
     """
-    from sandbox_agent import settings
     from sandbox_agent.cli.daemon.start import Wish
     from sandbox_agent.cli.daemon.start import start as start_daemon
+    from sandbox_agent.cli.server import settings_parser
     from sandbox_agent.http.http1.server import check_exposure
+    from sandbox_agent.settings import SettingsError
 
     token = given_token(ctx, token_file)
     no_token = ["--no-token"] if choice_of(ctx).no_token else []
     try:
         # Judged here first: a mistake in the options is one of the command line, not of the daemon.
         words = ["--host", host, *no_token, *server_options]
-        judged = settings.parse(words, {"SANDBOX_AGENT_TOKEN": token} if token else {})
+        judged = settings_parser.parse(words, {"SANDBOX_AGENT_TOKEN": token} if token else {})
         check_exposure(judged)
-    except settings.SettingsError as error:
+    except SettingsError as error:
         raise click.UsageError(str(error)) from None
-    except settings.HelpRequested:
+    except settings_parser.HelpRequested:
         click.echo(ctx.get_help())
         return
     started = start_daemon(Wish(host, port, token, server_options, upgrade))

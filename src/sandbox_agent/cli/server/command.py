@@ -7,8 +7,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from sandbox_agent import settings as settings_module
-from sandbox_agent.settings import HelpRequested, SettingsError
+from sandbox_agent.cli.server import settings_parser
+from sandbox_agent.cli.server.settings_parser import HelpRequested
+from sandbox_agent.settings import SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,10 +27,10 @@ Options (each can also be set by the variable below it):
 def run(arguments: Sequence[str]) -> int:
     """Run the server; returns the exit code."""
     try:
-        settings = settings_module.parse(arguments, os.environ)
+        settings = settings_parser.parse(arguments, os.environ)
         return _serve(settings)
     except HelpRequested:
-        print(_USAGE + settings_module.help_text() + "\n  -h, --help\n      show this")
+        print(_USAGE + settings_parser.help_text() + "\n  -h, --help\n      show this")
         return 0
     except SettingsError as error:
         print(f"sandbox-agent: {error}", file=sys.stderr)
