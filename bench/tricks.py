@@ -1,4 +1,4 @@
-"""The tricks of the server, and how each is switched off for the ablation table.
+"""The tricks of the server, and the patch that switches each off for the ablation table.
 
 A trick is a piece of code that exists only for speed. `switch_off` replaces it in a server that is about to
 start by the plain way of doing the same; the product itself has no flags for this.
@@ -20,14 +20,25 @@ class Trick:
     switch_off: Callable[[], None]
 
 
-def _cached_head() -> None:
+def _replace(owner: Any, name: str, value: Any) -> None:
+    """Set an attribute that exists, so that a patch of renamed code fails."""
+    if not hasattr(owner, name):
+        raise AttributeError(f"{owner} has no {name}")
+    setattr(owner, name, value)
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"sandbox_agent.{name}")
+
+
+def _cached_heads() -> None:
     """Read the head of every request with the parser."""
-    _module("http.http1.heads").CachedHead.match = lambda *_: None
+    _replace(_module("http.http1.heads").CachedHead, "match", lambda *_: None)
 
 
 def _busy_poll() -> None:
     """Sleep in epoll at once."""
-    _module("runtime.busy_poll").BusyPoll.poll = lambda *_: None
+    _replace(_module("runtime.busy_poll").BusyPoll, "poll", lambda *_: None)
 
 
 def _own_loop() -> None:
@@ -39,63 +50,56 @@ def _own_loop() -> None:
 
 def _first_bytes_ahead() -> None:
     """Write a long message to stdin in one call."""
-    _module("bridge.stdio.stdin_queue").WAKE_AHEAD_ABOVE_BYTES = float("inf")
+    _replace(_module("bridge.stdio.stdin_queue"), "WAKE_AHEAD_ABOVE_BYTES", float("inf"))
 
 
 def _write_at_once() -> None:
     """Write to stdin at the end of the turn of the loop, also if nothing else is ready."""
-    stdin_queue = _module("bridge.stdio.stdin_queue").StdinQueue
-    stdin_queue._write_alone = lambda *_: False
+    _replace(_module("bridge.stdio.stdin_queue").StdinQueue, "_write_alone", lambda *_: False)
 
 
 def _larger_pipes() -> None:
     """Leave pipes at the 64 KiB of the kernel."""
-    _module("bridge.stdio.pipe_size").fit = lambda *_: None
+    _replace(_module("bridge.stdio.pipe_size"), "fit", lambda *_: None)
 
 
 def _several_reads() -> None:
     """One read of stdout per turn of the loop."""
-    _module("bridge.stdio.stdout_reader").FURTHER_READS = 0
+    _replace(_module("bridge.stdio.stdout_reader"), "FURTHER_READS", 0)
 
 
 def _notification_batch() -> None:
-    """Look at each line of a flood by itself."""
-    _module("bridge.jsonrpc.notification_batch").encode = lambda *_: None
+    """Check and frame each line of a flood by itself."""
+    _replace(_module("bridge.jsonrpc.notification_batch"), "encode", lambda *_: None)
 
 
 def _blocks() -> None:
     """Keep each event as a block of its own; implies no notification batch."""
     _notification_batch()
-    event_log = _module("bridge.eventlog.event_log").EventLog
 
     def publish(self: Any, lines: Any) -> None:
         for line in lines:
             self.publish_line(line)
 
-    event_log.publish = publish
-    _module("bridge.eventlog.frames").joined = lambda blocks: blocks
+    _replace(_module("bridge.eventlog.event_log").EventLog, "publish", publish)
+    _replace(_module("bridge.eventlog.frames"), "joined", lambda blocks: blocks)
 
 
 def _three_pieces() -> None:
     """Copy a long event into its frame."""
     frames = _module("bridge.eventlog.frames")
-
-    def encode_line(number: int, line: bytes) -> bytes:
-        data: bytes = frames.encode(number, [line])
-        return data
-
-    frames.encode_line = encode_line
+    _replace(frames, "encode_line", lambda number, line: frames.encode(number, [line]))
 
 
 def _newest_block() -> None:
-    """Let each reader look up the newest events itself instead of handing it the block."""
+    """Wake subscribers without the newest block, so that each looks it up in the log."""
     cursor = _module("bridge.eventlog.cursor").Cursor
     init = cursor.__init__
 
     def with_plain_wake(self: Any, log: Any, position: int, wake: Any, **options: Any) -> None:
         init(self, log, position, lambda _: wake(None), **options)
 
-    cursor.__init__ = with_plain_wake
+    _replace(cursor, "__init__", with_plain_wake)
 
 
 def _sendfile() -> None:
@@ -109,30 +113,26 @@ def _sendfile() -> None:
         item = take(self)
         return frames.Frames(item.first, item.last, [item.read()]) if isinstance(item, file_range) else item
 
-    cursor.take = take_bytes
+    _replace(cursor, "take", take_bytes)
 
 
-def _page_cache_look() -> None:
+def _page_cache_check() -> None:
     """Fetch every range of a replay in a worker thread, also if it is in the page cache."""
-    _module("bridge.eventlog.spill").Spill.find_in_cache = lambda *_: None
+    _replace(_module("bridge.eventlog.spill").Spill, "find_in_cache", lambda *_: None)
 
 
 def _replay_socket_buffer() -> None:
     """Let the kernel size the send buffer of a replay."""
-    _module("http.http1.socket_options").prepare_for_replay = lambda *_: None
+    _replace(_module("http.http1.socket_options"), "prepare_for_replay", lambda *_: None)
 
 
 def _malloc_thresholds() -> None:
     """Leave glibc's thresholds for large blocks as they are."""
-    _module("runtime.malloc").reuse_large_blocks = lambda: None
-
-
-def _module(name: str) -> Any:
-    return importlib.import_module(f"sandbox_agent.{name}")
+    _replace(_module("runtime.malloc"), "reuse_large_blocks", lambda: None)
 
 
 TRICKS = (
-    Trick("cached heads", "200 B x8", _cached_head),
+    Trick("cached heads", "200 B x8", _cached_heads),
     Trick("busy polling", "200 B x1", _busy_poll),
     Trick("busy polling", "64 KB x1", _busy_poll),
     Trick("own loop", "200 B x8", _own_loop),
@@ -144,9 +144,9 @@ TRICKS = (
     Trick("notification batch", "flood x1", _notification_batch),
     Trick("blocks", "flood x10", _blocks),
     Trick("long events in three pieces", "1 MB x8", _three_pieces),
-    Trick("newest block handed to readers", "one event", _newest_block),
+    Trick("newest block handed to subscribers", "one event", _newest_block),
     Trick("sendfile", "replay", _sendfile),
-    Trick("look into the page cache", "replay", _page_cache_look),
+    Trick("page cache checked on the loop", "replay", _page_cache_check),
     Trick("socket buffer for replays", "replay beside load", _replay_socket_buffer),
     Trick("malloc thresholds", "1 MB x8", _malloc_thresholds),
 )

@@ -143,7 +143,7 @@ def bounded(world: World) -> None:
 
 
 def at_rest(world: World) -> None:
-    """After everything is closed nothing is left but the server and its guardian."""
+    """After everything is closed nothing is left but the server and its watchdog."""
     for connection in world.open_connections:
         connection.close()
     world.open_connections.clear()
@@ -153,7 +153,7 @@ def at_rest(world: World) -> None:
     for future in futures:
         future.result(20)
     check(world)
-    wait_until(lambda: len(world.server.marked_processes()) <= 2, 15, "only the server and its guardian")
+    wait_until(lambda: len(world.server.marked_processes()) <= 2, 15, "only the server and its watchdog")
     wait_until(lambda: open_descriptors(world.server.pid) <= 24, 15, "the descriptors of a resting server")
     wait_until(lambda: not world.server.tasks(), 15, "no task")
     wait_until(lambda: not _kept(world.spill), 10, "no spill file of a closed instance")

@@ -77,9 +77,9 @@ def settled(server: ServerProcess, before: Counts) -> None:
 @pytest.mark.timeout(900)
 def test_after_many_cycles_every_count_is_where_it_was(start_server) -> None:
     server: ServerProcess = start_server()
-    for number in range(10):  # the first ones import, start the guardian and warm pools
+    for number in range(10):  # the first ones import, start the watchdog and warm pools
         one_life(server.acp, f"warm-{number}")
-    wait_until(lambda: len(server.marked_processes()) == 2, 10, "the server and its guardian alone")
+    wait_until(lambda: len(server.marked_processes()) == 2, 10, "the server and its watchdog alone")
     before, memory = Counts.of(server), resident_bytes(server.pid)
     for number in range(CYCLES):
         # Every other id is used again and again: closed ids are remembered, their instances are not.
@@ -94,7 +94,7 @@ def test_after_two_hundred_at_once_every_count_is_where_it_was(start_server) -> 
     server: ServerProcess = start_server()
     acp = server.acp
     one_life(acp, "warm")
-    wait_until(lambda: len(server.marked_processes()) == 2, 10, "the server and its guardian alone")
+    wait_until(lambda: len(server.marked_processes()) == 2, 10, "the server and its watchdog alone")
     before = Counts.of(server)
     names = [f"many-{number}" for number in range(AT_ONCE)]
     started = [acp.in_background(acp.call, name, "test/echo", agent=AGENT, timeout=90) for name in names]

@@ -91,7 +91,7 @@ def test_no_dead_child_is_left_uncollected_whatever_it_looks_like(start_server, 
     place_launcher(server.data_home, "pi", QUICK_FORK.format(seconds=seconds))
     before = children_of(server.pid)
     assert server.acp.post("quick", b'{"method":"x"}', agent="pi").status == 202
-    # The agent, the guardian, and the orphan that came home.
+    # The agent, the watchdog, and the adopted orphan.
     wait_until(lambda: len(children_of(server.pid) - before) >= 3, 10, "the orphan's arrival")
     if seconds == "600":
         assert server.acp.delete("quick").status == 204

@@ -1,7 +1,7 @@
 """A process tree that can neither hide from this process nor outlive it.
 
 Installers and first starts of agents run in one. Every process of the tree carries a mark (`process_marks`),
-so `end` finds also what has moved to a session of its own; and a guardian waits outside, which ends the tree
+so `end` finds also what has moved to a session of its own; and a watchdog waits outside, which ends the tree
 if this process is killed before it could.
 """
 
@@ -24,7 +24,7 @@ class TaggedTree:
     """Make one, start a process with its `environment`, `adopt` it at once, and `end` it in any case."""
 
     def __init__(self) -> None:
-        """Raises OSError if there is no guardian to be had."""
+        """Raises OSError if there is no watchdog to be had."""
         number = tags.new_server_tag()
         self._mark = tags.instance_tag(number, 0)
         self._watchdog = Watchdog(number)
@@ -47,7 +47,7 @@ class TaggedTree:
         while found := tags.Snapshot().tree(self._mark.__eq__):
             tags.send_signal(found, signal.SIGKILL)
             if time.monotonic() > deadline:
-                return  # Something that cannot be killed; the guardian goes on trying when this process ends.
+                return  # Something that cannot be killed; the watchdog goes on trying when this process ends.
             time.sleep(_POLL_S)
         self._watchdog.dismiss()
 

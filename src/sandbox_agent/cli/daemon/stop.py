@@ -38,7 +38,7 @@ def stop(host: str, port: int) -> Stopped:
 
 
 def stop_process(daemon: ProcessIdentity) -> None:
-    """SIGTERM, patience, SIGKILL; after that the server's guardian ends what the agents started."""
+    """SIGTERM, patience, SIGKILL; after that the server's watchdog ends what the agents started."""
     daemon.send(signal.SIGTERM)
     if not _wait_for_end(daemon, PATIENCE_S):
         daemon.send(signal.SIGKILL)

@@ -1,7 +1,7 @@
 """Runs the application: listens, keeps the connections in order, stops for good on a signal.
 
 Only the `server` command comes here, so this is where process-wide things are done: signal handlers, the
-guardian, the adoption of orphans. SIGTERM and SIGINT end everything within four seconds, a second one at
+watchdog, the adoption of orphans. SIGTERM and SIGINT end everything within four seconds, a second one at
 once.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 logger = logs.Log("sandbox_agent.server")
 
 _TICK_S = 1.0
-# The published SDK sends SIGKILL after five seconds; what is not stopped by then is left to the guardian.
+# The published SDK sends SIGKILL after five seconds; what is not stopped by then is left to the watchdog.
 _STOP_LIMIT_S = 3.5
 _LAST_WRITES_S = 0.3
 _COLLECTOR_THRESHOLDS = (10_000, 20, 20)
@@ -142,7 +142,7 @@ async def _stop(server: HttpServer, watchdogs: list[Watchdog]) -> None:
     try:
         await asyncio.wait_for(server.stop(), _STOP_LIMIT_S)
     except TimeoutError:
-        logger.warning("server.stopped_late")  # The guardian ends what is left.
+        logger.warning("server.stopped_late")  # The watchdog ends what is left.
     else:
         for process in watchdogs:
             process.dismiss()
@@ -178,7 +178,7 @@ def _stop_on_signals(server: HttpServer, watchdogs: list[Watchdog]) -> None:
     def on_signal() -> None:
         nonlocal asked
         if asked:
-            os._exit(1)  # Asked twice: the guardian ends the agents.
+            os._exit(1)  # Asked twice: the watchdog ends the agents.
         asked = True
         loop.when_asyncio(stop_in_task)
 
