@@ -17,7 +17,7 @@ from statistics import median, quantiles
 
 from bench import process_usage, programs
 from bench.cases.replay import EVENT_BYTES
-from bench.paths import ROOT
+from bench.paths import DOCS_PAGE, ROOT
 from bench.plan import KB, MB
 from bench.programs import result_of
 from bench.server_under_test import RunningServer, ServerUnderTest
@@ -180,17 +180,27 @@ def main() -> None:
     parser.add_argument("--only", action="append", choices=names, metavar="TRICK", help="repeatable")
     parser.add_argument("--runs", type=int, default=7, help=f"runs per side, at least {MIN_RUNS} [7]")
     parser.add_argument("--ms", type=int, default=1500, help="measured time of a run in milliseconds [1500]")
+    parser.add_argument("--write-docs", action="store_true", help="write the table into docs/performance.md")
     options = parser.parse_args()
     if options.runs < MIN_RUNS:
         parser.error(f"--runs must be at least {MIN_RUNS}")
     programs.build()
-    print(f"Load average {os.getloadavg()[0]:.1f}, {options.runs} runs per side.\n", flush=True)
     comparisons = []
     for number, trick in enumerate(TRICKS):
         if not options.only or trick.name in options.only:
             print(f"{trick.name}, {trick.case}", file=sys.stderr, flush=True)
             comparisons += compare(number, options.runs, options.ms)
-    print(table(comparisons))
+    result = f"{options.runs} runs per side, load average {os.getloadavg()[0]:.1f}.\n\n{table(comparisons)}"
+    print(result)
+    if options.write_docs:
+        write_docs(result)
+
+
+def write_docs(result: str) -> None:
+    """Replace the text between the two comments of the docs page."""
+    before, begin, rest = DOCS_PAGE.read_text().partition("<!-- ablation: begin -->\n")
+    _, end, after = rest.partition("<!-- ablation: end -->")
+    DOCS_PAGE.write_text(f"{before}{begin}\n{result}\n\n{end}{after}")
 
 
 if __name__ == "__main__":
