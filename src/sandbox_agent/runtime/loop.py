@@ -41,7 +41,7 @@ _READ, _WRITE = select.EPOLLIN, select.EPOLLOUT
 _NOT_READ, _NOT_WRITE = ~_READ, ~_WRITE
 
 
-class Timer:
+class LoopTimer:
     """A scheduled call that can be cancelled."""
 
     __slots__ = ("_when", "arguments", "callback")
@@ -51,7 +51,7 @@ class Timer:
         self.callback: Callable[..., object] | None = callback
         self.arguments = arguments
 
-    def __lt__(self, other: Timer) -> bool:
+    def __lt__(self, other: LoopTimer) -> bool:
         return self._when < other._when
 
     def when(self) -> float:
@@ -74,7 +74,7 @@ class Loop:
         self._readers: dict[int, Callable[[], object]] = {}
         self._writers: dict[int, Callable[[], object]] = {}
         self._soon: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
-        self._timers: list[Timer] = []
+        self._timers: list[LoopTimer] = []
         self._sweep_timers_at = _MIN_SWEPT_TIMERS
         self._threads = WorkerThreads()
         self.has_more = True
@@ -160,11 +160,11 @@ class Loop:
         except BlockingIOError:
             pass  # The pipe is full, so the poll returns anyway.
 
-    def call_later(self, delay: float, callback: Callable[..., object], *arguments: Any) -> Timer:
+    def call_later(self, delay: float, callback: Callable[..., object], *arguments: Any) -> LoopTimer:
         return self.call_at(time.monotonic() + delay, callback, *arguments)
 
-    def call_at(self, when: float, callback: Callable[..., object], *arguments: Any) -> Timer:
-        timer = Timer(when, callback, arguments)
+    def call_at(self, when: float, callback: Callable[..., object], *arguments: Any) -> LoopTimer:
+        timer = LoopTimer(when, callback, arguments)
         heappush(self._timers, timer)
         if len(self._timers) > self._sweep_timers_at:
             self._sweep_timers()

@@ -82,11 +82,6 @@ def peek_thoroughly(data: bytes) -> Envelope:
     return Envelope(*scan(data))
 
 
-def peek(data: bytes) -> Envelope:
-    """The envelope of any JSON text, by the quicker way that can tell it. Raises NotJson."""
-    return peek_quickly(data) or peek_thoroughly(data)
-
-
 def count_notifications(block: bytes) -> int | None:
     """The number of objects in a block of lines that are all JSON objects without an id, else None."""
     try:

@@ -15,7 +15,7 @@ from sandbox_agent.runtime import c_library
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.registry import InstanceRegistry
-    from sandbox_agent.runtime.loop import Loop, Timer
+    from sandbox_agent.runtime.loop import Loop, LoopTimer
 
 _PR_SET_CHILD_SUBREAPER = 36
 # A child that was started by this process is reaped by its starter sooner than this.
@@ -41,7 +41,7 @@ class _Reaper:
         self._loop = loop
         self._unclaimed: dict[tuple[int, int], float] = {}
         """Zombies of unknown origin, by pid and start tick, with the time at which they were first seen."""
-        self._timer: Timer | None = None
+        self._timer: LoopTimer | None = None
 
     def reap(self) -> None:
         unclaimed: dict[tuple[int, int], float] = {}

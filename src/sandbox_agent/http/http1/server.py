@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.process.watchdog import Watchdog
     from sandbox_agent.http.app import App
-    from sandbox_agent.runtime.loop import Timer
+    from sandbox_agent.runtime.loop import LoopTimer
     from sandbox_agent.settings import Settings
 
 logger = logs.Log("sandbox_agent.server")
@@ -59,7 +59,7 @@ class HttpServer:
         self.loop = loop
         self.now = loop.time
         self._listener: Listener | None = None
-        self._ticker: Timer | None = None
+        self._ticker: LoopTimer | None = None
 
     @cached_property
     def app(self) -> App:
