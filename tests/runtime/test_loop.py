@@ -57,7 +57,7 @@ def test_a_reader_is_called_until_it_is_removed(loop: Loop, pipe: tuple[int, int
     os.write(pipe[1], b"abcd")
     loop.run()
     assert seen == [b"a", b"b", b"c"]
-    assert os.read(pipe[0], 9) == b"d", "nobody read after the removal"
+    assert os.read(pipe[0], 9) == b"d", "not read after the removal"
 
 
 def test_reader_and_writer_of_one_socket_do_not_disturb_each_other(loop: Loop) -> None:

@@ -1,4 +1,4 @@
-"""The log against a model: whatever happens, readers see every event once, in order, or are told of a gap."""
+"""The log against a model: cursors see every event once, in order, or a gap."""
 
 from __future__ import annotations
 
@@ -60,38 +60,38 @@ class Client:
         self.last = last
         self.follows = follows
         self.woken = False
-        self.reader: Cursor | None = None
+        self.cursor: Cursor | None = None
         self.connect()
 
     def connect(self) -> None:
         self.was_ahead = self.last is not None and self.last > self.log.last
-        self.reader = self.log.attach(self.last, self._wake)
+        self.cursor = self.log.attach(self.last, self._wake)
 
     def cut(self) -> None:
-        assert self.reader is not None
-        self.reader.detach()
+        assert self.cursor is not None
+        self.cursor.detach()
 
     def _wake(self, newest: Block | None) -> None:
         self.woken = True
         if newest is not None and self.follows:
-            assert self.reader is not None
+            assert self.cursor is not None
             first = frames.first_number(newest)
-            assert self.last in (None, first - 1), "only who has everything else is woken with the newest"
+            assert self.last in (None, first - 1), "only a cursor at the end is woken with the newest block"
             assert newest == b"".join(frame(n) for n in range(first, self.log.last + 1))
             self.last = self.log.last
-            self.reader.follow()
+            self.cursor.follow()
             self.woken = False
 
     def read(self) -> bool:
         """One batch; False when there is nothing now."""
-        assert self.reader is not None
+        assert self.cursor is not None
         self.woken = False
-        item = self.reader.take()
+        item = self.cursor.take()
         if item is None:
             return False
         if isinstance(item, Gap):
             assert item.newest == self.log.last
-            # A reader of everything has no last number yet, and can be overtaken before its first event.
+            # A cursor without a last number can be overtaken before its first event.
             assert self.was_ahead or self.last is None or self.last + 1 < item.oldest
             self.was_ahead = False
             self.last = item.oldest - 1
@@ -149,9 +149,9 @@ class LogMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.clients)
     @rule(which=st.integers(0, 3))
     def rest(self, which: int) -> None:
-        reader = self.clients[which % len(self.clients)].reader
-        assert reader is not None
-        reader.release()
+        cursor = self.clients[which % len(self.clients)].cursor
+        assert cursor is not None
+        cursor.release()
 
     @precondition(lambda self: self.clients)
     @rule(which=st.integers(0, 3))
@@ -167,7 +167,7 @@ class LogMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.clients)
     @rule()
-    def everybody_catches_up(self) -> None:
+    def all_clients_catch_up(self) -> None:
         for client in self.clients:
             for _ in range(1000):
                 if not client.read():
@@ -205,12 +205,12 @@ TestForgetfulLogMachine.settings = settings(max_examples=100, stateful_step_coun
 
 
 def numbers(log: EventLog, last: int | None = None) -> list[int | Gap]:
-    """Everything a new reader gets; the log has no background of its own."""
-    reader = log.attach(last, lambda _: None)
+    """Everything a new cursor gets from a log without a background."""
+    cursor = log.attach(last, lambda _: None)
     seen: list[int | Gap] = []
-    while (item := reader.take()) is not None:
+    while (item := cursor.take()) is not None:
         seen += [item] if isinstance(item, Gap) else range(item.first, item.last + 1)
-    reader.detach()
+    cursor.detach()
     return seen
 
 
@@ -248,30 +248,30 @@ def test_the_newest_event_stays_however_large_it_is() -> None:
     assert numbers(log) == [7]
 
 
-def test_a_reader_overtaken_in_the_middle_gets_a_gap() -> None:
+def test_a_cursor_overtaken_in_the_middle_gets_a_gap() -> None:
     log = filled(3, ring=5)
-    reader = log.attach(None, lambda _: None)
-    assert isinstance(reader.take(), Frames)
+    cursor = log.attach(None, lambda _: None)
+    assert isinstance(cursor.take(), Frames)
     for n in range(4, 30):
         log.publish([line(n)])
-    assert reader.take() == Gap(25, 29)
-    item = reader.take()
+    assert cursor.take() == Gap(25, 29)
+    item = cursor.take()
     assert isinstance(item, Frames)
     assert item.first == 25
 
 
-def test_closing_wakes_every_reader_and_forgets_everything(tmp_path: Path) -> None:
+def test_closing_wakes_every_cursor_and_forgets_everything(tmp_path: Path) -> None:
     worker = Later()
     log = filled(50, ring=5, spill=Spill(tmp_path, "1", 10_000), background=worker)
     worker.run_all()
     assert list(tmp_path.iterdir())
     woken: list[int] = []
-    reader = log.attach(50, lambda _: woken.append(1))
-    assert reader.take() is None
+    cursor = log.attach(50, lambda _: woken.append(1))
+    assert cursor.take() is None
     log.close()
     worker.run_all()
     assert woken
-    assert reader.ended
+    assert cursor.ended
     assert not list(tmp_path.iterdir())
     log.publish([b"late"])
     assert log.last == 50
@@ -330,11 +330,11 @@ def test_what_is_in_the_kernels_memory_needs_no_worker(tmp_path: Path) -> None:
     for _ in range(600):
         log.publish([event])
         worker.run_all()
-    reader = log.attach(0, lambda _: None)
-    assert reader.take() is None, "where the first one is has to be looked for"
+    cursor = log.attach(0, lambda _: None)
+    assert cursor.take() is None, "the first event has to be searched for"
     worker.run_all()
     seen = 0
-    while (item := reader.take()) is not None:
+    while (item := cursor.take()) is not None:
         assert not worker.jobs, "nothing is left to a worker"
         assert not isinstance(item, Gap)
         assert item.first == seen + 1

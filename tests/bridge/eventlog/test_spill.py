@@ -25,7 +25,7 @@ def short_line(number: int) -> bytes:
 
 
 def replayed(spill: Spill, number: int, last: int, max_bytes: int = 1 << 20) -> bytes:
-    """Everything from an event on, range by range, as a reader of the stream sees it."""
+    """Everything from an event on, range by range, as a subscriber sees it."""
     wire, before = b"", None
     while number <= last:
         found = spill.find(number, max_bytes, before)

@@ -63,10 +63,10 @@ async def test_an_end_that_does_not_read_keeps_the_order_and_the_count() -> None
     stdin.end()
 
 
-async def test_a_closed_end_is_told_once_and_later_messages_are_dropped() -> None:
+async def test_a_closed_end_is_reported_once_and_later_messages_are_dropped() -> None:
     stdin = Stdin()
     os.close(stdin.read_end)
-    message = QueuedMessage(b"nobody reads this")
+    message = QueuedMessage(b"not read")
     stdin.queue.put(message)
     await asyncio.sleep(0)
     assert stdin.closed == [True]
