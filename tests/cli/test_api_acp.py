@@ -34,7 +34,7 @@ def mock_instance(api: Api, request: pytest.FixtureRequest) -> str:
     return server_id
 
 
-@pytest.mark.clause("issue7-1-api-acp")
+@pytest.mark.clause("cli-api-acp")
 def test_post_prints_the_answer_and_list_shows_the_instance(api: Api) -> None:
     posted = api(
         "acp", "post", "--server-id", "with space", "--agent", "mock", "--json-file", "-", stdin=HELLO
@@ -47,7 +47,7 @@ def test_post_prints_the_answer_and_list_shows_the_instance(api: Api) -> None:
     assert not [one for one in api("acp", "list").json["servers"] if one["serverId"] == "with space"]
 
 
-@pytest.mark.clause("issue7-1-api-acp")
+@pytest.mark.clause("cli-api-acp")
 def test_a_notification_prints_nothing(api: Api, mock_instance: str) -> None:
     cancel = '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"none"}}'
     assert api("acp", "post", "--server-id", mock_instance, "--json", cancel).good().out == ""
@@ -63,7 +63,7 @@ def test_respond_async_leaves_the_answer_to_the_stream(api: Api, mock_instance: 
     )
 
 
-@pytest.mark.clause("issue7-1-api-acp")
+@pytest.mark.clause("cli-api-acp")
 def test_stream_prints_messages_as_they_are_with_their_numbers(api: Api, mock_instance: str) -> None:
     lines = api("acp", "stream", "--server-id", mock_instance, "--no-follow", "--ids").good().out.splitlines()
     number, _, message = lines[0].partition("\t")
@@ -79,7 +79,7 @@ def test_stream_of_an_unknown_instance_fails(api: Api) -> None:
     assert "session_not_found" in result.err
 
 
-@pytest.mark.clause("issue7-1-api-acp")
+@pytest.mark.clause("cli-api-acp")
 def test_stream_follows_until_the_instance_is_closed(api: Api, mock_instance: str) -> None:
     follower = api.place.open(
         "api", "acp", "stream", "--server-id", mock_instance, environment=api.environment
@@ -94,7 +94,7 @@ def test_stream_follows_until_the_instance_is_closed(api: Api, mock_instance: st
     assert b"closed" in errors
 
 
-@pytest.mark.clause("issue7-1-api-acp")
+@pytest.mark.clause("cli-api-acp")
 def test_stream_comes_back_after_the_server_was_away(place: Place, tmp_path: Path) -> None:
     """The server is stopped for good and another one takes its place; the follower finds it."""
     first = ServerProcess(tmp_path / "one", token=TOKEN).ready()

@@ -12,7 +12,7 @@ from tests.support.server_process import ServerProcess, free_port
 from .conftest import TOKEN, Api
 
 
-@pytest.mark.clause("issue7-1-api-errors")
+@pytest.mark.clause("cli-api-errors")
 def test_a_problem_goes_to_stderr_as_the_server_wrote_it(api: Api) -> None:
     result = api("agents", "show", "nobody")
     assert (result.code, result.out) == (1, "")
@@ -21,7 +21,7 @@ def test_a_problem_goes_to_stderr_as_the_server_wrote_it(api: Api) -> None:
     assert problem["agent"] == "nobody"
 
 
-@pytest.mark.clause("issue7-1-api-errors")
+@pytest.mark.clause("cli-api-errors")
 def test_a_wrong_token_is_told_and_not_repeated(place: Place, server: ServerProcess) -> None:
     url = f"http://127.0.0.1:{server.port}"
     result = place.run("api", "health", "-e", url, "--token", "guessed-wrongly")
@@ -30,7 +30,7 @@ def test_a_wrong_token_is_told_and_not_repeated(place: Place, server: ServerProc
     assert "guessed-wrongly" not in result.err
 
 
-@pytest.mark.clause("issue7-1-api-errors")
+@pytest.mark.clause("cli-api-errors")
 def test_nobody_listening_is_one_sentence(place: Place) -> None:
     result = place.run("api", "health", "--endpoint", f"http://127.0.0.1:{free_port()}")
     assert result.code == 1

@@ -20,7 +20,7 @@ from tests.support.server_process import ServerProcess
 from .conftest import TOKEN
 
 
-@pytest.mark.clause("issue7-1-command-tree")
+@pytest.mark.clause("cli-command-tree")
 def test_no_command_is_a_usage_error_with_help_on_stderr(place: Place) -> None:
     result = place.run()
     assert result.code == 2
@@ -33,7 +33,7 @@ def test_version_is_that_of_the_package(place: Place) -> None:
         assert place.run(flag).good().out == f"sandbox-agent {version('sandbox-agent')}\n"
 
 
-@pytest.mark.clause("issue7-1-command-tree")
+@pytest.mark.clause("cli-command-tree")
 @pytest.mark.parametrize(
     "words",
     [("fly",), ("api", "fly"), ("server", "--fly"), ("run",), ("api", "acp", "post", "--server-id", "x")],
@@ -55,7 +55,7 @@ def _tree(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple
             yield from _tree(inner, (*words, name))
 
 
-@pytest.mark.clause("issue7-1-command-tree")
+@pytest.mark.clause("cli-command-tree")
 def test_every_command_explains_itself_and_knows_the_token() -> None:
     """In this process: starting one for each of the fifty commands would take longer than all other tests."""
     commands = list(_tree(root))
@@ -75,7 +75,7 @@ def test_help_goes_to_stdout_in_both_spellings(place: Place) -> None:
         assert place.run(*words, "-h").good().out == result.out
 
 
-@pytest.mark.clause("spec3-global-token", "issue7-1-command-tree")
+@pytest.mark.clause("spec3-global-token", "cli-command-tree")
 @pytest.mark.parametrize(
     "words",
     [
@@ -91,7 +91,7 @@ def test_the_token_may_stand_anywhere(place: Place, server: ServerProcess, words
     assert place.run(*words, environment=endpoint).good().json["agents"]
 
 
-@pytest.mark.clause("issue7-1-command-tree")
+@pytest.mark.clause("cli-command-tree")
 def test_no_token_wins_over_the_environment(place: Place, server: ServerProcess) -> None:
     environment = {"SANDBOX_AGENT_URL": f"http://127.0.0.1:{server.port}", "SANDBOX_AGENT_TOKEN": TOKEN}
     result = place.run("api", "health", "-n", environment=environment)
@@ -99,7 +99,7 @@ def test_no_token_wins_over_the_environment(place: Place, server: ServerProcess)
     assert "token_invalid" in result.err
 
 
-@pytest.mark.clause("issue7-1-server-help-is-quick")
+@pytest.mark.clause("cli-server-help-is-quick")
 def test_help_of_the_server_costs_less_than_150_ms(place: Place) -> None:
     """Processor time of the quickest run: the clock on the wall tells how busy the machine is."""
     costs = []
@@ -123,13 +123,13 @@ def _imported_by(words: list[str]) -> set[str]:
     return {name.partition(".")[0] for name in finished.stderr.split()}
 
 
-@pytest.mark.clause("issue7-1-server-help-is-quick")
+@pytest.mark.clause("cli-server-help-is-quick")
 def test_the_server_command_imports_no_framework() -> None:
     heavy = {"click", "rich", "httpx", "pydantic", "acp", "ssl", "starlette"}
     assert not _imported_by(["server", "--help"]) & heavy
 
 
-@pytest.mark.clause("issue7-1-server-help-is-quick")
+@pytest.mark.clause("cli-server-help-is-quick")
 def test_the_list_of_commands_imports_no_command() -> None:
     imported = _imported_by(["--help"])
     assert "click" in imported

@@ -21,13 +21,13 @@ def _offered(place: Place, line: str) -> set[str]:
     return {entry.partition(",")[2] for entry in lines}
 
 
-@pytest.mark.clause("issue7-1-completion")
+@pytest.mark.clause("cli-completion")
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_script_for_each_shell(place: Place, shell: str) -> None:
     assert "_SANDBOX_AGENT_COMPLETE" in place.run("completion", shell).good().out
 
 
-@pytest.mark.clause("issue7-1-completion")
+@pytest.mark.clause("cli-completion")
 def test_bash_accepts_the_script(place: Place) -> None:
     script = place.run("completion", "bash").good().out
     bash = shutil.which("bash")
@@ -41,7 +41,7 @@ def test_bash_accepts_the_script(place: Place) -> None:
     assert "_sandbox_agent_completion" in done.stdout, done.stderr
 
 
-@pytest.mark.clause("issue7-1-completion")
+@pytest.mark.clause("cli-completion")
 def test_commands_and_options_are_offered(place: Place) -> None:
     assert {"daemon", "doctor"} == _offered(place, "sandbox-agent d")
     assert {"list", "post", "stream", "close"} == _offered(place, "sandbox-agent api acp ")

@@ -30,7 +30,7 @@ def keys(place: Place) -> Place:
     return place
 
 
-@pytest.mark.clause("issue7-3-secrets-stay-secret")
+@pytest.mark.clause("credentials-stay-secret")
 def test_extract_redacts_unless_told_to_reveal(keys: Place) -> None:
     hidden = keys.run("credentials", "extract").good()
     assert hidden.json["anthropic"]["source"] == str(keys.home / ".claude.json")
@@ -66,7 +66,7 @@ def test_extract_looks_in_another_home(keys: Place) -> None:
     assert keys.run("credentials", "extract", "-d", str(elsewhere)).good().json["anthropic"] is None
 
 
-@pytest.mark.clause("issue7-3-secrets-stay-secret")
+@pytest.mark.clause("credentials-stay-secret")
 def test_a_short_key_is_hidden_whole(place: Place) -> None:
     result = place.run("credentials", "extract", environment={"OPENAI_API_KEY": "short-key"}).good()
     assert result.json["openai"]["api_key"] == "***"
@@ -87,7 +87,7 @@ def test_extract_env_survives_a_shell(keys: Place) -> None:
     assert f"ANTHROPIC_API_KEY={shlex.quote(ANTHROPIC)}" in plain.splitlines()
 
 
-@pytest.mark.clause("issue7-3-credential-views-agree")
+@pytest.mark.clause("credentials-views-agree")
 def test_status_shows_no_key_and_agrees_with_the_server_and_the_doctor(api: Api) -> None:
     server_view = {
         agent["id"]: agent["credentialsAvailable"] for agent in api("agents", "list").good().json["agents"]
@@ -102,7 +102,7 @@ def test_status_shows_no_key_and_agrees_with_the_server_and_the_doctor(api: Api)
     assert without_key == {f"agent {AGENT}", "agent pi"}, "those that are installed there"
 
 
-@pytest.mark.clause("issue7-3-secrets-stay-secret")
+@pytest.mark.clause("credentials-stay-secret")
 def test_status_names_the_source_and_not_the_key(keys: Place) -> None:
     result = keys.run("credentials", "status").good()
     found = {one["agent"]: one["credentialsAvailable"] for one in result.json["agents"]}

@@ -57,7 +57,7 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_start_status_logs_and_stop(daemon: Daemon) -> None:
     assert daemon("status").code == 3
     assert "started" in daemon("start").good().out
@@ -74,7 +74,7 @@ def test_start_status_logs_and_stop(daemon: Daemon) -> None:
     assert "not running" in daemon("stop").good().out
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_start_is_idempotent_also_when_many_start_at_once(daemon: Daemon) -> None:
     starters = [daemon.place.open("daemon", "start", "-p", str(daemon.port)) for _ in range(4)]
     outputs = [starter.communicate(timeout=60) for starter in starters]
@@ -84,7 +84,7 @@ def test_start_is_idempotent_also_when_many_start_at_once(daemon: Daemon) -> Non
     assert len(servers) == 1
 
 
-@pytest.mark.clause("issue7-3-secrets-stay-secret")
+@pytest.mark.clause("credentials-stay-secret")
 def test_the_token_is_in_a_private_file_and_nowhere_else(daemon: Daemon) -> None:
     daemon("start", SANDBOX_AGENT_TOKEN=SECRET).good()
     assert stat.S_IMODE(daemon.file("token").stat().st_mode) == 0o600
@@ -101,7 +101,7 @@ def test_the_token_is_in_a_private_file_and_nowhere_else(daemon: Daemon) -> None
     assert not daemon.file("token").exists()
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_stop_ends_the_agents_and_what_they_started(daemon: Daemon) -> None:
     daemon("start").good()
     post = ("api", "acp", "post", *daemon.api, "--server-id", "s")
@@ -122,7 +122,7 @@ def test_stop_ends_the_agents_and_what_they_started(daemon: Daemon) -> None:
     daemon.place.wait_until_quiet()
 
 
-@pytest.mark.clause("issue7-2-daemon-identity")
+@pytest.mark.clause("daemon-identity")
 def test_a_stale_pid_file_never_hurts_a_bystander(daemon: Daemon, bystander: subprocess.Popen[bytes]) -> None:
     born_earlier = ProcessIdentity(bystander.pid, "another-boot/1")
     daemon.file("pid").parent.mkdir(parents=True)
@@ -138,7 +138,7 @@ def test_a_stale_pid_file_never_hurts_a_bystander(daemon: Daemon, bystander: sub
     assert daemon.pid != bystander.pid
 
 
-@pytest.mark.clause("issue7-2-daemon-identity")
+@pytest.mark.clause("daemon-identity")
 def test_a_killed_daemon_is_dead_and_can_be_started_again(daemon: Daemon) -> None:
     daemon("start").good()
     killed = ProcessIdentity.of(daemon.pid)
@@ -150,7 +150,7 @@ def test_a_killed_daemon_is_dead_and_can_be_started_again(daemon: Daemon) -> Non
     assert daemon("status").good().json["pid"] == daemon.pid != killed.pid
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_a_daemon_that_hangs_is_neither_running_nor_stopped(daemon: Daemon) -> None:
     daemon("start").good()
     os.kill(daemon.pid, signal.SIGSTOP)
@@ -161,7 +161,7 @@ def test_a_daemon_that_hangs_is_neither_running_nor_stopped(daemon: Daemon) -> N
         os.kill(daemon.pid, signal.SIGCONT)
 
 
-@pytest.mark.clause("issue7-2-daemon-real-failure")
+@pytest.mark.clause("daemon-real-failure")
 def test_a_port_in_use_is_told_in_words(daemon: Daemon) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", daemon.port))
@@ -174,7 +174,7 @@ def test_a_port_in_use_is_told_in_words(daemon: Daemon) -> None:
     assert daemon("status").code == 3
 
 
-@pytest.mark.clause("issue7-2-daemon-real-failure")
+@pytest.mark.clause("daemon-real-failure")
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -202,7 +202,7 @@ def test_options_of_the_server_are_handed_on(daemon: Daemon) -> None:
     assert json.loads(refused.err)["status"] == 403
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_upgrade_replaces_a_daemon_of_another_version_only(daemon: Daemon) -> None:
     daemon("start").good()
     first = daemon.pid
@@ -213,7 +213,7 @@ def test_upgrade_replaces_a_daemon_of_another_version_only(daemon: Daemon) -> No
     assert daemon.pid != first
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_logs_follow_what_is_written(daemon: Daemon) -> None:
     daemon("start").good()
     follower = daemon.place.open("daemon", "logs", "-f", "-p", str(daemon.port))

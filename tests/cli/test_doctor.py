@@ -15,7 +15,7 @@ def _by_subject(place: Place, environment: dict[str, str] | None = None) -> dict
     return {finding["subject"]: finding for finding in findings}
 
 
-@pytest.mark.clause("issue7-1-doctor")
+@pytest.mark.clause("cli-doctor")
 def test_a_machine_without_agents_is_healthy_and_told_how_to_get_them(place: Place) -> None:
     result = place.run("doctor").good()
     found = {finding["subject"]: finding for finding in result.json}
@@ -26,7 +26,7 @@ def test_a_machine_without_agents_is_healthy_and_told_how_to_get_them(place: Pla
     assert "sandbox-agent install-agent codex" in table
 
 
-@pytest.mark.clause("issue7-1-doctor", "issue7-3-secrets-stay-secret")
+@pytest.mark.clause("cli-doctor", "credentials-stay-secret")
 def test_an_agent_without_a_key_is_told_which_one_it_reads(place: Place) -> None:
     place_launcher(place.data.parent, "codex", "#!/bin/sh\n")
     finding = _by_subject(place)["agent codex"]
@@ -37,7 +37,7 @@ def test_an_agent_without_a_key_is_told_which_one_it_reads(place: Place) -> None
     assert next(one for one in result.json if one["subject"] == "agent codex")["verdict"] == "ok"
 
 
-@pytest.mark.clause("issue7-1-doctor")
+@pytest.mark.clause("cli-doctor")
 def test_without_node_it_says_how_to_get_it(place: Place) -> None:
     empty = place.home / "empty"
     empty.mkdir()
@@ -46,7 +46,7 @@ def test_without_node_it_says_how_to_get_it(place: Place) -> None:
     assert "apt-get install" in finding["remedy"]
 
 
-@pytest.mark.clause("issue7-1-doctor")
+@pytest.mark.clause("cli-doctor")
 def test_what_the_server_needs_makes_the_exit_code_1(place: Place) -> None:
     in_the_way = place.home / "a-file"
     in_the_way.write_text("")

@@ -13,7 +13,7 @@ from tests.support.processes import wait_until
 from .conftest import Api
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 def test_the_answer_is_all_there_is_on_stdout(place: Place) -> None:
     result = place.run("run", "mock", "echo hello there").good()
     assert result.out == "hello there\n"
@@ -27,7 +27,7 @@ def test_tools_are_shown_on_stderr_and_can_be_left_out(place: Place) -> None:
     assert place.run("run", "mock", "tool", "--quiet").good().err == ""
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 @pytest.mark.parametrize(
     ("prompt", "code"),
     [("refuse", 3), ("max_tokens", 4), ("max_turn_requests", 5), ("fail", 1), ("crash", 1)],
@@ -52,7 +52,7 @@ def test_the_prompt_may_come_from_stdin(place: Place) -> None:
     assert place.run("run", "mock", stdin="").code == 2
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 @pytest.mark.parametrize(
     ("words", "outcome"),
     [
@@ -71,14 +71,14 @@ def test_permissions_without_a_person_follow_the_policy(
     assert result.out == f"Permission outcome: selected {outcome} ({outcome.replace('-', '_')})\n"
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 def test_a_question_without_a_person_is_rejected(place: Place) -> None:
     result = place.run("run", "mock", "question").good()
     assert result.out == "You rejected the question.\n"
     assert "not answered" in result.err
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 def test_json_gives_universal_events_one_a_line(place: Place) -> None:
     result = place.run("run", "mock", "tool", "--json").good()
     events = [json.loads(line) for line in result.out.splitlines()]
@@ -105,14 +105,14 @@ def test_attachments_reach_the_agent(place: Place) -> None:
     assert "notes.txt" in place.run("run", "mock", "echo ok", "--attach", "notes.txt").good().out
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 def test_a_server_that_runs_can_be_used(api: Api) -> None:
     words = ("run", "mock", "echo over there", "--endpoint", api.environment["SANDBOX_AGENT_URL"])
     assert api.place.run(*words, environment=api.environment).good().out == "over there\n"
     assert api("acp", "list").good().json["servers"] == [], "nothing is left on the server"
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 def test_an_interrupt_ends_everything(place: Place) -> None:
     running = place.open("run", "mock", "hang", "--json")
     assert running.stdout is not None

@@ -33,7 +33,7 @@ def _end(child: pexpect.spawn) -> int | None:
     return code
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
+@pytest.mark.clause("cli-run-in-a-terminal")
 @pytest.mark.parametrize(
     ("typed", "outcome"),
     [("y", "allow-once"), ("always", "allow-always"), ("n", "reject-once")],
@@ -58,7 +58,7 @@ def test_reads_need_no_question_where_writing_does(place: Place, terminal: list[
     assert _end(child) == 0
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
+@pytest.mark.clause("cli-run-in-a-terminal")
 def test_a_question_is_answered_by_number_or_label(place: Place, terminal: list[pexpect.spawn]) -> None:
     child = _run(place, terminal, "mock", "question")
     child.expect_exact("  1. ")
@@ -68,7 +68,7 @@ def test_a_question_is_answered_by_number_or_label(place: Place, terminal: list[
     assert _end(child) == 0
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
+@pytest.mark.clause("cli-run-in-a-terminal")
 def test_several_answers_go_with_commas(place: Place, terminal: list[pexpect.spawn]) -> None:
     child = _run(place, terminal, "mock", "multi question")
     child.expect_exact("several with commas")
@@ -77,7 +77,7 @@ def test_several_answers_go_with_commas(place: Place, terminal: list[pexpect.spa
     assert _end(child) == 0
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
+@pytest.mark.clause("cli-run-in-a-terminal")
 def test_an_empty_line_rejects_a_question(place: Place, terminal: list[pexpect.spawn]) -> None:
     child = _run(place, terminal, "mock", "question")
     child.expect_exact("no answer): ")
@@ -86,7 +86,7 @@ def test_an_empty_line_rejects_a_question(place: Place, terminal: list[pexpect.s
     assert _end(child) == 0
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
+@pytest.mark.clause("cli-run-in-a-terminal")
 def test_control_c_while_a_question_waits_ends_everything(
     place: Place, terminal: list[pexpect.spawn]
 ) -> None:
@@ -97,7 +97,7 @@ def test_control_c_while_a_question_waits_ends_everything(
     place.wait_until_quiet()
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
+@pytest.mark.clause("cli-run-in-a-terminal")
 def test_words_appear_while_the_agent_still_speaks(place: Place, terminal: list[pexpect.spawn]) -> None:
     child = _run(place, terminal, "mock", "stream 3 700")
     child.expect_exact("chunk 1")

@@ -49,7 +49,7 @@ def _container() -> dict[str, object]:
     return deployment["spec"]["template"]["spec"]["containers"][0]  # type: ignore[index,no-any-return]
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_the_image_starts_a_server_that_insists_on_a_token() -> None:
     instructions = _instructions()
     assert json.loads(instructions["ENTRYPOINT"][0]) == ["sandbox-agent"]
@@ -67,7 +67,7 @@ def test_the_image_does_not_run_agents_as_root() -> None:
     assert lines.index("USER agent") < next(n for n, line in enumerate(lines) if line.startswith("CMD"))
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_the_image_installs_the_agents_it_is_asked_for(place: Place) -> None:
     loop = next(line for line in _instructions()["RUN"] if "install-agent" in line)
     programs = Path(sys.executable).parent
@@ -79,7 +79,7 @@ def test_the_image_installs_the_agents_it_is_asked_for(place: Place) -> None:
         assert done.returncode == code, done.stderr
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_the_health_check_of_the_image_works(place: Place, tmp_path: Path) -> None:
     check = json.loads(_instructions()["HEALTHCHECK"][0].partition("CMD ")[2])
     server = ServerProcess(tmp_path / "server", token=TOKEN).ready()
@@ -92,7 +92,7 @@ def test_the_health_check_of_the_image_works(place: Place, tmp_path: Path) -> No
     assert place.run(*check[1:], environment=environment).code == 1
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_the_pod_starts_a_server_and_its_probe_asks_it(token_file: Path) -> None:
     container = _container()
     words = [str(word) for word in container["args"]]  # type: ignore[attr-defined]
@@ -113,7 +113,7 @@ def test_the_names_in_the_manifests_fit_together() -> None:
     assert kinds["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == labels  # type: ignore[index]
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_the_unit_starts_a_server_with_a_token_from_a_file(token_file: Path) -> None:
     unit = (DEPLOY / "sandbox-agent.service").read_text()
     match = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)
@@ -123,7 +123,7 @@ def test_the_unit_starts_a_server_with_a_token_from_a_file(token_file: Path) -> 
     assert settings.parse(words[3:], {}).token == TOKEN
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     verify = shutil.which("systemd-analyze")
     if verify is None:

@@ -25,7 +25,7 @@ SAYS = {
 }
 
 
-@pytest.mark.clause("issue7-6-examples")
+@pytest.mark.clause("docs-examples")
 @pytest.mark.parametrize(
     "name", sorted(path.name for path in EXAMPLES.glob("*.py") if path.name not in INTERACTIVE)
 )
@@ -43,13 +43,13 @@ def test_an_example_runs(name: str, place: Place) -> None:
     assert SAYS.get(name, "") in done.stdout
 
 
-@pytest.mark.clause("issue7-6-examples")
+@pytest.mark.clause("docs-examples")
 def test_the_custom_agent_has_no_more_than_forty_lines_of_code() -> None:
     text = (EXAMPLES / "custom_agent.py").read_text().split('"""', 2)[2]
     assert len([line for line in text.splitlines() if line.strip()]) <= 40
 
 
-@pytest.mark.clause("issue7-6-examples")
+@pytest.mark.clause("docs-examples")
 def test_a_chat_in_the_terminal(place: Place) -> None:
     chat = pexpect.spawn(
         sys.executable,
@@ -112,7 +112,7 @@ def backend(place: Place) -> Iterator[str]:
         process.wait(20)
 
 
-@pytest.mark.clause("issue7-6-examples")
+@pytest.mark.clause("docs-examples")
 def test_a_web_backend_relays_a_session(backend: str) -> None:
     ann = httpx.Client(base_url=backend, headers={"authorization": "Bearer token-of-ann"}, timeout=20)
     bob = httpx.Client(base_url=backend, headers={"authorization": "Bearer token-of-bob"}, timeout=20)

@@ -90,7 +90,7 @@ async def test_work_held_back_behind_hung_work_is_told_when_that_is_lost() -> No
     work.close()
 
 
-@pytest.mark.clause("issue4-5-blocking")
+@pytest.mark.clause("files-blocking")
 async def test_hung_and_long_work_delays_others_by_a_second_at_most() -> None:
     work = FileWork(silence_s=30, threads=2, long_s=0.2)
     hang = threading.Event()
@@ -135,7 +135,7 @@ async def _until(condition: Callable[[], bool]) -> None:
 # ---- over the wire
 
 
-@pytest.mark.clause("decision-24", "promise-L", "issue4-5-blocking")
+@pytest.mark.clause("decision-24", "promise-L", "files-blocking")
 def test_fifos_block_nobody(tmp_path: Path) -> None:
     """Two writes into a FIFO stopped the reference for good."""
     with running(tmp_path) as (server, api):
@@ -170,7 +170,7 @@ def hung_mount(tmp_path: Path) -> Iterator[Path]:
         libc.umount2(os.fsencode(place), 2)
 
 
-@pytest.mark.clause("issue4-5-blocking")
+@pytest.mark.clause("files-blocking")
 @pytest.mark.timeout(90)
 def test_a_hung_mount_is_answered_and_nobody_else_notices(tmp_path: Path, hung_mount: Path) -> None:
     with running(tmp_path / "server", "--fs-timeout-ms", "1000") as (server, api):
@@ -206,7 +206,7 @@ def test_a_hung_mount_is_answered_and_nobody_else_notices(tmp_path: Path, hung_m
         assert hung < 60
 
 
-@pytest.mark.clause("issue4-5-blocking")
+@pytest.mark.clause("files-blocking")
 def test_a_huge_directory_slows_nobody(tmp_path: Path) -> None:
     with running(tmp_path) as (server, api):
         many = server.home / "many"
@@ -239,7 +239,7 @@ def test_a_huge_directory_slows_nobody(tmp_path: Path) -> None:
         wait_until(lambda: not many.exists(), 5, "the directory to be gone")
 
 
-@pytest.mark.clause("issue4-5-blocking")
+@pytest.mark.clause("files-blocking")
 def test_a_slow_uploader_holds_no_thread(tmp_path: Path) -> None:
     """Far more half-sent uploads than threads, and everything else still works."""
     import socket

@@ -61,7 +61,7 @@ def test_get_put_delete(store: ConfigStore, home: Path) -> None:
     assert store.load(directory) == {}
 
 
-@pytest.mark.clause("issue4-6-config")
+@pytest.mark.clause("config-entries")
 def test_other_entries_keep_every_field_and_number(store: ConfigStore, home: Path) -> None:
     file = config_file(home)
     file.parent.mkdir(parents=True)

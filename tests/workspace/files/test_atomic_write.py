@@ -88,7 +88,7 @@ def test_what_cannot_be_written_is_refused_before_anything_happens(workspace: Wo
     assert sorted(os.listdir(home)) == ["d", "f", "fifo"]
 
 
-@pytest.mark.clause("issue4-2-writing")
+@pytest.mark.clause("files-writing")
 def test_an_aborted_write_leaves_no_trace(workspace: Workspace, home: Path) -> None:
     (home / "f").write_bytes(b"old")
     for path in ("f", "new/deep/f"):
@@ -114,7 +114,7 @@ def test_a_write_nobody_waits_for_does_not_replace_anything(workspace: Workspace
     assert os.listdir(home) == ["f"]
 
 
-@pytest.mark.clause("issue4-2-writing")
+@pytest.mark.clause("files-writing")
 def test_two_writers_never_mix(workspace: Workspace, home: Path) -> None:
     contents = [bytes([65 + number]) * 300_000 for number in range(4)]
     threads = [threading.Thread(target=write, args=(workspace, "f", data)) for data in contents * 3]
@@ -147,7 +147,7 @@ def test_if_none_match_star_lets_one_of_many_win(workspace: Workspace, home: Pat
     assert (home / "once").read_bytes() == b"%d" % won[0]
 
 
-@pytest.mark.clause("issue4-2-writing")
+@pytest.mark.clause("files-writing")
 def test_if_match_loses_no_update(workspace: Workspace, home: Path) -> None:
     """Every writer reads, adds one and writes conditionally until it wins."""
     from sandbox_agent.workspace.files.reads import OpenFile
@@ -173,7 +173,7 @@ def test_if_match_loses_no_update(workspace: Workspace, home: Path) -> None:
     assert (home / "count").read_bytes() == b"8"
 
 
-@pytest.mark.clause("promise-L", "issue4-2-writing")
+@pytest.mark.clause("promise-L", "files-writing")
 def test_a_full_disk_leaves_the_old_content(tmp_path: Path, workspace: Workspace) -> None:
     """/dev/full cannot be the target, so the limit on file size plays the full disk."""
     import resource

@@ -69,7 +69,7 @@ def test_mkdir_over_or_below_a_file_is_refused(workspace: Workspace, home: Path)
 # ---- delete
 
 
-@pytest.mark.clause("issue4-1-links-and-entries")
+@pytest.mark.clause("files-links-and-entries")
 def test_delete_acts_on_links_themselves(workspace: Workspace, home: Path) -> None:
     fill(home, d__keep="kept")
     (home / "to-directory").symlink_to("d")
@@ -95,7 +95,7 @@ def test_special_files_can_be_deleted(workspace: Workspace, home: Path) -> None:
     assert tree(home) == {}
 
 
-@pytest.mark.clause("wire-files-protected")
+@pytest.mark.clause("files-protected")
 def test_what_everything_stands_on_is_never_deleted_or_moved(workspace: Workspace, home: Path) -> None:
     fill(home, keep="kept")
     for path in ("/", "//", "/.", "/..", str(home), f"{home}/", f"{home}/.", f"{home}/../home", "", " ", "."):
@@ -145,7 +145,7 @@ def test_move_makes_parents_of_the_destination(workspace: Workspace, home: Path)
     assert tree(home) == {"x": "/", "x/y": "/", "x/y/z": "A"}
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_missing_source_leaves_the_destination(workspace: Workspace, home: Path, overwrite: bool) -> None:
     fill(home, kept="kept", d__kept="kept")
@@ -164,7 +164,7 @@ def test_an_existing_destination_is_refused_without_overwrite(workspace: Workspa
     assert tree(home) == {"a": "A", "b": "B", "d": "/", "d/c": "C", "dangling": "-> nowhere"}
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 def test_moving_onto_itself(workspace: Workspace, home: Path) -> None:
     fill(home, a="A", d__x="X")
     for path in ("a", "d"):
@@ -180,7 +180,7 @@ def test_two_names_of_one_file_become_one(workspace: Workspace, home: Path) -> N
     assert tree(home) == {"b": "A"}
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("to", ["d/inside", "d/new/deeper", "d/e/f", "link/inside"])
 def test_a_directory_cannot_move_into_itself(
@@ -194,7 +194,7 @@ def test_a_directory_cannot_move_into_itself(
     assert tree(home) == before
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 def test_a_source_inside_the_destination_is_refused(workspace: Workspace, home: Path) -> None:
     fill(home, d__e__f="F", d__g="G")
     before = tree(home)
@@ -218,7 +218,7 @@ def make(place: Path, kind: str, text: str) -> None:
             (place / "inside").write_text(text)
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 @pytest.mark.parametrize("can_swap", [True, False])
 @pytest.mark.parametrize("new", KINDS)
 @pytest.mark.parametrize("old", KINDS)
@@ -238,7 +238,7 @@ def test_overwrite_replaces_any_kind_by_any_kind(
     assert not any(k.startswith(("from", ".")) for k in found)
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 @pytest.mark.parametrize("new", KINDS)
 @pytest.mark.parametrize("old", [*KINDS, None])
 def test_moves_to_another_file_system(
@@ -258,7 +258,7 @@ def test_moves_to_another_file_system(
         assert (elsewhere / "to").stat().st_mode & 0o777 == 0o740
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 def test_a_failed_copy_to_another_file_system_changes_nothing(
     workspace: Workspace, home: Path, elsewhere: Path
 ) -> None:
@@ -283,7 +283,7 @@ def test_a_copy_that_was_given_up_changes_nothing(workspace: Workspace, home: Pa
     assert tree(home) == {"d": "/", "d/a": "A"}
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 def test_of_many_moves_to_one_name_exactly_one_wins(workspace: Workspace, home: Path) -> None:
     for number in range(12):
         (home / f"from{number}").write_text(str(number))

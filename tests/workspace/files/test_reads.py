@@ -22,7 +22,7 @@ def listing(workspace: Workspace, path: str) -> dict[str, FsEntry]:
     return {entry.name: entry for batch in reads.entries(workspace, path, ProgressToken()) for entry in batch}
 
 
-@pytest.mark.clause("issue4-1-links-and-entries")
+@pytest.mark.clause("files-links-and-entries")
 def test_entries_say_type_size_time_link_and_mode(workspace: Workspace, home: Path) -> None:
     (home / "f").write_bytes(b"12345")
     os.chmod(home / "f", 0o640)
@@ -49,7 +49,7 @@ def test_entries_say_type_size_time_link_and_mode(workspace: Workspace, home: Pa
     ]
 
 
-@pytest.mark.clause("issue4-1-links-and-entries")
+@pytest.mark.clause("files-links-and-entries")
 def test_stat_follows_links_and_says_so(workspace: Workspace, home: Path) -> None:
     (home / "d").mkdir()
     (home / "link").symlink_to("d")

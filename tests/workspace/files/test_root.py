@@ -117,7 +117,7 @@ def test_the_root_may_be_named_through_a_link(home: Path, tmp_path: Path) -> Non
         workspace.close()
 
 
-@pytest.mark.clause("promise-L", "issue4-7-root-under-a-race", "issue9-6-paths-and-archives")
+@pytest.mark.clause("promise-L", "files-root-under-a-race", "security-paths-and-archives")
 def test_a_directory_that_turns_into_a_link_is_never_followed_out(
     bounded: Workspace, home: Path, tmp_path: Path
 ) -> None:
@@ -158,7 +158,7 @@ names = st.sampled_from(["a", "b", "..", ".", "", "link", "out", "é", "x y"])
 paths = st.lists(names, max_size=6).map("/".join)
 
 
-@pytest.mark.clause("decision-48", "issue9-5-fuzz-files")
+@pytest.mark.clause("decision-48", "fuzz-files")
 @settings(max_examples=150, deadline=None)
 @given(
     links=st.lists(st.tuples(paths, paths | paths.map(lambda p: "/" + p)), max_size=5),
