@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from tests.cli.sandbox_directory import Place
+from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
 
@@ -81,7 +81,7 @@ def test_stream_of_an_unknown_instance_fails(api: Api) -> None:
 
 @pytest.mark.clause("cli-api-acp")
 def test_stream_follows_until_the_instance_is_closed(api: Api, mock_instance: str) -> None:
-    follower = api.place.open(
+    follower = api.sandbox.open(
         "api", "acp", "stream", "--server-id", mock_instance, environment=api.environment
     )
     assert json.loads(_read_line(follower.stdout))["id"] == 1
@@ -95,7 +95,7 @@ def test_stream_follows_until_the_instance_is_closed(api: Api, mock_instance: st
 
 
 @pytest.mark.clause("cli-api-acp")
-def test_stream_comes_back_after_the_server_was_away(place: Place, tmp_path: Path) -> None:
+def test_stream_comes_back_after_the_server_was_away(sandbox: SandboxDirectory, tmp_path: Path) -> None:
     """The server is stopped for good and another one takes its place; the follower finds it."""
     first = ServerProcess(tmp_path / "one", token=TOKEN).ready()
     follower: subprocess.Popen[bytes] | None = None
@@ -103,8 +103,8 @@ def test_stream_comes_back_after_the_server_was_away(place: Place, tmp_path: Pat
     environment = {"SANDBOX_AGENT_URL": f"http://127.0.0.1:{first.port}", "SANDBOX_AGENT_TOKEN": TOKEN}
     post = ("api", "acp", "post", "--server-id", "s", "--agent", "mock", "--json", HELLO)
     try:
-        place.run(*post, environment=environment).good()
-        follower = place.open("api", "acp", "stream", "--server-id", "s", environment=environment)
+        sandbox.run(*post, environment=environment).good()
+        follower = sandbox.open("api", "acp", "stream", "--server-id", "s", environment=environment)
         assert json.loads(_read_line(follower.stdout))["id"] == 1
         first.stop()
         assert b"trying again" in _read_line(follower.stderr)
@@ -112,7 +112,7 @@ def test_stream_comes_back_after_the_server_was_away(place: Place, tmp_path: Pat
         second.client = first.client
         second.ready()
         # The new server has never seen the id; the follower may meet it before or after it is made.
-        place.run(*post, environment=environment).good()
+        sandbox.run(*post, environment=environment).good()
         wait_until(lambda: follower is not None and _has_line(follower), 20, "a message or the end")
     finally:
         first.stop()

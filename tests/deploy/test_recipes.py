@@ -16,7 +16,7 @@ import yaml
 
 from sandbox_agent import settings
 from sandbox_agent.http.http1.server import check_exposure
-from tests.cli.sandbox_directory import Place
+from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.server_process import ServerProcess
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -68,10 +68,10 @@ def test_the_image_does_not_run_agents_as_root() -> None:
 
 
 @pytest.mark.clause("packaging-deploy-recipes")
-def test_the_image_installs_the_agents_it_is_asked_for(place: Place) -> None:
+def test_the_image_installs_the_agents_it_is_asked_for(sandbox: SandboxDirectory) -> None:
     loop = next(line for line in _instructions()["RUN"] if "install-agent" in line)
     programs = Path(sys.executable).parent
-    environment = {**place.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
+    environment = {**sandbox.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
     for agents, code in (("mock", 0), ("", 0), ("mock nobody", 1)):
         done = subprocess.run(
             ["/bin/sh", "-c", loop], env={**environment, "AGENTS": agents}, capture_output=True, timeout=60
@@ -80,16 +80,16 @@ def test_the_image_installs_the_agents_it_is_asked_for(place: Place) -> None:
 
 
 @pytest.mark.clause("packaging-deploy-recipes")
-def test_the_health_check_of_the_image_works(place: Place, tmp_path: Path) -> None:
+def test_the_health_check_of_the_image_works(sandbox: SandboxDirectory, tmp_path: Path) -> None:
     check = json.loads(_instructions()["HEALTHCHECK"][0].partition("CMD ")[2])
     server = ServerProcess(tmp_path / "server", token=TOKEN).ready()
     try:
         url = f"http://127.0.0.1:{server.port}"
         environment = {"SANDBOX_AGENT_TOKEN": TOKEN, "SANDBOX_AGENT_URL": url}
-        place.run(*check[1:], environment=environment).good()
+        sandbox.run(*check[1:], environment=environment).good()
     finally:
         server.stop()
-    assert place.run(*check[1:], environment=environment).code == 1
+    assert sandbox.run(*check[1:], environment=environment).code == 1
 
 
 @pytest.mark.clause("packaging-deploy-recipes")

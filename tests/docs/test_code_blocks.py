@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.sandbox_directory import Place
+from tests.cli.sandbox_directory import SandboxDirectory
 from tests.docs.markdown import ROOT, SPECIFICATIONS, Block, blocks_of, documents
 from tests.support.processes import wait_until
 from tests.support.raw_http import Client
@@ -72,14 +72,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 @pytest.mark.clause("docs-checked")
 @pytest.mark.parametrize("block", _runnable(), ids=lambda block: block.name)
-def test_a_block_does_what_it_says(block: Block, place: Place, request: pytest.FixtureRequest) -> None:
+def test_a_block_does_what_it_says(
+    block: Block, sandbox: SandboxDirectory, request: pytest.FixtureRequest
+) -> None:
     port = str(free_port())
     if block.needs_server:
         port = str(request.getfixturevalue("server").port)
     text = block.text.replace(f":{DOCUMENTED_PORT}", f":{port}")
     programs = Path(sys.executable).parent
     environment = {
-        **place.environment,
+        **sandbox.environment,
         "PATH": f"{programs}:{os.environ['PATH']}",
         # What is started without naming a port takes one that is free.
         "SANDBOX_AGENT_PORT": port,
@@ -89,17 +91,17 @@ def test_a_block_does_what_it_says(block: Block, place: Place, request: pytest.F
     else:
         words = [str(shutil.which("bash")), "-euo", "pipefail", "-c", _without_scripts(text, block)]
     # Paths in the documentation start at the root of the repository; nothing may be written there.
-    (place.home / "docs").mkdir()
-    (place.home / "examples").symlink_to(ROOT / "examples")
+    (sandbox.home / "docs").mkdir()
+    (sandbox.home / "examples").symlink_to(ROOT / "examples")
     try:
         done = subprocess.run(
-            words, env=environment, cwd=place.home, capture_output=True, text=True, timeout=LIMIT_S
+            words, env=environment, cwd=sandbox.home, capture_output=True, text=True, timeout=LIMIT_S
         )
         assert done.returncode == 0, f"{block.name}\n{text}\n{done.stdout}\n{done.stderr}"
     finally:
         # A daemon that a block started is not left to the next one.
-        if (place.data / "daemon").exists():
-            place.run("daemon", "stop", "-p", port)
+        if (sandbox.data / "daemon").exists():
+            sandbox.run("daemon", "stop", "-p", port)
 
 
 def _without_scripts(text: str, block: Block) -> str:
@@ -114,10 +116,10 @@ def _without_scripts(text: str, block: Block) -> str:
     return "\n".join(kept)
 
 
-def test_a_documented_server_listens_on_the_port_the_test_gives_it(place: Place) -> None:
+def test_a_documented_server_listens_on_the_port_the_test_gives_it(sandbox: SandboxDirectory) -> None:
     """The trick of these tests: `SANDBOX_AGENT_PORT` moves a server that names no port."""
     port = free_port()
-    process = place.open("server", environment={"SANDBOX_AGENT_PORT": str(port)})
+    process = sandbox.open("server", environment={"SANDBOX_AGENT_PORT": str(port)})
     client = Client("127.0.0.1", port, None)
 
     def healthy() -> bool:
