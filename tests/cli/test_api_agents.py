@@ -52,7 +52,7 @@ def test_install_prints_the_answer(api: Api) -> None:
 
 
 def test_install_of_an_unknown_agent_fails(api: Api) -> None:
-    result = api("agents", "install", "nobody")
+    result = api("agents", "install", "unknown")
     assert result.code == 1
     assert "unsupported_agent" in result.err
 

@@ -14,11 +14,11 @@ from .conftest import TOKEN, Api
 
 @pytest.mark.clause("cli-api-errors")
 def test_a_problem_goes_to_stderr_as_the_server_wrote_it(api: Api) -> None:
-    result = api("agents", "show", "nobody")
+    result = api("agents", "show", "unknown")
     assert (result.code, result.out) == (1, "")
     problem = json.loads(result.err)
     assert problem["type"] == "urn:sandbox-agent:error:unsupported_agent"
-    assert problem["agent"] == "nobody"
+    assert problem["agent"] == "unknown"
 
 
 @pytest.mark.clause("cli-api-errors")

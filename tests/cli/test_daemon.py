@@ -1,4 +1,4 @@
-"""The life of a daemon, and everything that must not happen to bystanders."""
+"""The life cycle of a daemon; processes that are not the daemon are never signalled."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def daemon(sandbox: SandboxDirectory) -> Iterator[Daemon]:
 
 
 @pytest.fixture
-def bystander() -> Iterator[subprocess.Popen[bytes]]:
+def unrelated_process() -> Iterator[subprocess.Popen[bytes]]:
     """A process that has nothing to do with us."""
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     yield process
@@ -123,19 +123,21 @@ def test_stop_ends_the_agents_and_what_they_started(daemon: Daemon) -> None:
 
 
 @pytest.mark.clause("daemon-identity")
-def test_a_stale_pid_file_never_hurts_a_bystander(daemon: Daemon, bystander: subprocess.Popen[bytes]) -> None:
-    born_earlier = ProcessIdentity(bystander.pid, "another-boot/1")
+def test_a_stale_pid_file_never_hurts_another_process(
+    daemon: Daemon, unrelated_process: subprocess.Popen[bytes]
+) -> None:
+    earlier_boot = ProcessIdentity(unrelated_process.pid, "another-boot/1")
     daemon.file("pid").parent.mkdir(parents=True)
-    for text in (str(born_earlier), f"{bystander.pid}\n", "not a pid at all\n"):
+    for text in (str(earlier_boot), f"{unrelated_process.pid}\n", "not a pid at all\n"):
         daemon.file("pid").write_text(text)
         assert daemon("status").code == 1
         assert "not running" in daemon("stop").good().out
-        assert bystander.poll() is None
+        assert unrelated_process.poll() is None
         assert not daemon.file("pid").exists()
-    daemon.file("pid").write_text(str(born_earlier))
+    daemon.file("pid").write_text(str(earlier_boot))
     assert "started" in daemon("start").good().out
-    assert bystander.poll() is None
-    assert daemon.pid != bystander.pid
+    assert unrelated_process.poll() is None
+    assert daemon.pid != unrelated_process.pid
 
 
 @pytest.mark.clause("daemon-identity")

@@ -41,7 +41,7 @@ def test_the_exit_code_tells_how_it_ended(sandbox: SandboxDirectory, prompt: str
 
 
 def test_an_unknown_agent_is_told_by_the_server(sandbox: SandboxDirectory) -> None:
-    result = sandbox.run("run", "nobody", "hello")
+    result = sandbox.run("run", "unknown", "hello")
     assert result.code == 1
     assert json.loads(result.err)["type"] == "urn:sandbox-agent:error:unsupported_agent"
 
@@ -61,7 +61,7 @@ def test_the_prompt_may_come_from_stdin(sandbox: SandboxDirectory) -> None:
         (("--approve", "reads"), "reject-once"),
         (("--approve", "all"), "allow-once"),
     ],
-    ids=["nobody to ask", "none", "reads only", "all"],
+    ids=["no terminal", "none", "reads only", "all"],
 )
 def test_permissions_without_a_person_follow_the_policy(
     sandbox: SandboxDirectory, words: tuple[str, ...], outcome: str

@@ -111,7 +111,7 @@ def test_one_agent_is_the_same_as_in_the_list(http: httpx.Client) -> None:
 
 
 @pytest.mark.clause("decision-27")
-@pytest.mark.parametrize("agent", ["nobody", "Claude", "claude%20", "a%2Fb"])
+@pytest.mark.parametrize("agent", ["unknown", "Claude", "claude%20", "a%2Fb"])
 def test_unknown_agent_is_unsupported(http: httpx.Client, agent: str) -> None:
     for answer in (http.get(f"/v1/agents/{agent}"), http.post(f"/v1/agents/{agent}/install", json={})):
         assert (answer.status_code, kind(answer)) == (400, "unsupported_agent")
@@ -267,7 +267,7 @@ def test_server_status_follows_the_instances(http: httpx.Client) -> None:
 
 
 def test_closing_an_instance_while_its_agent_is_installed(http: httpx.Client, server: ServerProcess) -> None:
-    """DELETE answers at once; the install goes on for whoever comes next."""
+    """DELETE returns at once; the install continues for the next request."""
     gate = server.home / "gate"
     script = f"sh -c 'while [ ! -e {shlex.quote(str(gate))} ]; do sleep 0.05; done'"
     npm_package(server.home.parent / "good", scripts={"postinstall": script})

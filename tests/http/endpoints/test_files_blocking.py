@@ -52,7 +52,7 @@ def hung_mount(tmp_path: Path) -> Iterator[Path]:
     try:
         yield place
     finally:
-        os.close(device)  # whoever hangs gets ENOTCONN
+        os.close(device)  # hanging calls get ENOTCONN
         libc.umount2(os.fsencode(place), 2)
 
 
@@ -83,7 +83,7 @@ def test_a_hung_mount_is_answered_and_nobody_else_notices(tmp_path: Path, hung_m
         refused = api.get("/v1/fs/stat", params={"path": f"{hung_mount}/again"})
         message = problem(refused, 504, "timeout")["details"]["message"]
         assert str(hung_mount) in message
-        assert time.monotonic() - began < 0.9, "known to hang, so nobody waits"
+        assert time.monotonic() - began < 0.9, "the mount is known to hang"
         assert api.put("/v1/fs/file", params={"path": "g"}, content=b"x").status_code == 200
         hung = sum(
             Path(f"/proc/{server.pid}/task/{task}/comm").exists()

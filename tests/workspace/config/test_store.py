@@ -1,4 +1,4 @@
-"""The config file of a directory: nobody's entry is lost, nobody's file is destroyed."""
+"""The config file of a directory: no entry is lost, and a corrupt file is kept."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def _system() -> Finding:
 
 def _data_directory() -> Finding:
     directory = default_data_directory()
-    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    existing = _existing_parent(directory)
     if existing.is_dir() and os.access(existing, os.W_OK):
         return Finding("data directory", "ok", str(directory))
     return Finding(
@@ -69,10 +69,13 @@ def _data_directory() -> Finding:
     )
 
 
+def _existing_parent(directory: Path) -> Path:
+    """The directory itself, or the nearest parent that exists."""
+    return next(path for path in (directory, *directory.parents) if path.exists())
+
+
 def _disk() -> Finding:
-    directory = default_data_directory()
-    existing = next(path for path in (directory, *directory.parents) if path.exists())
-    free = shutil.disk_usage(existing).free
+    free = shutil.disk_usage(_existing_parent(default_data_directory())).free
     fact = f"{free / 1024**3:.1f} GiB free for agents and spilled events"
     if free >= _MIN_FREE_BYTES:
         return Finding("disk", "ok", fact)

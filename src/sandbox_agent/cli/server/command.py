@@ -5,16 +5,11 @@ from __future__ import annotations
 import os
 import pwd
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sandbox_agent import settings as settings_module
-from sandbox_agent.settings import HelpRequested, SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sandbox_agent.settings import Settings
+from sandbox_agent.settings import HelpRequested, Settings, SettingsError
 
 _USAGE = """Usage: sandbox-agent server [OPTIONS]
 
