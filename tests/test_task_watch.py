@@ -28,7 +28,7 @@ async def test_all_ended():
 """
 
 
-@pytest.mark.clause("issue2-no-task-left")
+@pytest.mark.clause("runtime-no-task-left")
 def test_a_test_that_leaves_a_task_fails_and_one_that_leaves_none_does_not(tmp_path: Path) -> None:
     (tmp_path / "test_cases.py").write_text(CASES)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "no:cacheprovider"]

@@ -23,7 +23,7 @@ def serious_findings(inspector: InspectorPage) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.clause("inspector-9-looks")
+@pytest.mark.clause("inspector-looks")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_has_no_serious_findings(inspector: InspectorPage, theme: str) -> None:
     inspector.page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal
@@ -39,7 +39,7 @@ def test_axe_has_no_serious_findings(inspector: InspectorPage, theme: str) -> No
         assert serious_findings(inspector) == [], name
 
 
-@pytest.mark.clause("inspector-9-looks")
+@pytest.mark.clause("inspector-looks")
 def test_a_session_is_created_used_and_left_by_keys_alone(inspector: InspectorPage) -> None:
     page = inspector.page
     expect(page.get_by_role("heading", name="Start a session")).to_be_visible()
@@ -74,7 +74,7 @@ def test_a_session_is_created_used_and_left_by_keys_alone(inspector: InspectorPa
     inspector.wait_for_turns(1)
 
 
-@pytest.mark.clause("inspector-9-looks")
+@pytest.mark.clause("inspector-looks")
 def test_on_a_narrow_screen_every_part_is_reached(inspector: InspectorPage) -> None:
     page = inspector.page
     page.set_viewport_size({"width": 390, "height": 780})

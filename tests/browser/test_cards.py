@@ -13,7 +13,7 @@ from tests.support.server_process import ServerProcess
 Open = Callable[..., InspectorPage]
 
 
-@pytest.mark.clause("decision-35-in-the-inspector", "inspector-6-cards")
+@pytest.mark.clause("decision-35-in-the-inspector", "inspector-cards")
 @pytest.mark.parametrize(("option", "state"), [("Allow once", "answered"), ("Reject", "rejected")])
 def test_a_permission_is_answered_by_clicking(inspector: InspectorPage, option: str, state: str) -> None:
     inspector.create_session()
@@ -24,7 +24,7 @@ def test_a_permission_is_answered_by_clicking(inspector: InspectorPage, option: 
     assert inspector.server.acp.list()[-1]["pendingRequests"] == 0
 
 
-@pytest.mark.clause("inspector-6-cards")
+@pytest.mark.clause("inspector-cards")
 def test_a_permission_is_answered_by_keys_alone(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("permission")
@@ -37,7 +37,7 @@ def test_a_permission_is_answered_by_keys_alone(inspector: InspectorPage) -> Non
     inspector.wait_for_turns(1)
 
 
-@pytest.mark.clause("inspector-6-cards")
+@pytest.mark.clause("inspector-cards")
 def test_escape_rejects(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("question")
@@ -61,7 +61,7 @@ def test_a_question_is_answered_with_the_value_of_the_label(inspector: Inspector
     inspector.wait_for_turns(1)
 
 
-@pytest.mark.clause("inspector-6-cards")
+@pytest.mark.clause("inspector-cards")
 def test_several_answers_are_ticked_by_key_and_sent_with_enter(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("question multi")
@@ -75,7 +75,7 @@ def test_several_answers_are_ticked_by_key_and_sent_with_enter(inspector: Inspec
     inspector.wait_for_turns(1)
 
 
-@pytest.mark.clause("inspector-6-cards")
+@pytest.mark.clause("inspector-cards")
 def test_a_free_answer_is_typed(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("question free")
@@ -86,7 +86,7 @@ def test_a_free_answer_is_typed(inspector: InspectorPage) -> None:
     expect(inspector.conversation.locator(".message.assistant").last).to_contain_text("my own words")
 
 
-@pytest.mark.clause("decision-34-in-the-inspector", "inspector-6-cards")
+@pytest.mark.clause("decision-34-in-the-inspector", "inspector-cards")
 def test_a_form_is_filled_in(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("elicit")
@@ -102,7 +102,7 @@ def test_a_form_is_filled_in(inspector: InspectorPage) -> None:
     expect(inspector.conversation.locator(".message.assistant").last).to_contain_text("Ada")
 
 
-@pytest.mark.clause("inspector-6-cards")
+@pytest.mark.clause("inspector-cards")
 def test_a_question_survives_a_reload(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("question")
@@ -115,7 +115,7 @@ def test_a_question_survives_a_reload(inspector: InspectorPage) -> None:
     expect(inspector.card("answered")).to_be_visible()
 
 
-@pytest.mark.clause("inspector-6-tabs-and-others")
+@pytest.mark.clause("inspector-tabs-and-others")
 def test_an_answer_in_one_tab_is_seen_in_the_other(
     inspector: InspectorPage, server: ServerProcess, open_page: Open
 ) -> None:
@@ -129,7 +129,7 @@ def test_an_answer_in_one_tab_is_seen_in_the_other(
     inspector.wait_for_turns(1)
 
 
-@pytest.mark.clause("inspector-6-tabs-and-others")
+@pytest.mark.clause("inspector-tabs-and-others")
 def test_a_card_turns_stale_when_another_client_answers(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("permission")
@@ -145,7 +145,7 @@ def test_a_card_turns_stale_when_another_client_answers(inspector: InspectorPage
     expect(inspector.card("stale").get_by_role("button")).to_have_count(0)
 
 
-@pytest.mark.clause("inspector-6-tabs-and-others")
+@pytest.mark.clause("inspector-tabs-and-others")
 def test_a_card_of_a_process_that_died_is_stale(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("question")

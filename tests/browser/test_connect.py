@@ -21,7 +21,7 @@ def test_an_open_server_needs_no_connect_screen(inspector: InspectorPage) -> Non
     expect(inspector.page.get_by_role("heading", name="Start a session")).to_be_visible()
 
 
-@pytest.mark.clause("inspector-2-connect")
+@pytest.mark.clause("inspector-connect")
 def test_the_token_is_asked_for_and_a_wrong_one_is_refused_with_advice(
     start_server: Start, open_page: Open
 ) -> None:
@@ -42,7 +42,7 @@ def test_the_token_is_asked_for_and_a_wrong_one_is_refused_with_advice(
     expect(page.get_by_label("Token", exact=True)).to_have_value("")
 
 
-@pytest.mark.clause("inspector-2-connect")
+@pytest.mark.clause("inspector-connect")
 @pytest.mark.parametrize("place", ["?", "#"])
 def test_a_token_in_the_address_is_used_and_removed_at_once(
     start_server: Start, open_page: Open, place: str
@@ -57,7 +57,7 @@ def test_a_token_in_the_address_is_used_and_removed_at_once(
     assert "simple-secret" not in tab.page.content()
 
 
-@pytest.mark.clause("inspector-2-connect", "sdk-B.2-inspector-address")
+@pytest.mark.clause("inspector-connect", "sdk-inspector-address")
 def test_the_address_of_the_sdk_opens_the_page_with_its_headers(start_server: Start, open_page: Open) -> None:
     server = start_server(token="simple-secret")
     tab = open_page(server, build_inspector_url("", headers={"Authorization": "Bearer simple-secret"}))
@@ -77,7 +77,7 @@ def test_a_remembered_token_stays_remembered(start_server: Start, open_page: Ope
     assert TOKEN in page.evaluate("Object.values(localStorage)")
 
 
-@pytest.mark.clause("inspector-2-connect")
+@pytest.mark.clause("inspector-connect")
 def test_a_deep_link_survives_the_connect_screen(start_server: Start, open_page: Open) -> None:
     server = start_server(token=TOKEN)
     tab = open_page(server, "/ui/servers/nothing-here")

@@ -11,7 +11,7 @@ from tests.browser.inspector_page import InspectorPage
 from tests.support.processes import wait_until
 
 
-@pytest.mark.clause("inspector-5-conversation")
+@pytest.mark.clause("inspector-conversation")
 def test_markdown_is_rendered_and_html_stays_text(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("markdown")
@@ -25,7 +25,7 @@ def test_markdown_is_rendered_and_html_stays_text(inspector: InspectorPage) -> N
     assert conversation.locator("script, img, a[href^=javascript]").count() == 0
 
 
-@pytest.mark.clause("inspector-5-conversation")
+@pytest.mark.clause("inspector-conversation")
 def test_thoughts_plans_and_usage_are_shown(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("think")
@@ -38,7 +38,7 @@ def test_thoughts_plans_and_usage_are_shown(inspector: InspectorPage) -> None:
     expect(inspector.page.locator(".chat-head .pill", has_text="tokens")).to_be_visible()
 
 
-@pytest.mark.clause("inspector-5-conversation")
+@pytest.mark.clause("inspector-conversation")
 def test_tool_calls_show_input_output_diffs_and_terminal(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("tool")
@@ -56,7 +56,7 @@ def test_tool_calls_show_input_output_diffs_and_terminal(inspector: InspectorPag
     expect(inspector.conversation).to_contain_text("exit code 0")
 
 
-@pytest.mark.clause("inspector-5-conversation")
+@pytest.mark.clause("inspector-conversation")
 def test_a_picture_is_drawn(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("image")
@@ -65,7 +65,7 @@ def test_a_picture_is_drawn(inspector: InspectorPage) -> None:
     assert picture.evaluate("image => image.complete && image.naturalWidth > 0")
 
 
-@pytest.mark.clause("inspector-5-steering")
+@pytest.mark.clause("inspector-steering")
 def test_stop_ends_the_turn(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("hang")
@@ -84,7 +84,7 @@ def test_stop_also_answers_an_open_permission(inspector: InspectorPage) -> None:
     expect(inspector.card("pending")).to_have_count(0)
 
 
-@pytest.mark.clause("inspector-5-steering")
+@pytest.mark.clause("inspector-steering")
 def test_mode_and_model_are_switched_in_mid_session(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.page.get_by_label("Mode", exact=True).select_option(label="Plan")
@@ -95,7 +95,7 @@ def test_mode_and_model_are_switched_in_mid_session(inspector: InspectorPage) ->
     expect(inspector.page.get_by_label("Mode", exact=True)).to_have_value("plan")
 
 
-@pytest.mark.clause("inspector-5-steering")
+@pytest.mark.clause("inspector-steering")
 def test_slash_commands_are_offered_and_completed_by_key(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("commands")
@@ -108,7 +108,7 @@ def test_slash_commands_are_offered_and_completed_by_key(inspector: InspectorPag
     expect(inspector.conversation.locator(".md-code").first).to_be_visible()
 
 
-@pytest.mark.clause("inspector-5-steering")
+@pytest.mark.clause("inspector-steering")
 def test_an_attachment_is_uploaded_and_reaches_the_agent(inspector: InspectorPage, tmp_path: Path) -> None:
     inspector.create_session()
     attached = tmp_path / "notes & more.txt"

@@ -13,7 +13,7 @@ from tests.browser.inspector_page import InspectorPage
 from tests.support.server_process import ServerProcess
 
 
-@pytest.mark.clause("inspector-7-events")
+@pytest.mark.clause("inspector-events")
 def test_messages_of_both_directions_are_listed_filtered_and_searched(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("echo needle-in-the-stream")
@@ -35,7 +35,7 @@ def test_messages_of_both_directions_are_listed_filtered_and_searched(inspector:
     expect(panel.locator(".stream-status")).to_contain_text(f"last event {last}")
 
 
-@pytest.mark.clause("inspector-7-events")
+@pytest.mark.clause("inspector-events")
 def test_the_universal_view_shows_the_derived_events(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("echo hello")
@@ -46,7 +46,7 @@ def test_the_universal_view_shows_the_derived_events(inspector: InspectorPage) -
         expect(events.get_by_role("button", name=name).first).to_be_visible()
 
 
-@pytest.mark.clause("inspector-7-events")
+@pytest.mark.clause("inspector-events")
 def test_a_conversation_is_exported_and_imported_again(inspector: InspectorPage, tmp_path: Path) -> None:
     inspector.create_session()
     inspector.say_and_wait("echo exported words")
@@ -72,7 +72,7 @@ def test_a_damaged_file_is_refused_with_a_reason(inspector: InspectorPage, tmp_p
     expect(panel.get_by_role("alert")).to_contain_text("Line 2")
 
 
-@pytest.mark.clause("inspector-7-events")
+@pytest.mark.clause("inspector-events")
 def test_a_gap_is_shown_where_events_are_missing(
     start_server: Callable[..., ServerProcess], open_page: Callable[..., InspectorPage]
 ) -> None:

@@ -28,7 +28,7 @@ def prompt_elsewhere(server: ServerProcess, server_id: str, session_id: str, tex
     server.acp.call(server_id, "session/prompt", params)
 
 
-@pytest.mark.clause("inspector-4-live-servers")
+@pytest.mark.clause("inspector-live-servers")
 def test_a_server_of_another_client_is_listed_watched_and_closed(inspector: InspectorPage) -> None:
     server = inspector.server
     session_id = start_elsewhere(server, "of another / client")
@@ -44,7 +44,7 @@ def test_a_server_of_another_client_is_listed_watched_and_closed(inspector: Insp
     assert server.acp.list() == []
 
 
-@pytest.mark.clause("inspector-4-live-servers")
+@pytest.mark.clause("inspector-live-servers")
 def test_one_can_take_part_in_a_server_of_another_client(inspector: InspectorPage) -> None:
     start_elsewhere(inspector.server, "shared")
     inspector.page.goto(inspector.address("/ui/servers/shared"))
@@ -58,7 +58,7 @@ def test_one_can_take_part_in_a_server_of_another_client(inspector: InspectorPag
     expect(inspector.card("answered")).to_be_visible()
 
 
-@pytest.mark.clause("inspector-4-live-servers")
+@pytest.mark.clause("inspector-live-servers")
 def test_a_process_that_dies_shows_its_exit_code_and_stderr(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("stderr 300")
@@ -76,7 +76,7 @@ def test_a_process_that_dies_shows_its_exit_code_and_stderr(inspector: Inspector
     assert entry is not None and entry["status"] == "running"
 
 
-@pytest.mark.clause("inspector-4-server-restarted")
+@pytest.mark.clause("inspector-server-restarted")
 def test_a_server_killed_and_started_again_keeps_the_history(
     start_server: Callable[..., ServerProcess], open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

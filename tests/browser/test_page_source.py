@@ -19,7 +19,7 @@ MAX_ENTRY_BYTES = 160_000
 
 
 @pytest.mark.clause(
-    "decision-34-in-the-inspector", "decision-35-in-the-inspector", "inspector-7-universal-agrees"
+    "decision-34-in-the-inspector", "decision-35-in-the-inspector", "inspector-universal-agrees"
 )
 @pytest.mark.parametrize("script", ["test", "check"])
 def test_the_unit_tests_and_the_types_of_the_page_pass(script: str) -> None:

@@ -13,7 +13,7 @@ from playwright.sync_api import Route, expect
 from tests.browser.inspector_page import InspectorPage
 
 
-@pytest.mark.clause("inspector-8-panels")
+@pytest.mark.clause("inspector-panels")
 def test_agents_show_their_state_and_install_with_progress(inspector: InspectorPage) -> None:
     panel = inspector.panel("Agents")
     mock = panel.get_by_role("article", name="Mock")
@@ -26,7 +26,7 @@ def test_agents_show_their_state_and_install_with_progress(inspector: InspectorP
     expect(claude).to_contain_text("no credentials")
 
 
-@pytest.mark.clause("inspector-8-panels")
+@pytest.mark.clause("inspector-panels")
 def test_files_are_walked_uploaded_edited_downloaded_and_deleted(
     inspector: InspectorPage, tmp_path: Path
 ) -> None:
@@ -62,7 +62,7 @@ def test_a_missing_folder_is_explained(inspector: InspectorPage) -> None:
     expect(panel.get_by_role("alert")).to_contain_text("not found")
 
 
-@pytest.mark.clause("inspector-8-panels")
+@pytest.mark.clause("inspector-panels")
 def test_mcp_servers_are_added_and_removed(inspector: InspectorPage) -> None:
     directory = inspector.server.home / "mcp-panel"
     directory.mkdir(exist_ok=True)
@@ -104,7 +104,7 @@ def test_a_directory_that_is_typed_while_the_page_asks_for_home_stays(inspector:
     inspector.page.unroute("**/v1/fs/stat?**")
 
 
-@pytest.mark.clause("inspector-8-panels")
+@pytest.mark.clause("inspector-panels")
 def test_skills_are_added_and_removed(inspector: InspectorPage) -> None:
     directory = inspector.server.home / "skills-panel"
     directory.mkdir(exist_ok=True)
@@ -123,7 +123,7 @@ def test_skills_are_added_and_removed(inspector: InspectorPage) -> None:
     expect(panel.get_by_text("Nothing configured")).to_be_visible()
 
 
-@pytest.mark.clause("inspector-8-panels")
+@pytest.mark.clause("inspector-panels")
 def test_a_request_copied_as_curl_and_as_python_runs(inspector: InspectorPage) -> None:
     directory = inspector.server.home / "copied"
     files = inspector.panel("Files")

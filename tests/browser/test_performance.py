@@ -36,7 +36,7 @@ def frame_costs_ms(trace: list[dict[str, Any]]) -> list[float]:
     return costs
 
 
-@pytest.mark.clause("inspector-5-speed")
+@pytest.mark.clause("inspector-speed")
 def test_twenty_thousand_events_stay_under_two_thousand_nodes(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("flood 20000")
@@ -49,7 +49,7 @@ def test_twenty_thousand_events_stay_under_two_thousand_nodes(inspector: Inspect
     assert page.evaluate("document.querySelectorAll('*').length") < MOST_NODES
 
 
-@pytest.mark.clause("inspector-5-speed")
+@pytest.mark.clause("inspector-speed")
 def test_five_hundred_updates_a_second_keep_the_frames_short(inspector: InspectorPage) -> None:
     inspector.create_session()
     browser = inspector.page.context.browser

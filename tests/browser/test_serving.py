@@ -16,7 +16,7 @@ def page(server: ServerProcess) -> Answer:
     return server.client.get("/ui/")
 
 
-@pytest.mark.clause("inspector-1-served")
+@pytest.mark.clause("inspector-served")
 @pytest.mark.parametrize("path", ["/ui", "/ui/", "/ui/sessions/x", "/ui/servers/a%2Fb", "/ui/some.thing"])
 def test_every_path_outside_the_assets_is_the_page(server: ServerProcess, page: Answer, path: str) -> None:
     answer = server.client.get(path)
@@ -25,7 +25,7 @@ def test_every_path_outside_the_assets_is_the_page(server: ServerProcess, page: 
     assert answer.header("cache-control") == "no-cache"
 
 
-@pytest.mark.clause("inspector-1-served")
+@pytest.mark.clause("inspector-served")
 def test_the_page_needs_no_token(start_server: Callable[..., ServerProcess]) -> None:
     server = start_server(token="something")
     server.client.token = None
@@ -33,7 +33,7 @@ def test_the_page_needs_no_token(start_server: Callable[..., ServerProcess]) -> 
     assert server.client.get("/v1/health").status == 401
 
 
-@pytest.mark.clause("inspector-1-served")
+@pytest.mark.clause("inspector-served")
 def test_assets_are_kept_for_ever_and_have_their_own_types(server: ServerProcess, page: Answer) -> None:
     names = re.findall(rb'/ui/(assets/[^"]+)', page.body)
     assert len(names) >= 2
@@ -46,7 +46,7 @@ def test_assets_are_kept_for_ever_and_have_their_own_types(server: ServerProcess
     assert types == {"text/javascript; charset=utf-8", "text/css; charset=utf-8"}
 
 
-@pytest.mark.clause("inspector-1-served")
+@pytest.mark.clause("inspector-served")
 @pytest.mark.parametrize("name", ["none.js", "../index.html", "%2e%2e/index.html", "a/b.js", ""])
 def test_a_missing_asset_is_not_found(server: ServerProcess, name: str) -> None:
     answer = server.client.get(f"/ui/assets/{name}")
@@ -54,7 +54,7 @@ def test_a_missing_asset_is_not_found(server: ServerProcess, name: str) -> None:
     assert answer.json()["type"] == "urn:sandbox-agent:error:not_found"
 
 
-@pytest.mark.clause("inspector-1-served")
+@pytest.mark.clause("inspector-served")
 def test_the_policy_allows_nothing_inline_and_nothing_from_elsewhere(page: Answer) -> None:
     policy = page.header("content-security-policy") or ""
     directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))

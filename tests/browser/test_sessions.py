@@ -13,7 +13,7 @@ from tests.support.processes import wait_until
 Open = Callable[..., InspectorPage]
 
 
-@pytest.mark.clause("inspector-3-sessions")
+@pytest.mark.clause("inspector-sessions")
 def test_a_session_gets_its_directory_model_and_mode(inspector: InspectorPage) -> None:
     page, home = inspector.page, inspector.server.home
     (home / "project").mkdir(exist_ok=True)
@@ -31,7 +31,7 @@ def test_a_session_gets_its_directory_model_and_mode(inspector: InspectorPage) -
     assert inspector.server.acp.list()[-1]["agent"] == "mock"
 
 
-@pytest.mark.clause("inspector-3-sessions")
+@pytest.mark.clause("inspector-sessions")
 def test_the_mcp_servers_of_the_directory_are_given_to_the_session(inspector: InspectorPage) -> None:
     server = inspector.server
     directory = server.home / "with-mcp"
@@ -62,7 +62,7 @@ def requests_of(inspector: InspectorPage, method: str) -> list[dict]:
     return [payload for payload in payloads if payload and payload.get("method") == method]
 
 
-@pytest.mark.clause("inspector-3-sessions")
+@pytest.mark.clause("inspector-sessions")
 def test_a_reload_loses_nothing_and_asks_only_for_what_is_new(inspector: InspectorPage) -> None:
     session_id = inspector.create_session()
     inspector.say_and_wait("markdown")
@@ -93,7 +93,7 @@ def test_a_reload_loses_nothing_and_asks_only_for_what_is_new(inspector: Inspect
     expect(inspector.conversation).to_contain_text("still here")
 
 
-@pytest.mark.clause("inspector-3-sessions")
+@pytest.mark.clause("inspector-sessions")
 def test_a_reload_in_mid_turn_goes_on_where_it_was(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say("stream 60 50")
@@ -108,7 +108,7 @@ def test_a_reload_in_mid_turn_goes_on_where_it_was(inspector: InspectorPage) -> 
     assert inspector.server.acp.list()[-1]["status"] == "running"
 
 
-@pytest.mark.clause("inspector-3-sessions")
+@pytest.mark.clause("inspector-sessions")
 def test_an_ended_session_is_resumed_with_its_history(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("echo before the end")
@@ -128,7 +128,7 @@ def test_an_ended_session_is_resumed_with_its_history(inspector: InspectorPage) 
     expect(inspector.conversation).to_contain_text("before the end")
 
 
-@pytest.mark.clause("inspector-3-sessions")
+@pytest.mark.clause("inspector-sessions")
 def test_sessions_are_archived_and_found_again(inspector: InspectorPage) -> None:
     page = inspector.page
     inspector.create_session()
@@ -147,7 +147,7 @@ def test_sessions_are_archived_and_found_again(inspector: InspectorPage) -> None
     expect(row).to_be_visible()
 
 
-@pytest.mark.clause("inspector-9-looks")
+@pytest.mark.clause("inspector-looks")
 def test_a_failing_start_says_why_and_leaves_nothing_behind(inspector: InspectorPage) -> None:
     page = inspector.page
     page.get_by_role("button", name="New", exact=True).click()

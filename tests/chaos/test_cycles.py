@@ -73,7 +73,7 @@ def settled(server: ServerProcess, before: Counts) -> None:
         raise AssertionError(f"before: {before}; now: {Counts.of(server)}") from None
 
 
-@pytest.mark.clause("promise-H-cycles", "issue2-no-task-left")
+@pytest.mark.clause("promise-H-cycles", "runtime-no-task-left")
 @pytest.mark.timeout(900)
 def test_after_many_cycles_every_count_is_where_it_was(start_server) -> None:
     server: ServerProcess = start_server()

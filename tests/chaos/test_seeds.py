@@ -46,7 +46,7 @@ def worlds(tmp_path: Path) -> Iterator[list[World]]:
         assert not left, left
 
 
-@pytest.mark.clause("promise-A-under-faults", "issue2-no-task-left")
+@pytest.mark.clause("promise-A-under-faults", "runtime-no-task-left")
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("seed", seeds())
 def test_every_promise_holds_through_a_random_course_of_faults(

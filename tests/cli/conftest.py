@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.sandbox_directory import Place, Result
+from tests.cli.sandbox_directory import Result, SandboxDirectory
 from tests.support.server_process import ServerProcess
 
 TOKEN = "token-of-the-command-line-tests"
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    place = Place(tmp_path)
-    yield place
-    place.close()
+def sandbox(tmp_path: Path) -> Iterator[SandboxDirectory]:
+    sandbox = SandboxDirectory(tmp_path)
+    yield sandbox
+    sandbox.close()
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +31,17 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 class Api:
     """`sandbox-agent api ...` against the server of the module."""
 
-    def __init__(self, place: Place, server: ServerProcess) -> None:
-        self.place, self.server = place, server
+    def __init__(self, sandbox: SandboxDirectory, server: ServerProcess) -> None:
+        self.sandbox, self.server = sandbox, server
         self.environment = {
             "SANDBOX_AGENT_URL": f"http://127.0.0.1:{server.port}",
             "SANDBOX_AGENT_TOKEN": TOKEN,
         }
 
     def __call__(self, *words: str, stdin: str | bytes = b"") -> Result:
-        return self.place.run("api", *words, stdin=stdin, environment=self.environment)
+        return self.sandbox.run("api", *words, stdin=stdin, environment=self.environment)
 
 
 @pytest.fixture
-def api(place: Place, server: ServerProcess) -> Api:
-    return Api(place, server)
+def api(sandbox: SandboxDirectory, server: ServerProcess) -> Api:
+    return Api(sandbox, server)

@@ -1,4 +1,4 @@
-"""A place to run commands in: a home of its own, nothing of the developer's environment, real processes."""
+"""A sandbox to run commands in: a home of its own, nothing of the developer's environment, real processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _OURS = ("SANDBOX_AGENT_", "_SANDBOX_AGENT_", "XDG_", "PYTEST_")
 _KEYS = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN")
 
 
-class Place:
+class SandboxDirectory:
     def __init__(self, directory: Path) -> None:
         self.home = directory / "home"
         self.home.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from typing import IO
 
 import pytest
 
-from tests.cli.sandbox_directory import Place
+from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
 
@@ -34,7 +34,7 @@ def mock_instance(api: Api, request: pytest.FixtureRequest) -> str:
     return server_id
 
 
-@pytest.mark.clause("issue7-1-api-acp")
+@pytest.mark.clause("cli-api-acp")
 def test_post_prints_the_answer_and_list_shows_the_instance(api: Api) -> None:
     posted = api(
         "acp", "post", "--server-id", "with space", "--agent", "mock", "--json-file", "-", stdin=HELLO
@@ -47,7 +47,7 @@ def test_post_prints_the_answer_and_list_shows_the_instance(api: Api) -> None:
     assert not [one for one in api("acp", "list").json["servers"] if one["serverId"] == "with space"]
 
 
-@pytest.mark.clause("issue7-1-api-acp")
+@pytest.mark.clause("cli-api-acp")
 def test_a_notification_prints_nothing(api: Api, mock_instance: str) -> None:
     cancel = '{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"none"}}'
     assert api("acp", "post", "--server-id", mock_instance, "--json", cancel).good().out == ""
@@ -63,7 +63,7 @@ def test_respond_async_leaves_the_answer_to_the_stream(api: Api, mock_instance: 
     )
 
 
-@pytest.mark.clause("issue7-1-api-acp")
+@pytest.mark.clause("cli-api-acp")
 def test_stream_prints_messages_as_they_are_with_their_numbers(api: Api, mock_instance: str) -> None:
     lines = api("acp", "stream", "--server-id", mock_instance, "--no-follow", "--ids").good().out.splitlines()
     number, _, message = lines[0].partition("\t")
@@ -79,9 +79,9 @@ def test_stream_of_an_unknown_instance_fails(api: Api) -> None:
     assert "session_not_found" in result.err
 
 
-@pytest.mark.clause("issue7-1-api-acp")
+@pytest.mark.clause("cli-api-acp")
 def test_stream_follows_until_the_instance_is_closed(api: Api, mock_instance: str) -> None:
-    follower = api.place.open(
+    follower = api.sandbox.open(
         "api", "acp", "stream", "--server-id", mock_instance, environment=api.environment
     )
     assert json.loads(_read_line(follower.stdout))["id"] == 1
@@ -94,8 +94,8 @@ def test_stream_follows_until_the_instance_is_closed(api: Api, mock_instance: st
     assert b"closed" in errors
 
 
-@pytest.mark.clause("issue7-1-api-acp")
-def test_stream_comes_back_after_the_server_was_away(place: Place, tmp_path: Path) -> None:
+@pytest.mark.clause("cli-api-acp")
+def test_stream_comes_back_after_the_server_was_away(sandbox: SandboxDirectory, tmp_path: Path) -> None:
     """The server is stopped for good and another one takes its place; the follower finds it."""
     first = ServerProcess(tmp_path / "one", token=TOKEN).ready()
     follower: subprocess.Popen[bytes] | None = None
@@ -103,8 +103,8 @@ def test_stream_comes_back_after_the_server_was_away(place: Place, tmp_path: Pat
     environment = {"SANDBOX_AGENT_URL": f"http://127.0.0.1:{first.port}", "SANDBOX_AGENT_TOKEN": TOKEN}
     post = ("api", "acp", "post", "--server-id", "s", "--agent", "mock", "--json", HELLO)
     try:
-        place.run(*post, environment=environment).good()
-        follower = place.open("api", "acp", "stream", "--server-id", "s", environment=environment)
+        sandbox.run(*post, environment=environment).good()
+        follower = sandbox.open("api", "acp", "stream", "--server-id", "s", environment=environment)
         assert json.loads(_read_line(follower.stdout))["id"] == 1
         first.stop()
         assert b"trying again" in _read_line(follower.stderr)
@@ -112,7 +112,7 @@ def test_stream_comes_back_after_the_server_was_away(place: Place, tmp_path: Pat
         second.client = first.client
         second.ready()
         # The new server has never seen the id; the follower may meet it before or after it is made.
-        place.run(*post, environment=environment).good()
+        sandbox.run(*post, environment=environment).good()
         wait_until(lambda: follower is not None and _has_line(follower), 20, "a message or the end")
     finally:
         first.stop()

@@ -16,7 +16,7 @@ def test_openapi_describes_every_endpoint_there_is_a_command_for(api: Api) -> No
     assert {"/v1/acp", "/v1/agents", "/v1/fs/file", "/v1/config/mcp"} <= set(paths)
 
 
-@pytest.mark.clause("issue7-1-api-agents")
+@pytest.mark.clause("cli-api-agents")
 def test_list_prints_the_answer_of_the_server(api: Api) -> None:
     agents = api("agents", "list").good().json["agents"]
     assert [agent["id"] for agent in agents][:7] == [
@@ -30,21 +30,21 @@ def test_list_prints_the_answer_of_the_server(api: Api) -> None:
     ]
 
 
-@pytest.mark.clause("issue7-1-api-agents")
+@pytest.mark.clause("cli-api-agents")
 def test_list_as_a_table_has_a_line_for_each_agent(api: Api) -> None:
     lines = api("agents", "list", "-o", "table").good().out.splitlines()
     mock = next(line.split() for line in lines if line.split()[:1] == ["mock"])
     assert mock[1:3] == ["yes", "yes"]
 
 
-@pytest.mark.clause("issue7-1-api-agents")
+@pytest.mark.clause("cli-api-agents")
 def test_show_has_version_and_models(api: Api) -> None:
     mock = api("agents", "show", "mock").good().json
     assert mock["version"] == "builtin"
     assert [model["id"] for model in mock["models"]] == ["mock", "mock-fast"]
 
 
-@pytest.mark.clause("issue7-1-api-agents")
+@pytest.mark.clause("cli-api-agents")
 def test_install_prints_the_answer(api: Api) -> None:
     assert api("agents", "install", "mock").good().json == {"already_installed": True, "artifacts": []}
     again = api("agents", "install", "mock", "--reinstall").good().json
@@ -52,12 +52,12 @@ def test_install_prints_the_answer(api: Api) -> None:
 
 
 def test_install_of_an_unknown_agent_fails(api: Api) -> None:
-    result = api("agents", "install", "nobody")
+    result = api("agents", "install", "unknown")
     assert result.code == 1
     assert "unsupported_agent" in result.err
 
 
-@pytest.mark.clause("issue7-1-api-agents")
+@pytest.mark.clause("cli-api-agents")
 def test_report_lists_what_can_be_chosen(api: Api) -> None:
     report = api("agents", "report").good().json
     assert set(report) == {"generatedAtMs", "endpoint", "agents"}

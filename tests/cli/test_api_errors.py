@@ -6,57 +6,59 @@ import json
 
 import pytest
 
-from tests.cli.sandbox_directory import Place
+from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.server_process import ServerProcess, free_port
 
 from .conftest import TOKEN, Api
 
 
-@pytest.mark.clause("issue7-1-api-errors")
+@pytest.mark.clause("cli-api-errors")
 def test_a_problem_goes_to_stderr_as_the_server_wrote_it(api: Api) -> None:
-    result = api("agents", "show", "nobody")
+    result = api("agents", "show", "unknown")
     assert (result.code, result.out) == (1, "")
     problem = json.loads(result.err)
     assert problem["type"] == "urn:sandbox-agent:error:unsupported_agent"
-    assert problem["agent"] == "nobody"
+    assert problem["agent"] == "unknown"
 
 
-@pytest.mark.clause("issue7-1-api-errors")
-def test_a_wrong_token_is_told_and_not_repeated(place: Place, server: ServerProcess) -> None:
+@pytest.mark.clause("cli-api-errors")
+def test_a_wrong_token_is_told_and_not_repeated(sandbox: SandboxDirectory, server: ServerProcess) -> None:
     url = f"http://127.0.0.1:{server.port}"
-    result = place.run("api", "health", "-e", url, "--token", "guessed-wrongly")
+    result = sandbox.run("api", "health", "-e", url, "--token", "guessed-wrongly")
     assert result.code == 1
     assert json.loads(result.err)["status"] == 401
     assert "guessed-wrongly" not in result.err
 
 
-@pytest.mark.clause("issue7-1-api-errors")
-def test_nobody_listening_is_one_sentence(place: Place) -> None:
-    result = place.run("api", "health", "--endpoint", f"http://127.0.0.1:{free_port()}")
+@pytest.mark.clause("cli-api-errors")
+def test_nobody_listening_is_one_sentence(sandbox: SandboxDirectory) -> None:
+    result = sandbox.run("api", "health", "--endpoint", f"http://127.0.0.1:{free_port()}")
     assert result.code == 1
     assert result.err.startswith("sandbox-agent: cannot reach the server")
     assert "Traceback" not in result.err
 
 
 @pytest.mark.parametrize("endpoint", ["127.0.0.1:2468", "ftp://somewhere"])
-def test_an_endpoint_that_is_no_web_address_is_a_usage_error(place: Place, endpoint: str) -> None:
-    assert place.run("api", "health", "-e", endpoint).code == 2
+def test_an_endpoint_that_is_no_web_address_is_a_usage_error(
+    sandbox: SandboxDirectory, endpoint: str
+) -> None:
+    assert sandbox.run("api", "health", "-e", endpoint).code == 2
 
 
 @pytest.mark.clause("spec3-global-token")
-def test_an_empty_token_is_a_usage_error(place: Place) -> None:
-    result = place.run("api", "health", environment={"SANDBOX_AGENT_TOKEN": " "})
+def test_an_empty_token_is_a_usage_error(sandbox: SandboxDirectory) -> None:
+    result = sandbox.run("api", "health", environment={"SANDBOX_AGENT_TOKEN": " "})
     assert result.code == 2
     assert "empty" in result.err
 
 
 @pytest.mark.clause("spec3-global-token")
-def test_the_token_may_be_in_a_file(place: Place, server: ServerProcess) -> None:
-    file = place.home / "token"
+def test_the_token_may_be_in_a_file(sandbox: SandboxDirectory, server: ServerProcess) -> None:
+    file = sandbox.home / "token"
     file.write_text(TOKEN + "\n")
     url = f"http://127.0.0.1:{server.port}"
-    place.run("api", "health", "-e", url, "--token-file", str(file)).good()
-    place.run("api", "health", "-e", url, environment={"SANDBOX_AGENT_TOKEN_FILE": str(file)}).good()
-    missing = place.run("api", "health", "-e", url, "--token-file", "no-such-file")
+    sandbox.run("api", "health", "-e", url, "--token-file", str(file)).good()
+    sandbox.run("api", "health", "-e", url, environment={"SANDBOX_AGENT_TOKEN_FILE": str(file)}).good()
+    missing = sandbox.run("api", "health", "-e", url, "--token-file", "no-such-file")
     assert missing.code == 2
     assert "no-such-file" in missing.err

@@ -11,7 +11,7 @@ import pytest
 from .conftest import Api
 
 
-@pytest.mark.clause("issue7-1-api-files-and-config")
+@pytest.mark.clause("cli-api-files-and-config")
 def test_a_file_goes_there_and_back(api: Api, tmp_path: Path) -> None:
     content = bytes(range(256)) * 1000
     (tmp_path / "local.bin").write_bytes(content)
@@ -27,7 +27,7 @@ def test_stdin_and_stdout_work_too(api: Api) -> None:
     assert api("fs", "cat", "words.txt").good().out == "some words\n"
 
 
-@pytest.mark.clause("issue7-1-api-files-and-config")
+@pytest.mark.clause("cli-api-files-and-config")
 def test_list_move_make_and_delete(api: Api) -> None:
     api("fs", "mkdir", "room").good()
     api("fs", "put", "-", "room/a.txt", stdin="a").good()
@@ -40,7 +40,7 @@ def test_list_move_make_and_delete(api: Api) -> None:
     assert json.loads(api("fs", "stat", "room").err)["status"] == 404
 
 
-@pytest.mark.clause("issue7-1-api-files-and-config")
+@pytest.mark.clause("cli-api-files-and-config")
 def test_directories_go_there_and_back(api: Api, tmp_path: Path) -> None:
     (tmp_path / "tree" / "sub").mkdir(parents=True)
     (tmp_path / "tree" / "sub" / "file.txt").write_text("leaf")
@@ -49,7 +49,7 @@ def test_directories_go_there_and_back(api: Api, tmp_path: Path) -> None:
     assert (tmp_path / "back" / "sub" / "file.txt").read_text() == "leaf"
 
 
-@pytest.mark.clause("issue7-1-api-files-and-config")
+@pytest.mark.clause("cli-api-files-and-config")
 def test_a_tar_file_is_unpacked(api: Api, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("1")
     with tarfile.open(tmp_path / "all.tar.gz", "w:gz") as archive:
@@ -58,7 +58,7 @@ def test_a_tar_file_is_unpacked(api: Api, tmp_path: Path) -> None:
     assert api("fs", "cat", "unpacked/one.txt").good().out == "1"
 
 
-@pytest.mark.clause("issue7-1-api-files-and-config")
+@pytest.mark.clause("cli-api-files-and-config")
 def test_config_entries_are_written_listed_and_removed(api: Api, tmp_path: Path) -> None:
     where = ("-d", str(tmp_path))
     entry = json.dumps({"type": "local", "command": "npx", "args": ["-y", "thing"]})

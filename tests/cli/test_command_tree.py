@@ -15,33 +15,33 @@ from click.testing import CliRunner
 from sandbox_agent.cli.commands import root
 from sandbox_agent.cli.server.settings_parser import parse
 from sandbox_agent.settings import SettingsError
-from tests.cli.sandbox_directory import PROGRAM, Place
+from tests.cli.sandbox_directory import PROGRAM, SandboxDirectory
 from tests.support.server_process import ServerProcess
 
 from .conftest import TOKEN
 
 
-@pytest.mark.clause("issue7-1-command-tree")
-def test_no_command_is_a_usage_error_with_help_on_stderr(place: Place) -> None:
-    result = place.run()
+@pytest.mark.clause("cli-command-tree")
+def test_no_command_is_a_usage_error_with_help_on_stderr(sandbox: SandboxDirectory) -> None:
+    result = sandbox.run()
     assert result.code == 2
     assert result.out == ""
     assert "Commands:" in result.err and "daemon" in result.err
 
 
-def test_version_is_that_of_the_package(place: Place) -> None:
+def test_version_is_that_of_the_package(sandbox: SandboxDirectory) -> None:
     for flag in ("-V", "--version"):
-        assert place.run(flag).good().out == f"sandbox-agent {version('sandbox-agent')}\n"
+        assert sandbox.run(flag).good().out == f"sandbox-agent {version('sandbox-agent')}\n"
 
 
-@pytest.mark.clause("issue7-1-command-tree")
+@pytest.mark.clause("cli-command-tree")
 @pytest.mark.parametrize(
     "words",
     [("fly",), ("api", "fly"), ("server", "--fly"), ("run",), ("api", "acp", "post", "--server-id", "x")],
     ids=" ".join,
 )
-def test_usage_errors_exit_with_2(place: Place, words: tuple[str, ...]) -> None:
-    result = place.run(*words)
+def test_usage_errors_exit_with_2(sandbox: SandboxDirectory, words: tuple[str, ...]) -> None:
+    result = sandbox.run(*words)
     assert result.code == 2
     assert result.err.strip()
 
@@ -56,7 +56,7 @@ def _tree(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple
             yield from _tree(inner, (*words, name))
 
 
-@pytest.mark.clause("issue7-1-command-tree")
+@pytest.mark.clause("cli-command-tree")
 def test_every_command_explains_itself_and_knows_the_token() -> None:
     """In this process: starting one for each of the fifty commands would take longer than all other tests."""
     commands = list(_tree(root))
@@ -69,14 +69,14 @@ def test_every_command_explains_itself_and_knows_the_token() -> None:
         assert first and not first.startswith("Options"), f"{words} does not say what it does"
 
 
-def test_help_goes_to_stdout_in_both_spellings(place: Place) -> None:
+def test_help_goes_to_stdout_in_both_spellings(sandbox: SandboxDirectory) -> None:
     for words in (("server",), ("mock-agent",), ("mock-agent-process",), ("api", "acp", "stream")):
-        result = place.run(*words, "--help").good()
+        result = sandbox.run(*words, "--help").good()
         assert "Usage: sandbox-agent" in result.out
-        assert place.run(*words, "-h").good().out == result.out
+        assert sandbox.run(*words, "-h").good().out == result.out
 
 
-@pytest.mark.clause("spec3-global-token", "issue7-1-command-tree")
+@pytest.mark.clause("spec3-global-token", "cli-command-tree")
 @pytest.mark.parametrize(
     "words",
     [
@@ -87,26 +87,28 @@ def test_help_goes_to_stdout_in_both_spellings(place: Place) -> None:
     ],
     ids=["root", "group", "command", "token wins over no token"],
 )
-def test_the_token_may_stand_anywhere(place: Place, server: ServerProcess, words: tuple[str, ...]) -> None:
+def test_the_token_may_stand_anywhere(
+    sandbox: SandboxDirectory, server: ServerProcess, words: tuple[str, ...]
+) -> None:
     endpoint = {"SANDBOX_AGENT_URL": f"http://127.0.0.1:{server.port}"}
-    assert place.run(*words, environment=endpoint).good().json["agents"]
+    assert sandbox.run(*words, environment=endpoint).good().json["agents"]
 
 
-@pytest.mark.clause("issue7-1-command-tree")
-def test_no_token_wins_over_the_environment(place: Place, server: ServerProcess) -> None:
+@pytest.mark.clause("cli-command-tree")
+def test_no_token_wins_over_the_environment(sandbox: SandboxDirectory, server: ServerProcess) -> None:
     environment = {"SANDBOX_AGENT_URL": f"http://127.0.0.1:{server.port}", "SANDBOX_AGENT_TOKEN": TOKEN}
-    result = place.run("api", "health", "-n", environment=environment)
+    result = sandbox.run("api", "health", "-n", environment=environment)
     assert result.code == 1
     assert "token_invalid" in result.err
 
 
-@pytest.mark.clause("issue7-1-server-help-is-quick")
-def test_help_of_the_server_costs_less_than_150_ms(place: Place) -> None:
+@pytest.mark.clause("cli-server-help-is-quick")
+def test_help_of_the_server_costs_less_than_150_ms(sandbox: SandboxDirectory) -> None:
     """Processor time of the quickest run: the clock on the wall tells how busy the machine is."""
     costs = []
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        place.run("server", "--help").good()
+        sandbox.run("server", "--help").good()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         costs.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
     assert min(costs) < 0.15
@@ -124,13 +126,13 @@ def _imported_by(words: list[str]) -> set[str]:
     return {name.partition(".")[0] for name in finished.stderr.split()}
 
 
-@pytest.mark.clause("issue7-1-server-help-is-quick")
+@pytest.mark.clause("cli-server-help-is-quick")
 def test_the_server_command_imports_no_framework() -> None:
     heavy = {"click", "rich", "httpx", "pydantic", "acp", "ssl", "starlette"}
     assert not _imported_by(["server", "--help"]) & heavy
 
 
-@pytest.mark.clause("issue7-1-server-help-is-quick")
+@pytest.mark.clause("cli-server-help-is-quick")
 def test_the_list_of_commands_imports_no_command() -> None:
     imported = _imported_by(["--help"])
     assert "click" in imported
@@ -143,10 +145,10 @@ def test_the_module_is_the_command() -> None:
         assert finished.stdout == f"sandbox-agent {version('sandbox-agent')}\n"
 
 
-def test_the_mock_agent_answers_on_stdio(place: Place) -> None:
+def test_the_mock_agent_answers_on_stdio(sandbox: SandboxDirectory) -> None:
     hello = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}\n'
     for name in ("mock-agent", "mock-agent-process"):
-        assert place.run(name, stdin=hello).good().json["id"] == 1
+        assert sandbox.run(name, stdin=hello).good().json["id"] == 1
 
 
 @pytest.mark.parametrize(

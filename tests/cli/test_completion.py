@@ -7,29 +7,29 @@ import subprocess
 
 import pytest
 
-from tests.cli.sandbox_directory import Place
+from tests.cli.sandbox_directory import SandboxDirectory
 
 
-def _offered(place: Place, line: str) -> set[str]:
+def _offered(sandbox: SandboxDirectory, line: str) -> set[str]:
     words = line.split(" ")
     environment = {
         "_SANDBOX_AGENT_COMPLETE": "bash_complete",
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(words) - 1),
     }
-    lines = place.run(environment=environment).good().out.splitlines()
+    lines = sandbox.run(environment=environment).good().out.splitlines()
     return {entry.partition(",")[2] for entry in lines}
 
 
-@pytest.mark.clause("issue7-1-completion")
+@pytest.mark.clause("cli-completion")
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_script_for_each_shell(place: Place, shell: str) -> None:
-    assert "_SANDBOX_AGENT_COMPLETE" in place.run("completion", shell).good().out
+def test_a_script_for_each_shell(sandbox: SandboxDirectory, shell: str) -> None:
+    assert "_SANDBOX_AGENT_COMPLETE" in sandbox.run("completion", shell).good().out
 
 
-@pytest.mark.clause("issue7-1-completion")
-def test_bash_accepts_the_script(place: Place) -> None:
-    script = place.run("completion", "bash").good().out
+@pytest.mark.clause("cli-completion")
+def test_bash_accepts_the_script(sandbox: SandboxDirectory) -> None:
+    script = sandbox.run("completion", "bash").good().out
     bash = shutil.which("bash")
     assert bash is not None
     done = subprocess.run(
@@ -41,10 +41,10 @@ def test_bash_accepts_the_script(place: Place) -> None:
     assert "_sandbox_agent_completion" in done.stdout, done.stderr
 
 
-@pytest.mark.clause("issue7-1-completion")
-def test_commands_and_options_are_offered(place: Place) -> None:
-    assert {"daemon", "doctor"} == _offered(place, "sandbox-agent d")
-    assert {"list", "post", "stream", "close"} == _offered(place, "sandbox-agent api acp ")
-    assert {"--fs-root", "--fs-timeout-ms"} == _offered(place, "sandbox-agent server --fs-")
-    assert {"gemini"} == _offered(place, "sandbox-agent run gem")
-    assert {"reads", "all", "none"} == _offered(place, "sandbox-agent run --approve ")
+@pytest.mark.clause("cli-completion")
+def test_commands_and_options_are_offered(sandbox: SandboxDirectory) -> None:
+    assert {"daemon", "doctor"} == _offered(sandbox, "sandbox-agent d")
+    assert {"list", "post", "stream", "close"} == _offered(sandbox, "sandbox-agent api acp ")
+    assert {"--fs-root", "--fs-timeout-ms"} == _offered(sandbox, "sandbox-agent server --fs-")
+    assert {"gemini"} == _offered(sandbox, "sandbox-agent run gem")
+    assert {"reads", "all", "none"} == _offered(sandbox, "sandbox-agent run --approve ")

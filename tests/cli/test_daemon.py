@@ -1,4 +1,4 @@
-"""The life of a daemon, and everything that must not happen to bystanders."""
+"""The life cycle of a daemon; processes that are not the daemon are never signalled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
-from tests.cli.sandbox_directory import Place, Result
+from tests.cli.sandbox_directory import Result, SandboxDirectory
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
 
@@ -25,13 +25,13 @@ HELLO = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersio
 
 
 class Daemon:
-    def __init__(self, place: Place) -> None:
-        self.place, self.port = place, free_port()
-        self.stem = place.data / "daemon" / f"daemon-127-0-0-1-{self.port}"
+    def __init__(self, sandbox: SandboxDirectory) -> None:
+        self.sandbox, self.port = sandbox, free_port()
+        self.stem = sandbox.data / "daemon" / f"daemon-127-0-0-1-{self.port}"
         self.api = ("-e", f"http://127.0.0.1:{self.port}")
 
     def __call__(self, command: str, *words: str, **environment: str) -> Result:
-        return self.place.run("daemon", command, "-p", str(self.port), *words, environment=environment)
+        return self.sandbox.run("daemon", command, "-p", str(self.port), *words, environment=environment)
 
     def file(self, kind: str) -> Path:
         return self.stem.with_name(f"{self.stem.name}.{kind}")
@@ -42,14 +42,14 @@ class Daemon:
 
 
 @pytest.fixture
-def daemon(place: Place) -> Iterator[Daemon]:
-    daemon = Daemon(place)
+def daemon(sandbox: SandboxDirectory) -> Iterator[Daemon]:
+    daemon = Daemon(sandbox)
     yield daemon
     daemon("stop")
 
 
 @pytest.fixture
-def bystander() -> Iterator[subprocess.Popen[bytes]]:
+def unrelated_process() -> Iterator[subprocess.Popen[bytes]]:
     """A process that has nothing to do with us."""
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     yield process
@@ -57,7 +57,7 @@ def bystander() -> Iterator[subprocess.Popen[bytes]]:
     process.wait()
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_start_status_logs_and_stop(daemon: Daemon) -> None:
     assert daemon("status").code == 3
     assert "started" in daemon("start").good().out
@@ -65,7 +65,7 @@ def test_start_status_logs_and_stop(daemon: Daemon) -> None:
     assert status["status"] == "running"
     assert status["pid"] == daemon.pid
     assert status["version"] == daemon.file("version").read_text().strip()
-    daemon.place.run("api", "health", *daemon.api).good()
+    daemon.sandbox.run("api", "health", *daemon.api).good()
     assert "server.listening" in daemon("logs").good().out
     assert "stopped" in daemon("stop").good().out
     assert daemon("status").code == 3
@@ -74,39 +74,39 @@ def test_start_status_logs_and_stop(daemon: Daemon) -> None:
     assert "not running" in daemon("stop").good().out
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_start_is_idempotent_also_when_many_start_at_once(daemon: Daemon) -> None:
-    starters = [daemon.place.open("daemon", "start", "-p", str(daemon.port)) for _ in range(4)]
+    starters = [daemon.sandbox.open("daemon", "start", "-p", str(daemon.port)) for _ in range(4)]
     outputs = [starter.communicate(timeout=60) for starter in starters]
     assert [starter.returncode for starter in starters] == [0] * 4, outputs
     assert sorted(b"already" in out for out, _ in outputs) == [False, True, True, True]
-    servers = [command for command in daemon.place.processes().values() if " server " in command]
+    servers = [command for command in daemon.sandbox.processes().values() if " server " in command]
     assert len(servers) == 1
 
 
-@pytest.mark.clause("issue7-3-secrets-stay-secret")
+@pytest.mark.clause("credentials-stay-secret")
 def test_the_token_is_in_a_private_file_and_nowhere_else(daemon: Daemon) -> None:
     daemon("start", SANDBOX_AGENT_TOKEN=SECRET).good()
     assert stat.S_IMODE(daemon.file("token").stat().st_mode) == 0o600
     assert stat.S_IMODE(daemon.file("log").stat().st_mode) == 0o600
-    for pid in daemon.place.processes():
+    for pid in daemon.sandbox.processes():
         assert SECRET.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
         assert SECRET.encode() not in Path(f"/proc/{pid}/environ").read_bytes()
     assert SECRET not in daemon("status").good().out + daemon("logs").good().out
     # The commands of this machine find it by themselves; others are refused.
-    daemon.place.run("api", "health", *daemon.api).good()
-    assert daemon.place.run("run", "mock", "echo hi", *daemon.api).good().out == "hi\n"
-    assert daemon.place.run("api", "health", "-n", *daemon.api).code == 1
+    daemon.sandbox.run("api", "health", *daemon.api).good()
+    assert daemon.sandbox.run("run", "mock", "echo hi", *daemon.api).good().out == "hi\n"
+    assert daemon.sandbox.run("api", "health", "-n", *daemon.api).code == 1
     daemon("stop").good()
     assert not daemon.file("token").exists()
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_stop_ends_the_agents_and_what_they_started(daemon: Daemon) -> None:
     daemon("start").good()
     post = ("api", "acp", "post", *daemon.api, "--server-id", "s")
-    daemon.place.run(*post, "--agent", "mock", "--json", HELLO).good()
-    session = daemon.place.run(
+    daemon.sandbox.run(*post, "--agent", "mock", "--json", HELLO).good()
+    session = daemon.sandbox.run(
         *post,
         "--json",
         '{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}',
@@ -116,29 +116,31 @@ def test_stop_ends_the_agents_and_what_they_started(daemon: Daemon) -> None:
         "prompt": [{"type": "text", "text": "child 600"}],
     }
     message = json.dumps({"jsonrpc": "2.0", "id": 3, "method": "session/prompt", "params": prompt})
-    daemon.place.run(*post, "--json", message).good()
-    assert len(daemon.place.processes()) >= 3
+    daemon.sandbox.run(*post, "--json", message).good()
+    assert len(daemon.sandbox.processes()) >= 3
     daemon("stop").good()
-    daemon.place.wait_until_quiet()
+    daemon.sandbox.wait_until_quiet()
 
 
-@pytest.mark.clause("issue7-2-daemon-identity")
-def test_a_stale_pid_file_never_hurts_a_bystander(daemon: Daemon, bystander: subprocess.Popen[bytes]) -> None:
-    born_earlier = ProcessIdentity(bystander.pid, "another-boot/1")
+@pytest.mark.clause("daemon-identity")
+def test_a_stale_pid_file_never_hurts_another_process(
+    daemon: Daemon, unrelated_process: subprocess.Popen[bytes]
+) -> None:
+    earlier_boot = ProcessIdentity(unrelated_process.pid, "another-boot/1")
     daemon.file("pid").parent.mkdir(parents=True)
-    for text in (str(born_earlier), f"{bystander.pid}\n", "not a pid at all\n"):
+    for text in (str(earlier_boot), f"{unrelated_process.pid}\n", "not a pid at all\n"):
         daemon.file("pid").write_text(text)
         assert daemon("status").code == 1
         assert "not running" in daemon("stop").good().out
-        assert bystander.poll() is None
+        assert unrelated_process.poll() is None
         assert not daemon.file("pid").exists()
-    daemon.file("pid").write_text(str(born_earlier))
+    daemon.file("pid").write_text(str(earlier_boot))
     assert "started" in daemon("start").good().out
-    assert bystander.poll() is None
-    assert daemon.pid != bystander.pid
+    assert unrelated_process.poll() is None
+    assert daemon.pid != unrelated_process.pid
 
 
-@pytest.mark.clause("issue7-2-daemon-identity")
+@pytest.mark.clause("daemon-identity")
 def test_a_killed_daemon_is_dead_and_can_be_started_again(daemon: Daemon) -> None:
     daemon("start").good()
     killed = ProcessIdentity.of(daemon.pid)
@@ -150,7 +152,7 @@ def test_a_killed_daemon_is_dead_and_can_be_started_again(daemon: Daemon) -> Non
     assert daemon("status").good().json["pid"] == daemon.pid != killed.pid
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_a_daemon_that_hangs_is_neither_running_nor_stopped(daemon: Daemon) -> None:
     daemon("start").good()
     os.kill(daemon.pid, signal.SIGSTOP)
@@ -161,7 +163,7 @@ def test_a_daemon_that_hangs_is_neither_running_nor_stopped(daemon: Daemon) -> N
         os.kill(daemon.pid, signal.SIGCONT)
 
 
-@pytest.mark.clause("issue7-2-daemon-real-failure")
+@pytest.mark.clause("daemon-real-failure")
 def test_a_port_in_use_is_told_in_words(daemon: Daemon) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", daemon.port))
@@ -174,7 +176,7 @@ def test_a_port_in_use_is_told_in_words(daemon: Daemon) -> None:
     assert daemon("status").code == 3
 
 
-@pytest.mark.clause("issue7-2-daemon-real-failure")
+@pytest.mark.clause("daemon-real-failure")
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -191,18 +193,18 @@ def test_a_mistake_in_the_options_starts_nothing(
     result = daemon("start", *words)
     assert result.code == 2
     assert complaint in result.err
-    assert not daemon.place.processes()
+    assert not daemon.sandbox.processes()
 
 
 def test_options_of_the_server_are_handed_on(daemon: Daemon) -> None:
-    root = daemon.place.home / "root"
+    root = daemon.sandbox.home / "root"
     root.mkdir()
     daemon("start", "--fs-root", str(root)).good()
-    refused = daemon.place.run("api", "fs", "ls", "/", *daemon.api)
+    refused = daemon.sandbox.run("api", "fs", "ls", "/", *daemon.api)
     assert json.loads(refused.err)["status"] == 403
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_upgrade_replaces_a_daemon_of_another_version_only(daemon: Daemon) -> None:
     daemon("start").good()
     first = daemon.pid
@@ -213,10 +215,10 @@ def test_upgrade_replaces_a_daemon_of_another_version_only(daemon: Daemon) -> No
     assert daemon.pid != first
 
 
-@pytest.mark.clause("issue7-2-daemon-life")
+@pytest.mark.clause("daemon-life")
 def test_logs_follow_what_is_written(daemon: Daemon) -> None:
     daemon("start").good()
-    follower = daemon.place.open("daemon", "logs", "-f", "-p", str(daemon.port))
+    follower = daemon.sandbox.open("daemon", "logs", "-f", "-p", str(daemon.port))
     assert follower.stdout is not None
     assert b"server.listening" in follower.stdout.readline()
     daemon("stop").good()

@@ -28,7 +28,7 @@ def server(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.kill()
 
 
-@pytest.mark.clause("issue8-start-lean")
+@pytest.mark.clause("performance-start-up")
 def test_up_to_the_first_answer_of_an_agent_nothing_heavy_is_loaded(server: subprocess.Popen[str]) -> None:
     loaded: list[str] = []
 

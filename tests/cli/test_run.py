@@ -7,52 +7,52 @@ import signal
 
 import pytest
 
-from tests.cli.sandbox_directory import Place
+from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.processes import wait_until
 
 from .conftest import Api
 
 
-@pytest.mark.clause("issue7-1-run")
-def test_the_answer_is_all_there_is_on_stdout(place: Place) -> None:
-    result = place.run("run", "mock", "echo hello there").good()
+@pytest.mark.clause("cli-run")
+def test_the_answer_is_all_there_is_on_stdout(sandbox: SandboxDirectory) -> None:
+    result = sandbox.run("run", "mock", "echo hello there").good()
     assert result.out == "hello there\n"
-    place.wait_until_quiet()
+    sandbox.wait_until_quiet()
 
 
-def test_tools_are_shown_on_stderr_and_can_be_left_out(place: Place) -> None:
-    result = place.run("run", "mock", "tool").good()
+def test_tools_are_shown_on_stderr_and_can_be_left_out(sandbox: SandboxDirectory) -> None:
+    result = sandbox.run("run", "mock", "tool").good()
     assert result.out == "I have read README.md.\n"
     assert "[read_file]" in result.err
-    assert place.run("run", "mock", "tool", "--quiet").good().err == ""
+    assert sandbox.run("run", "mock", "tool", "--quiet").good().err == ""
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 @pytest.mark.parametrize(
     ("prompt", "code"),
     [("refuse", 3), ("max_tokens", 4), ("max_turn_requests", 5), ("fail", 1), ("crash", 1)],
     ids=["refusal", "tokens", "turns", "agent error", "agent crash"],
 )
-def test_the_exit_code_tells_how_it_ended(place: Place, prompt: str, code: int) -> None:
-    result = place.run("run", "mock", prompt)
+def test_the_exit_code_tells_how_it_ended(sandbox: SandboxDirectory, prompt: str, code: int) -> None:
+    result = sandbox.run("run", "mock", prompt)
     assert result.code == code, result
     assert result.err.strip()
     assert "Traceback" not in result.err
 
 
-def test_an_unknown_agent_is_told_by_the_server(place: Place) -> None:
-    result = place.run("run", "nobody", "hello")
+def test_an_unknown_agent_is_told_by_the_server(sandbox: SandboxDirectory) -> None:
+    result = sandbox.run("run", "unknown", "hello")
     assert result.code == 1
     assert json.loads(result.err)["type"] == "urn:sandbox-agent:error:unsupported_agent"
 
 
-def test_the_prompt_may_come_from_stdin(place: Place) -> None:
-    assert place.run("run", "mock", "-", stdin="echo from a pipe").good().out == "from a pipe\n"
-    assert place.run("run", "mock", stdin="echo from a pipe").good().out == "from a pipe\n"
-    assert place.run("run", "mock", stdin="").code == 2
+def test_the_prompt_may_come_from_stdin(sandbox: SandboxDirectory) -> None:
+    assert sandbox.run("run", "mock", "-", stdin="echo from a pipe").good().out == "from a pipe\n"
+    assert sandbox.run("run", "mock", stdin="echo from a pipe").good().out == "from a pipe\n"
+    assert sandbox.run("run", "mock", stdin="").code == 2
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 @pytest.mark.parametrize(
     ("words", "outcome"),
     [
@@ -61,26 +61,26 @@ def test_the_prompt_may_come_from_stdin(place: Place) -> None:
         (("--approve", "reads"), "reject-once"),
         (("--approve", "all"), "allow-once"),
     ],
-    ids=["nobody to ask", "none", "reads only", "all"],
+    ids=["no terminal", "none", "reads only", "all"],
 )
 def test_permissions_without_a_person_follow_the_policy(
-    place: Place, words: tuple[str, ...], outcome: str
+    sandbox: SandboxDirectory, words: tuple[str, ...], outcome: str
 ) -> None:
     """The mock wants to write a file, which is not reading."""
-    result = place.run("run", "mock", "permission", *words).good()
+    result = sandbox.run("run", "mock", "permission", *words).good()
     assert result.out == f"Permission outcome: selected {outcome} ({outcome.replace('-', '_')})\n"
 
 
-@pytest.mark.clause("issue7-1-run")
-def test_a_question_without_a_person_is_rejected(place: Place) -> None:
-    result = place.run("run", "mock", "question").good()
+@pytest.mark.clause("cli-run")
+def test_a_question_without_a_person_is_rejected(sandbox: SandboxDirectory) -> None:
+    result = sandbox.run("run", "mock", "question").good()
     assert result.out == "You rejected the question.\n"
     assert "not answered" in result.err
 
 
-@pytest.mark.clause("issue7-1-run")
-def test_json_gives_universal_events_one_a_line(place: Place) -> None:
-    result = place.run("run", "mock", "tool", "--json").good()
+@pytest.mark.clause("cli-run")
+def test_json_gives_universal_events_one_a_line(sandbox: SandboxDirectory) -> None:
+    result = sandbox.run("run", "mock", "tool", "--json").good()
     events = [json.loads(line) for line in result.out.splitlines()]
     kinds = [event["type"] for event in events]
     assert kinds[0] == "session.started"
@@ -89,36 +89,36 @@ def test_json_gives_universal_events_one_a_line(place: Place) -> None:
     assert [event["sequence"] for event in events] == list(range(1, len(events) + 1))
 
 
-def test_model_mode_and_directory_reach_the_agent(place: Place) -> None:
-    work = place.home / "work"
+def test_model_mode_and_directory_reach_the_agent(sandbox: SandboxDirectory) -> None:
+    work = sandbox.home / "work"
     work.mkdir()
     words = ("--model", "mock-fast", "--mode", "plan", "--thought-level", "high", "-d", str(work))
-    told = place.run("run", "mock", "info", *words).good().out
+    told = sandbox.run("run", "mock", "info", *words).good().out
     assert "mock-fast" in told and str(work) in told
-    refused = place.run("run", "mock", "info", "--model", "no-such-model")
+    refused = sandbox.run("run", "mock", "info", "--model", "no-such-model")
     assert refused.code == 1
     assert "mock-fast" in refused.err, "the error lists the models there are"
 
 
-def test_attachments_reach_the_agent(place: Place) -> None:
-    (place.home / "notes.txt").write_text("hi")
-    assert "notes.txt" in place.run("run", "mock", "echo ok", "--attach", "notes.txt").good().out
+def test_attachments_reach_the_agent(sandbox: SandboxDirectory) -> None:
+    (sandbox.home / "notes.txt").write_text("hi")
+    assert "notes.txt" in sandbox.run("run", "mock", "echo ok", "--attach", "notes.txt").good().out
 
 
-@pytest.mark.clause("issue7-1-run")
+@pytest.mark.clause("cli-run")
 def test_a_server_that_runs_can_be_used(api: Api) -> None:
     words = ("run", "mock", "echo over there", "--endpoint", api.environment["SANDBOX_AGENT_URL"])
-    assert api.place.run(*words, environment=api.environment).good().out == "over there\n"
+    assert api.sandbox.run(*words, environment=api.environment).good().out == "over there\n"
     assert api("acp", "list").good().json["servers"] == [], "nothing is left on the server"
 
 
-@pytest.mark.clause("issue7-1-run")
-def test_an_interrupt_ends_everything(place: Place) -> None:
-    running = place.open("run", "mock", "hang", "--json")
+@pytest.mark.clause("cli-run")
+def test_an_interrupt_ends_everything(sandbox: SandboxDirectory) -> None:
+    running = sandbox.open("run", "mock", "hang", "--json")
     assert running.stdout is not None
     while b"turn.started" not in running.stdout.readline():
         pass
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=30)
     assert running.returncode == 130
-    wait_until(lambda: not place.processes(), 10, "the end of server and agent")
+    wait_until(lambda: not sandbox.processes(), 10, "the end of server and agent")

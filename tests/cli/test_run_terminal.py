@@ -7,20 +7,25 @@ from collections.abc import Iterator
 import pexpect
 import pytest
 
-from tests.cli.sandbox_directory import PROGRAM, Place
+from tests.cli.sandbox_directory import PROGRAM, SandboxDirectory
 
 
 @pytest.fixture
-def terminal(place: Place) -> Iterator[list[pexpect.spawn]]:
+def terminal(sandbox: SandboxDirectory) -> Iterator[list[pexpect.spawn]]:
     opened: list[pexpect.spawn] = []
     yield opened
     for child in opened:
         child.close(force=True)
 
 
-def _run(place: Place, terminal: list[pexpect.spawn], *words: str) -> pexpect.spawn:
+def _run(sandbox: SandboxDirectory, terminal: list[pexpect.spawn], *words: str) -> pexpect.spawn:
     child = pexpect.spawn(
-        PROGRAM[0], ["run", *words], env=place.environment, cwd=str(place.home), timeout=30, encoding="utf-8"
+        PROGRAM[0],
+        ["run", *words],
+        env=sandbox.environment,
+        cwd=str(sandbox.home),
+        timeout=30,
+        encoding="utf-8",
     )
     terminal.append(child)
     return child
@@ -33,15 +38,15 @@ def _end(child: pexpect.spawn) -> int | None:
     return code
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
+@pytest.mark.clause("cli-run-in-a-terminal")
 @pytest.mark.parametrize(
     ("typed", "outcome"),
     [("y", "allow-once"), ("always", "allow-always"), ("n", "reject-once")],
 )
 def test_a_permission_is_asked_for(
-    place: Place, terminal: list[pexpect.spawn], typed: str, outcome: str
+    sandbox: SandboxDirectory, terminal: list[pexpect.spawn], typed: str, outcome: str
 ) -> None:
-    child = _run(place, terminal, "mock", "permission")
+    child = _run(sandbox, terminal, "mock", "permission")
     child.expect_exact("The agent wants to: ")
     child.expect_exact("Allow? ")
     child.sendline("perhaps")
@@ -51,16 +56,20 @@ def test_a_permission_is_asked_for(
     assert _end(child) == 0
 
 
-def test_reads_need_no_question_where_writing_does(place: Place, terminal: list[pexpect.spawn]) -> None:
-    child = _run(place, terminal, "mock", "permission", "--approve", "reads")
+def test_reads_need_no_question_where_writing_does(
+    sandbox: SandboxDirectory, terminal: list[pexpect.spawn]
+) -> None:
+    child = _run(sandbox, terminal, "mock", "permission", "--approve", "reads")
     child.expect_exact("Allow? ")
     child.sendline("n")
     assert _end(child) == 0
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
-def test_a_question_is_answered_by_number_or_label(place: Place, terminal: list[pexpect.spawn]) -> None:
-    child = _run(place, terminal, "mock", "question")
+@pytest.mark.clause("cli-run-in-a-terminal")
+def test_a_question_is_answered_by_number_or_label(
+    sandbox: SandboxDirectory, terminal: list[pexpect.spawn]
+) -> None:
+    child = _run(sandbox, terminal, "mock", "question")
     child.expect_exact("  1. ")
     child.expect_exact("no answer): ")
     child.sendline("1")
@@ -68,47 +77,49 @@ def test_a_question_is_answered_by_number_or_label(place: Place, terminal: list[
     assert _end(child) == 0
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
-def test_several_answers_go_with_commas(place: Place, terminal: list[pexpect.spawn]) -> None:
-    child = _run(place, terminal, "mock", "multi question")
+@pytest.mark.clause("cli-run-in-a-terminal")
+def test_several_answers_go_with_commas(sandbox: SandboxDirectory, terminal: list[pexpect.spawn]) -> None:
+    child = _run(sandbox, terminal, "mock", "multi question")
     child.expect_exact("several with commas")
     child.sendline("1, 2")
     child.expect_exact("You answered: option-a, option-b")
     assert _end(child) == 0
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
-def test_an_empty_line_rejects_a_question(place: Place, terminal: list[pexpect.spawn]) -> None:
-    child = _run(place, terminal, "mock", "question")
+@pytest.mark.clause("cli-run-in-a-terminal")
+def test_an_empty_line_rejects_a_question(sandbox: SandboxDirectory, terminal: list[pexpect.spawn]) -> None:
+    child = _run(sandbox, terminal, "mock", "question")
     child.expect_exact("no answer): ")
     child.sendline("")
     child.expect_exact("You rejected the question.")
     assert _end(child) == 0
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
+@pytest.mark.clause("cli-run-in-a-terminal")
 def test_control_c_while_a_question_waits_ends_everything(
-    place: Place, terminal: list[pexpect.spawn]
+    sandbox: SandboxDirectory, terminal: list[pexpect.spawn]
 ) -> None:
-    child = _run(place, terminal, "mock", "question")
+    child = _run(sandbox, terminal, "mock", "question")
     child.expect_exact("no answer): ")
     child.sendintr()
     assert _end(child) == 130
-    place.wait_until_quiet()
+    sandbox.wait_until_quiet()
 
 
-@pytest.mark.clause("issue7-1-run-in-a-terminal")
-def test_words_appear_while_the_agent_still_speaks(place: Place, terminal: list[pexpect.spawn]) -> None:
-    child = _run(place, terminal, "mock", "stream 3 700")
+@pytest.mark.clause("cli-run-in-a-terminal")
+def test_words_appear_while_the_agent_still_speaks(
+    sandbox: SandboxDirectory, terminal: list[pexpect.spawn]
+) -> None:
+    child = _run(sandbox, terminal, "mock", "stream 3 700")
     child.expect_exact("chunk 1")
     assert child.isalive()
     child.expect_exact("chunk 3")
     assert _end(child) == 0
 
 
-def test_a_terminal_gets_tables(place: Place, terminal: list[pexpect.spawn]) -> None:
+def test_a_terminal_gets_tables(sandbox: SandboxDirectory, terminal: list[pexpect.spawn]) -> None:
     child = pexpect.spawn(
-        PROGRAM[0], ["credentials", "status"], env=place.environment, timeout=30, encoding="utf-8"
+        PROGRAM[0], ["credentials", "status"], env=sandbox.environment, timeout=30, encoding="utf-8"
     )
     terminal.append(child)
     child.expect(r"agent +credentials +reads")

@@ -22,7 +22,7 @@ def preflight(client: Client, origin: str = ORIGIN):
     return client.request("OPTIONS", "/v1/acp/x", headers={**PREFLIGHT, "origin": origin}, authorized=False)
 
 
-@pytest.mark.clause("wire-5-cors")
+@pytest.mark.clause("http-cors")
 def test_a_preflight_of_an_allowed_origin_is_200_without_token_and_body(start_server) -> None:
     client = start_server(arguments=["--cors-allow-origin", ORIGIN]).client
     answer = preflight(client)
@@ -34,7 +34,7 @@ def test_a_preflight_of_an_allowed_origin_is_200_without_token_and_body(start_se
     assert answer.header("vary") == "origin, access-control-request-method, access-control-request-headers"
 
 
-@pytest.mark.clause("wire-5-cors")
+@pytest.mark.clause("http-cors")
 def test_answers_to_an_allowed_origin_carry_its_name_errors_too(start_server) -> None:
     client = start_server(arguments=["-O", ORIGIN]).client
     headers = {"origin": ORIGIN}
@@ -68,7 +68,7 @@ def test_an_origin_that_is_not_listed_is_403_preflight_included(start_server) ->
         assert client.get("/v1/health", headers={"origin": origin}).status == 403
 
 
-@pytest.mark.clause("wire-5-cors")
+@pytest.mark.clause("http-cors")
 def test_methods_and_headers_can_be_listed(start_server) -> None:
     client = start_server(
         arguments=["-O", ORIGIN, "-M", "GET", "-M", "POST", "-A", "authorization", "-A", "x-y"]
@@ -80,7 +80,7 @@ def test_methods_and_headers_can_be_listed(start_server) -> None:
     assert headers.lower() == "authorization,x-y"
 
 
-@pytest.mark.clause("wire-5-cors")
+@pytest.mark.clause("http-cors")
 def test_credentials_spell_out_what_would_be_a_wildcard(start_server) -> None:
     client = start_server(arguments=["-O", ORIGIN, "-C"]).client
     answer = preflight(client)
@@ -90,7 +90,7 @@ def test_credentials_spell_out_what_would_be_a_wildcard(start_server) -> None:
         assert answer.header(name) not in (None, "", "*")
 
 
-@pytest.mark.clause("wire-5-cors")
+@pytest.mark.clause("http-cors")
 @pytest.mark.parametrize("extra", [[], ["-C"]])
 def test_a_wildcard_origin_lets_every_site_in(start_server, extra: list[str]) -> None:
     client = start_server(arguments=["-O", "*", *extra]).client
@@ -100,12 +100,12 @@ def test_a_wildcard_origin_lets_every_site_in(start_server, extra: list[str]) ->
     assert allowed == "https://any.example" if extra else allowed in ("*", "https://any.example")
 
 
-@pytest.mark.clause("wire-5-cors")
+@pytest.mark.clause("http-cors")
 def test_credentials_alone_start_a_working_server(start_server) -> None:
     assert start_server(arguments=["-C"]).client.get("/v1/health").status == 200
 
 
-@pytest.mark.clause("wire-5-cors")
+@pytest.mark.clause("http-cors")
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -102,7 +102,7 @@ def test_a_wrong_method_on_the_list_is_405_and_names_the_right_ones(client: Clie
     assert answer.header("allow") == "GET,HEAD"
 
 
-@pytest.mark.clause("wire-1.1-head-and-options")
+@pytest.mark.clause("http-head-and-options")
 @pytest.mark.parametrize("path", ["/", "/v1/health", "/v1/acp", "/nowhere"])
 def test_head_is_get_without_the_body(client: Client, path: str) -> None:
     full, head = client.get(path), client.request("HEAD", path)
@@ -112,7 +112,7 @@ def test_head_is_get_without_the_body(client: Client, path: str) -> None:
     assert head.header("content-length") == full.header("content-length")
 
 
-@pytest.mark.clause("wire-1.1-head-and-options")
+@pytest.mark.clause("http-head-and-options")
 def test_head_on_a_stream_says_so_and_ends_at_once(acp: Acp, server_id: str) -> None:
     with acp.client.connect() as connection:
         connection.send(acp.client.build("HEAD", acp.path(server_id)))
@@ -123,7 +123,7 @@ def test_head_on_a_stream_says_so_and_ends_at_once(acp: Acp, server_id: str) -> 
         assert connection.read_to_end().startswith(b"HTTP/1.1 200 ")
 
 
-@pytest.mark.clause("wire-1.1-head-and-options")
+@pytest.mark.clause("http-head-and-options")
 def test_options_without_origin_names_the_methods(client: Client) -> None:
     answer = client.request("OPTIONS", "/v1/acp/some-id")
     assert answer.status == 200

@@ -93,7 +93,7 @@ def test_the_same_host_on_another_port_is_another_origin(client: Client) -> None
     assert answer.status == 403
 
 
-@pytest.mark.clause("wire-7-settings")
+@pytest.mark.clause("cli-settings")
 def test_a_listed_host_is_fine(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_ALLOWED_HOSTS": "my.box, other.box"})
     for host in ("my.box", "my.box:443", "OTHER.box", "localhost"):
@@ -101,7 +101,7 @@ def test_a_listed_host_is_fine(start_server) -> None:
     assert server.client.get("/v1/health", headers={"host": "third.box"}).status == 421
 
 
-@pytest.mark.clause("wire-7-settings")
+@pytest.mark.clause("cli-settings")
 @pytest.mark.ours
 def test_hosts_can_be_listed_by_flag(start_server) -> None:
     server = start_server(arguments=["--allow-host", "my.box", "--allow-host", "other.box"])

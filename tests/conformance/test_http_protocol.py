@@ -75,7 +75,7 @@ def test_http_1_0_is_answered_and_closed(client: Client) -> None:
         assert connection.is_closed_by_peer()
 
 
-@pytest.mark.clause("wire-1.1-http")
+@pytest.mark.clause("http-protocol")
 def test_pipelined_requests_are_answered_in_order(acp: Acp, server_id: str) -> None:
     requests = [
         acp.client.build("GET", "/v1/health"),
@@ -100,7 +100,7 @@ def test_a_slow_request_does_not_let_a_pipelined_one_overtake(acp: Acp, server_i
         assert connection.read_answer().body == b'{"status":"ok"}'
 
 
-@pytest.mark.clause("wire-1.1-http")
+@pytest.mark.clause("http-protocol")
 def test_chunked_bodies_are_put_together(acp: Acp, server_id: str) -> None:
     headers = {**JSON_HEADERS, "transfer-encoding": "chunked"}
     head = acp.client.build("POST", acp.path(server_id), headers=headers)
@@ -114,7 +114,7 @@ def test_chunked_bodies_are_put_together(acp: Acp, server_id: str) -> None:
         assert connection.read_answer().status == 200
 
 
-@pytest.mark.clause("wire-1.1-http")
+@pytest.mark.clause("http-protocol")
 def test_a_request_may_be_split_anywhere(acp: Acp, server_id: str) -> None:
     request = echo_request(acp, server_id)
     with acp.client.connect() as connection:
@@ -167,7 +167,7 @@ def test_every_request_on_a_connection_is_looked_at_by_itself(start_server) -> N
             assert connection.read_answer().status == status
 
 
-@pytest.mark.clause("wire-1.1-http")
+@pytest.mark.clause("http-protocol")
 def test_expect_100_continue_is_answered_before_the_body(acp: Acp, server_id: str) -> None:
     headers = {**JSON_HEADERS, "content-length": str(len(ECHO)), "expect": "100-continue"}
     with acp.client.connect() as connection:
@@ -278,7 +278,7 @@ def test_a_request_without_host_is_refused(client: Client) -> None:
         assert connection.read_answer().status in (400, 421)
 
 
-@pytest.mark.clause("wire-1.1-http")
+@pytest.mark.clause("http-protocol")
 def test_two_different_hosts_are_refused(client: Client) -> None:
     request = client.build("GET", "/v1/health")[:-2] + b"host: evil.example\r\n\r\n"
     with client.connect() as connection:
@@ -286,7 +286,7 @@ def test_two_different_hosts_are_refused(client: Client) -> None:
         assert connection.read_answer().status in (400, 421)
 
 
-@pytest.mark.clause("wire-1.1-http", "issue9-6-smuggling")
+@pytest.mark.clause("http-protocol", "security-smuggling")
 @pytest.mark.parametrize(
     "smuggle",
     [

@@ -22,7 +22,7 @@ from tests.support.server_process import (
 )
 
 
-@pytest.mark.clause("wire-6.3-child")
+@pytest.mark.clause("agents-inherited-environment")
 def test_a_launcher_is_started_without_arguments_in_the_servers_directory(start_server) -> None:
     server = start_server()
     who = server.acp.call(server.acp.start(), "test/info")
@@ -30,7 +30,7 @@ def test_a_launcher_is_started_without_arguments_in_the_servers_directory(start_
     assert who["cwd"] == str(server.home)
 
 
-@pytest.mark.clause("wire-6.3-child")
+@pytest.mark.clause("agents-inherited-environment")
 def test_agents_inherit_the_environment_and_learn_where_the_server_program_is(start_server) -> None:
     server = start_server(settings={"ANTHROPIC_API_KEY": "k", "MY_OWN": "väl ue"})
     environment = server.acp.call(server.acp.start(), "test/info")["env"]
@@ -41,7 +41,7 @@ def test_agents_inherit_the_environment_and_learn_where_the_server_program_is(st
     assert os.access(program, os.X_OK)
 
 
-@pytest.mark.clause("wire-6.3-child")
+@pytest.mark.clause("agents-inherited-environment")
 def test_agents_inherit_no_descriptor_but_their_three_pipes(acp: Acp) -> None:
     first, second = acp.start(), acp.start()
     with acp.stream(first):
@@ -51,7 +51,7 @@ def test_agents_inherit_no_descriptor_but_their_three_pipes(acp: Acp) -> None:
             assert len(fds) <= 4, fds  # 0, 1, 2 and the directory that is being listed
 
 
-@pytest.mark.clause("issue2-6-launching")
+@pytest.mark.clause("agents-launching")
 def test_a_launcher_file_replaces_how_a_known_agent_starts(start_server) -> None:
     server = start_server()
     place_launcher(
@@ -63,14 +63,14 @@ def test_a_launcher_file_replaces_how_a_known_agent_starts(start_server) -> None
     assert answer.json()["result"] == "from the launcher"
 
 
-@pytest.mark.clause("issue2-6-launching")
+@pytest.mark.clause("agents-launching")
 def test_a_launcher_file_does_not_make_a_new_agent(start_server) -> None:
     server = start_server()
     place_launcher(server.data_home, "brandnew", "#!/bin/sh\ncat\n")
     assert server.acp.send("b", "x", agent="brandnew").status == 400
 
 
-@pytest.mark.clause("spec1-8-lazy", "issue2-6-launching")
+@pytest.mark.clause("spec1-8-lazy", "agents-launching")
 def test_the_built_in_mock_works_on_a_fresh_server(start_server) -> None:
     server = start_server()
     params = {"protocolVersion": 1, "clientCapabilities": {}}
@@ -80,7 +80,7 @@ def test_the_built_in_mock_works_on_a_fresh_server(start_server) -> None:
     assert session["sessionId"]
 
 
-@pytest.mark.clause("issue2-6-launching")
+@pytest.mark.clause("agents-launching")
 @pytest.mark.ours
 def test_a_user_can_add_an_agent_by_command(start_server, tmp_path: Path) -> None:
     agents = tmp_path / "agents.toml"
@@ -120,7 +120,7 @@ def run_like_the_sdk(arguments: list[str], home: Path) -> subprocess.Popen[bytes
     )
 
 
-@pytest.mark.clause("issue2-2-sdk-argument-order")
+@pytest.mark.clause("http-sdk-argument-order")
 @pytest.mark.parametrize(
     "arguments",
     [

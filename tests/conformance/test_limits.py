@@ -83,7 +83,7 @@ def test_messages_of_sixty_megabytes_are_taken_by_default(acp: Acp, server_id: s
     assert acp.call(server_id, "test/echo", timeout=30)
 
 
-@pytest.mark.clause("issue2-8-limits")
+@pytest.mark.clause("http-limits")
 def test_a_body_above_64_mib_is_413_by_default(acp: Acp, server_id: str) -> None:
     headers = {**JSON_HEADERS, "content-length": str((64 << 20) + 1), "expect": "100-continue"}
     with acp.client.connect() as connection:
@@ -91,7 +91,7 @@ def test_a_body_above_64_mib_is_413_by_default(acp: Acp, server_id: str) -> None
         assert_problem(connection.read_answer(), 413, "payload_too_large")
 
 
-@pytest.mark.clause("promise-N", "issue2-8-limits")
+@pytest.mark.clause("promise-N", "http-limits")
 @pytest.mark.parametrize("size", [70_000, 300_000])
 def test_headers_over_64_kib_are_431(acp: Acp, size: int) -> None:
     with acp.client.connect() as connection:
@@ -122,7 +122,7 @@ def test_headers_of_60_kib_are_fine(acp: Acp) -> None:
     assert acp.client.get("/v1/health", headers={"x-pad": "x" * 60_000}).status == 200
 
 
-@pytest.mark.clause("promise-N", "issue2-8-limits")
+@pytest.mark.clause("promise-N", "http-limits")
 def test_one_stream_too_many_is_429(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_MAX_STREAMS": "3"})
     acp = server.acp
@@ -138,7 +138,7 @@ def test_one_stream_too_many_is_429(start_server) -> None:
             stream.close()
 
 
-@pytest.mark.clause("promise-N", "issue2-8-limits")
+@pytest.mark.clause("promise-N", "http-limits")
 def test_one_instance_too_many_is_503_and_leaves_nothing(start_server) -> None:
     acp = start_server(settings={"SANDBOX_AGENT_MAX_INSTANCES": "2"}).acp
     first, _ = acp.start(), acp.start()

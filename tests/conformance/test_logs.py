@@ -25,7 +25,7 @@ def drive(server) -> None:
     server.client.get(f"/v1/health?token={server.token}")
 
 
-@pytest.mark.clause("promise-J", "issue2-9-logs")
+@pytest.mark.clause("promise-J", "logs-life-cycle")
 @pytest.mark.parametrize("level", ["info", "debug"])
 def test_neither_payloads_nor_the_token_are_logged(start_server, level: str) -> None:
     settings = {
@@ -39,7 +39,7 @@ def test_neither_payloads_nor_the_token_are_logged(start_server, level: str) -> 
     assert server.token not in server.log()
 
 
-@pytest.mark.clause("issue2-9-logs")
+@pytest.mark.clause("logs-life-cycle")
 def test_life_cycle_changes_are_logged_once_each(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_LOG_STDOUT": "1"})
     drive(server)
@@ -47,7 +47,7 @@ def test_life_cycle_changes_are_logged_once_each(start_server) -> None:
     assert 3 <= len(lines) <= 12, lines
 
 
-@pytest.mark.clause("issue2-9-logs")
+@pytest.mark.clause("logs-life-cycle")
 @pytest.mark.ours
 def test_json_logs_are_one_json_object_a_line(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_LOG_FORMAT": "json"})

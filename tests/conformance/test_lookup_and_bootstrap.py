@@ -242,7 +242,7 @@ IDS = {
 }
 
 
-@pytest.mark.clause("spec1-1-server-id-is-the-only-identity", "issue2-3-server-id")
+@pytest.mark.clause("spec1-1-server-id-is-the-only-identity", "http-server-id")
 @pytest.mark.parametrize("name", IDS)
 def test_any_text_is_a_legal_server_id(acp: Acp, name: str) -> None:
     server_id = IDS[name]
@@ -253,7 +253,7 @@ def test_any_text_is_a_legal_server_id(acp: Acp, name: str) -> None:
         assert stream.next_message().number is not None
 
 
-@pytest.mark.clause("issue2-3-server-id")
+@pytest.mark.clause("http-server-id")
 def test_a_stray_percent_sign_is_literal(acp: Acp) -> None:
     raw = "/v1/acp/50%zz%"
     body = message("test/echo", request_id=1)
@@ -262,7 +262,7 @@ def test_a_stray_percent_sign_is_literal(acp: Acp) -> None:
     assert acp.entry("50%zz%") is not None
 
 
-@pytest.mark.clause("issue2-3-server-id")
+@pytest.mark.clause("http-server-id")
 def test_percent_decoding_happens_once(acp: Acp) -> None:
     body = message("test/echo", request_id=1)
     headers = {"content-type": "application/json"}
@@ -272,7 +272,7 @@ def test_percent_decoding_happens_once(acp: Acp) -> None:
     assert acp.entry("a%2Fb") is not None
 
 
-@pytest.mark.clause("issue2-3-server-id")
+@pytest.mark.clause("http-server-id")
 @pytest.mark.parametrize("segment", ["%ff", "a%C3%28", "%ED%A0%80"])
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 def test_an_id_that_is_not_utf8_is_400(acp: Acp, segment: str, method: str) -> None:
@@ -282,7 +282,7 @@ def test_an_id_that_is_not_utf8_is_400(acp: Acp, segment: str, method: str) -> N
     assert_problem(answer, 400, "invalid_request")
 
 
-@pytest.mark.clause("issue2-3-server-id")
+@pytest.mark.clause("http-server-id")
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 def test_an_id_longer_than_1024_bytes_is_400(acp: Acp, method: str) -> None:
     body = ECHO if method == "POST" else None

@@ -139,7 +139,7 @@ def test_json_that_is_not_an_object_is_400_and_starts_nothing(acp: Acp, body: by
     assert acp.entry(server_id) is None
 
 
-@pytest.mark.clause("spec1-3.2-validate-agent", "wire-2.1-order-of-checks")
+@pytest.mark.clause("spec1-3.2-validate-agent", "http-order-of-checks")
 def test_the_checks_of_a_post_come_in_the_order_of_the_table(acp: Acp) -> None:
     """Each request has this fault and all later ones; the earliest fault must be the one reported."""
     client, unknown = acp.client, acp.new_id()
@@ -156,12 +156,12 @@ def test_the_checks_of_a_post_come_in_the_order_of_the_table(acp: Acp) -> None:
     assert "missing required 'agent'" in post(client, acp.path(unknown), JSON_HEADERS).json()["detail"]
 
 
-@pytest.mark.clause("wire-2.1-order-of-checks")
+@pytest.mark.clause("http-order-of-checks")
 def test_an_unknown_agent_on_a_living_instance_is_400_before_409(acp: Acp, server_id: str) -> None:
     assert_problem(acp.post(server_id, ECHO, agent="nobody"), 400, "unsupported_agent")
 
 
-@pytest.mark.clause("wire-2.1-order-of-checks")
+@pytest.mark.clause("http-order-of-checks")
 def test_agent_mismatch_comes_before_the_id_in_flight(acp: Acp, server_id: str) -> None:
     waiting = acp.in_background(acp.send, server_id, "test/hold", request_id="h")
     acp.wait_until_pending(server_id, 1)
@@ -171,7 +171,7 @@ def test_agent_mismatch_comes_before_the_id_in_flight(acp: Acp, server_id: str) 
     assert waiting.result(8).status == 200
 
 
-@pytest.mark.clause("wire-2.1-order-of-checks")
+@pytest.mark.clause("http-order-of-checks")
 def test_the_checks_of_a_get_come_in_the_order_of_the_table(acp: Acp) -> None:
     unknown = acp.path(acp.new_id())
     both = {"accept": "text/html", "last-event-id": "x"}
@@ -180,7 +180,7 @@ def test_the_checks_of_a_get_come_in_the_order_of_the_table(acp: Acp) -> None:
     assert_problem(acp.client.get(unknown), 404, "session_not_found")
 
 
-@pytest.mark.clause("wire-2.1-order-of-checks")
+@pytest.mark.clause("http-order-of-checks")
 def test_delete_does_not_look_at_accept(acp: Acp, server_id: str) -> None:
     path = acp.path(server_id)
     answer = acp.client.request("DELETE", path, headers={"accept": "image/png"})

@@ -137,7 +137,7 @@ def test_server_killed_while_agents_flood_and_hold_requests(start_server) -> Non
     wait_until_dead(people, 5)
 
 
-@pytest.mark.clause("wire-6.3-child")
+@pytest.mark.clause("agents-inherited-environment")
 def test_agents_run_in_a_session_and_group_of_their_own(acp: Acp, server_id: str) -> None:
     who = acp.call(server_id, "test/info")
     assert who["sid"] == who["pgid"] != os.getsid(0)

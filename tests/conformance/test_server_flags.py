@@ -29,7 +29,7 @@ def test_another_address_without_a_token_needs_no_token_said_aloud(tmp_path: Pat
     assert "--no-token" in done.stderr
 
 
-@pytest.mark.clause("wire-7-exit-codes")
+@pytest.mark.clause("cli-exit-codes")
 @pytest.mark.parametrize("arguments", [["--token", ""], ["--token-file", "/dev/null"]])
 def test_an_empty_token_is_refused(tmp_path: Path, arguments: list[str]) -> None:
     done = run(["server", "--port", str(free_port()), *arguments], tmp_path)
@@ -43,7 +43,7 @@ def test_a_missing_token_file_is_refused(tmp_path: Path) -> None:
     assert "none" in done.stderr
 
 
-@pytest.mark.clause("wire-7-exit-codes")
+@pytest.mark.clause("cli-exit-codes")
 def test_a_port_in_use_is_exit_1_and_said_on_stderr(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -54,7 +54,7 @@ def test_a_port_in_use_is_exit_1_and_said_on_stderr(tmp_path: Path) -> None:
     assert port in done.stderr
 
 
-@pytest.mark.clause("wire-7-exit-codes")
+@pytest.mark.clause("cli-exit-codes")
 @pytest.mark.parametrize("host", ["not a host", "256.1.1.1", "192.0.2.1"])
 def test_an_address_that_cannot_be_bound_is_exit_1_and_said_on_stderr(tmp_path: Path, host: str) -> None:
     done = run(["server", "--no-token", "--host", host, "--port", str(free_port())], tmp_path)
@@ -62,7 +62,7 @@ def test_an_address_that_cannot_be_bound_is_exit_1_and_said_on_stderr(tmp_path: 
     assert host in done.stderr
 
 
-@pytest.mark.clause("wire-7-exit-codes")
+@pytest.mark.clause("cli-exit-codes")
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -80,7 +80,7 @@ def test_a_usage_error_is_exit_2_with_help_on_stderr(tmp_path: Path, arguments: 
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.clause("wire-7-exit-codes")
+@pytest.mark.clause("cli-exit-codes")
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["server", "--help"], ["--version"], ["-V"]])
 def test_help_and_version_are_exit_0(tmp_path: Path, arguments: list[str]) -> None:
     done = run(arguments, tmp_path)
@@ -93,7 +93,7 @@ def test_a_server_without_a_token_on_loopback_says_so(start_server) -> None:
     assert "token" in server.log().lower()
 
 
-@pytest.mark.clause("wire-7-settings")
+@pytest.mark.clause("cli-settings")
 @pytest.mark.ours
 def test_settings_are_flags_too(start_server) -> None:
     arguments = ["--acp-request-timeout-ms", "500", "--acp-heartbeat-ms", "100", "--max-instances", "5"]

@@ -145,7 +145,7 @@ def test_a_server_that_is_installing_stops_in_time(slow: SlowServer, number: sig
     slow.wait_until_the_installer_is_gone()
 
 
-@pytest.mark.clause("issue3-2-install-dies-with-the-server")
+@pytest.mark.clause("install-dies-with-the-server")
 def test_the_end_of_a_killed_server_ends_its_installer(slow: SlowServer) -> None:
     slow.acp.in_background(slow.acp.send, "x", "initialize", agent=AGENT)
     slow.wait_for_the_installer()

@@ -48,7 +48,7 @@ def test_a_stuck_reader_costs_no_memory_and_slows_nobody(start_server, count, si
     assert numbers == list(range(2, count + 504))
 
 
-@pytest.mark.clause("promise-A", "issue2-reconnects")
+@pytest.mark.clause("promise-A", "http-reconnects")
 @pytest.mark.timeout(240)
 def test_reconnects_against_a_live_flood_lose_nothing_and_repeat_nothing(acp: Acp, server_id: str) -> None:
     """Three readers cut and come back with their last number, 7,500 times, close behind the flood."""
@@ -57,7 +57,7 @@ def test_reconnects_against_a_live_flood_lose_nothing_and_repeat_nothing(acp: Ac
     assert outcome.reconnects == RECONNECTS
 
 
-@pytest.mark.clause("issue2-reconnects")
+@pytest.mark.clause("http-reconnects")
 @pytest.mark.timeout(240)
 def test_readers_that_a_flood_leaves_behind_reconnect_and_lose_nothing(acp: Acp, server_id: str) -> None:
     """The same against a flood that waits for nobody, so that replays come from ever farther back."""

@@ -17,7 +17,7 @@ import yaml
 from sandbox_agent.cli.server.settings_parser import parse
 from sandbox_agent.http.http1.server import check_exposure
 from sandbox_agent.settings import SettingsError
-from tests.cli.sandbox_directory import Place
+from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.server_process import ServerProcess
 
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
@@ -50,7 +50,7 @@ def _container() -> dict[str, object]:
     return deployment["spec"]["template"]["spec"]["containers"][0]  # type: ignore[index,no-any-return]
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_the_image_starts_a_server_that_insists_on_a_token() -> None:
     instructions = _instructions()
     assert json.loads(instructions["ENTRYPOINT"][0]) == ["sandbox-agent"]
@@ -68,11 +68,11 @@ def test_the_image_does_not_run_agents_as_root() -> None:
     assert lines.index("USER agent") < next(n for n, line in enumerate(lines) if line.startswith("CMD"))
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
-def test_the_image_installs_the_agents_it_is_asked_for(place: Place) -> None:
+@pytest.mark.clause("packaging-deploy-recipes")
+def test_the_image_installs_the_agents_it_is_asked_for(sandbox: SandboxDirectory) -> None:
     loop = next(line for line in _instructions()["RUN"] if "install-agent" in line)
     programs = Path(sys.executable).parent
-    environment = {**place.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
+    environment = {**sandbox.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
     for agents, code in (("mock", 0), ("", 0), ("mock nobody", 1)):
         done = subprocess.run(
             ["/bin/sh", "-c", loop], env={**environment, "AGENTS": agents}, capture_output=True, timeout=60
@@ -80,20 +80,20 @@ def test_the_image_installs_the_agents_it_is_asked_for(place: Place) -> None:
         assert done.returncode == code, done.stderr
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
-def test_the_health_check_of_the_image_works(place: Place, tmp_path: Path) -> None:
+@pytest.mark.clause("packaging-deploy-recipes")
+def test_the_health_check_of_the_image_works(sandbox: SandboxDirectory, tmp_path: Path) -> None:
     check = json.loads(_instructions()["HEALTHCHECK"][0].partition("CMD ")[2])
     server = ServerProcess(tmp_path / "server", token=TOKEN).ready()
     try:
         url = f"http://127.0.0.1:{server.port}"
         environment = {"SANDBOX_AGENT_TOKEN": TOKEN, "SANDBOX_AGENT_URL": url}
-        place.run(*check[1:], environment=environment).good()
+        sandbox.run(*check[1:], environment=environment).good()
     finally:
         server.stop()
-    assert place.run(*check[1:], environment=environment).code == 1
+    assert sandbox.run(*check[1:], environment=environment).code == 1
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_the_pod_starts_a_server_and_its_probe_asks_it(token_file: Path) -> None:
     container = _container()
     words = [str(word) for word in container["args"]]  # type: ignore[attr-defined]
@@ -114,7 +114,7 @@ def test_the_names_in_the_manifests_fit_together() -> None:
     assert kinds["NetworkPolicy"]["spec"]["podSelector"]["matchLabels"] == labels  # type: ignore[index]
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_the_unit_starts_a_server_with_a_token_from_a_file(token_file: Path) -> None:
     unit = (DEPLOY / "sandbox-agent.service").read_text()
     match = re.search(r"^ExecStart=(.*)$", unit, re.MULTILINE)
@@ -124,7 +124,7 @@ def test_the_unit_starts_a_server_with_a_token_from_a_file(token_file: Path) -> 
     assert parse(words[3:], {}).token == TOKEN
 
 
-@pytest.mark.clause("issue7-4-deploy-recipes")
+@pytest.mark.clause("packaging-deploy-recipes")
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
     verify = shutil.which("systemd-analyze")
     if verify is None:

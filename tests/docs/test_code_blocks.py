@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.sandbox_directory import Place
-from tests.docs.markdown import ROOT, Block, blocks_of, documents
+from tests.cli.sandbox_directory import SandboxDirectory
+from tests.docs.markdown import ROOT, SPECIFICATIONS, Block, blocks_of, documents
 from tests.support.processes import wait_until
 from tests.support.raw_http import Client
 from tests.support.server_process import ServerProcess, free_port
@@ -28,7 +28,8 @@ DOCUMENTED_PORT = "2468"
 
 
 def _all_blocks() -> list[Block]:
-    return [block for file in documents() for block in blocks_of(file)]
+    own = [file for file in documents() if not file.is_relative_to(SPECIFICATIONS)]
+    return [block for file in own for block in blocks_of(file)]
 
 
 def _runnable() -> list[Block]:
@@ -46,13 +47,13 @@ def _runnable() -> list[Block]:
     return joined
 
 
-@pytest.mark.clause("issue7-5-documentation")
+@pytest.mark.clause("docs-checked")
 def test_every_block_has_a_language_we_know_or_says_why_it_is_not_run() -> None:
     known = {*READERS, *NEVER_RUN, *RUN}
     assert [block.name for block in _all_blocks() if block.language not in known and not block.not_run] == []
 
 
-@pytest.mark.clause("issue7-5-documentation")
+@pytest.mark.clause("docs-checked")
 @pytest.mark.parametrize(
     "block",
     [block for block in _all_blocks() if block.language in READERS and not block.not_run],
@@ -69,16 +70,18 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     process.stop()
 
 
-@pytest.mark.clause("issue7-5-documentation")
+@pytest.mark.clause("docs-checked")
 @pytest.mark.parametrize("block", _runnable(), ids=lambda block: block.name)
-def test_a_block_does_what_it_says(block: Block, place: Place, request: pytest.FixtureRequest) -> None:
+def test_a_block_does_what_it_says(
+    block: Block, sandbox: SandboxDirectory, request: pytest.FixtureRequest
+) -> None:
     port = str(free_port())
     if block.needs_server:
         port = str(request.getfixturevalue("server").port)
     text = block.text.replace(f":{DOCUMENTED_PORT}", f":{port}")
     programs = Path(sys.executable).parent
     environment = {
-        **place.environment,
+        **sandbox.environment,
         "PATH": f"{programs}:{os.environ['PATH']}",
         # What is started without naming a port takes one that is free.
         "SANDBOX_AGENT_PORT": port,
@@ -88,17 +91,17 @@ def test_a_block_does_what_it_says(block: Block, place: Place, request: pytest.F
     else:
         words = [str(shutil.which("bash")), "-euo", "pipefail", "-c", _without_scripts(text, block)]
     # Paths in the documentation start at the root of the repository; nothing may be written there.
-    (place.home / "docs").mkdir()
-    (place.home / "examples").symlink_to(ROOT / "examples")
+    (sandbox.home / "docs").mkdir()
+    (sandbox.home / "examples").symlink_to(ROOT / "examples")
     try:
         done = subprocess.run(
-            words, env=environment, cwd=place.home, capture_output=True, text=True, timeout=LIMIT_S
+            words, env=environment, cwd=sandbox.home, capture_output=True, text=True, timeout=LIMIT_S
         )
         assert done.returncode == 0, f"{block.name}\n{text}\n{done.stdout}\n{done.stderr}"
     finally:
         # A daemon that a block started is not left to the next one.
-        if (place.data / "daemon").exists():
-            place.run("daemon", "stop", "-p", port)
+        if (sandbox.data / "daemon").exists():
+            sandbox.run("daemon", "stop", "-p", port)
 
 
 def _without_scripts(text: str, block: Block) -> str:
@@ -113,10 +116,10 @@ def _without_scripts(text: str, block: Block) -> str:
     return "\n".join(kept)
 
 
-def test_a_documented_server_listens_on_the_port_the_test_gives_it(place: Place) -> None:
+def test_a_documented_server_listens_on_the_port_the_test_gives_it(sandbox: SandboxDirectory) -> None:
     """The trick of these tests: `SANDBOX_AGENT_PORT` moves a server that names no port."""
     port = free_port()
-    process = place.open("server", environment={"SANDBOX_AGENT_PORT": str(port)})
+    process = sandbox.open("server", environment={"SANDBOX_AGENT_PORT": str(port)})
     client = Client("127.0.0.1", port, None)
 
     def healthy() -> bool:

@@ -10,7 +10,7 @@ import pytest
 from tests.docs.markdown import ROOT, anchors_of, documents, links_of
 
 
-@pytest.mark.clause("issue7-5-documentation")
+@pytest.mark.clause("docs-checked")
 @pytest.mark.parametrize(
     "file", [*documents(), ROOT / "llms.txt"], ids=lambda file: str(file.relative_to(ROOT))
 )

@@ -12,12 +12,12 @@ from scripts.site_navigation import index_for_language_models
 from tests.docs.markdown import ROOT
 
 
-@pytest.mark.clause("issue7-5-documentation")
+@pytest.mark.clause("docs-checked")
 def test_the_short_index_for_language_models_is_up_to_date() -> None:
     assert (ROOT / "llms.txt").read_text() == index_for_language_models(), "run scripts/docs to renew it"
 
 
-@pytest.mark.clause("issue7-5-documentation")
+@pytest.mark.clause("docs-checked")
 def test_the_site_builds_strictly(tmp_path: Path) -> None:
     done = subprocess.run(
         [
@@ -38,8 +38,9 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     site = tmp_path / "site"
     home = (site / "index.html").read_text()
-    for page in (ROOT / "docs").glob("*.md"):
-        place = "index.html" if page.stem == "index" else f"{page.stem}/index.html"
-        assert (site / place).exists()
-        assert page.stem == "index" or f'href="{page.stem}/"' in home, f"{page.name} is not in the navigation"
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        address = f"{name}/".removesuffix("index/")
+        assert (site / address / "index.html").exists()
+        assert not address or f'href="{address}"' in home, f"{page.name} is not in the navigation"
     assert "fonts.googleapis" not in home, "the site loads nothing from elsewhere"

@@ -1,5 +1,5 @@
-"""The place to run examples in is that of the command line tests."""
+"""The sandbox to run examples in is that of the command line tests."""
 
-from tests.cli.conftest import place
+from tests.cli.conftest import sandbox
 
-__all__ = ["place"]
+__all__ = ["sandbox"]

@@ -12,7 +12,7 @@ import httpx
 import pexpect
 import pytest
 
-from tests.cli.sandbox_directory import Place
+from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
 
@@ -25,15 +25,15 @@ SAYS = {
 }
 
 
-@pytest.mark.clause("issue7-6-examples")
+@pytest.mark.clause("docs-examples")
 @pytest.mark.parametrize(
     "name", sorted(path.name for path in EXAMPLES.glob("*.py") if path.name not in INTERACTIVE)
 )
-def test_an_example_runs(name: str, place: Place) -> None:
+def test_an_example_runs(name: str, sandbox: SandboxDirectory) -> None:
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name)],
-        env=place.environment,
-        cwd=place.home,
+        env=sandbox.environment,
+        cwd=sandbox.home,
         capture_output=True,
         text=True,
         timeout=50,
@@ -43,19 +43,19 @@ def test_an_example_runs(name: str, place: Place) -> None:
     assert SAYS.get(name, "") in done.stdout
 
 
-@pytest.mark.clause("issue7-6-examples")
+@pytest.mark.clause("docs-examples")
 def test_the_custom_agent_has_no_more_than_forty_lines_of_code() -> None:
     text = (EXAMPLES / "custom_agent.py").read_text().split('"""', 2)[2]
     assert len([line for line in text.splitlines() if line.strip()]) <= 40
 
 
-@pytest.mark.clause("issue7-6-examples")
-def test_a_chat_in_the_terminal(place: Place) -> None:
+@pytest.mark.clause("docs-examples")
+def test_a_chat_in_the_terminal(sandbox: SandboxDirectory) -> None:
     chat = pexpect.spawn(
         sys.executable,
         [str(EXAMPLES / "chat_terminal.py")],
-        env=place.environment,
-        cwd=str(place.home),
+        env=sandbox.environment,
+        cwd=str(sandbox.home),
         timeout=40,
         encoding="utf-8",
     )
@@ -86,12 +86,12 @@ def test_a_chat_in_the_terminal(place: Place) -> None:
 
 
 @pytest.fixture
-def backend(place: Place) -> Iterator[str]:
+def backend(sandbox: SandboxDirectory) -> Iterator[str]:
     port = free_port()
     process = subprocess.Popen(
         [sys.executable, str(EXAMPLES / "web_backend.py")],
-        env={**place.environment, "PORT": str(port)},
-        cwd=place.home,
+        env={**sandbox.environment, "PORT": str(port)},
+        cwd=sandbox.home,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -112,7 +112,7 @@ def backend(place: Place) -> Iterator[str]:
         process.wait(20)
 
 
-@pytest.mark.clause("issue7-6-examples")
+@pytest.mark.clause("docs-examples")
 def test_a_web_backend_relays_a_session(backend: str) -> None:
     ann = httpx.Client(base_url=backend, headers={"authorization": "Bearer token-of-ann"}, timeout=20)
     bob = httpx.Client(base_url=backend, headers={"authorization": "Bearer token-of-bob"}, timeout=20)

@@ -125,14 +125,14 @@ def agent(server: ServerProcess) -> Iterator[Agent]:
     agent.acp.delete(agent.server_id)
 
 
-@pytest.mark.clause("issue9-5-fuzz-lines")
+@pytest.mark.clause("fuzz-lines")
 @FUZZ
 @given(data=output)
 def test_every_line_is_told_as_what_it_is(agent: Agent, data: bytes) -> None:
     assert agent.write(data) == expected(data)
 
 
-@pytest.mark.clause("issue9-5-fuzz-lines")
+@pytest.mark.clause("fuzz-lines")
 @FUZZ
 @given(data=torn)
 def test_objects_torn_by_line_ends_are_never_put_together(agent: Agent, data: bytes) -> None:

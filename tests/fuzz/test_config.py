@@ -52,7 +52,7 @@ toml = st.lists(
 ).map("".join)
 
 
-@pytest.mark.clause("issue9-5-fuzz-files")
+@pytest.mark.clause("fuzz-files")
 @FUZZ
 @given(name=names, entry=entries)
 def test_an_entry_is_stored_as_what_it_means_or_refused(
@@ -72,7 +72,7 @@ def test_an_entry_is_stored_as_what_it_means_or_refused(
         assert put.json()["detail"]
 
 
-@pytest.mark.clause("issue9-5-fuzz-files")
+@pytest.mark.clause("fuzz-files")
 @FUZZ
 @given(data=st.binary(max_size=60) | values.map(lambda value: json.dumps(value).encode()))
 def test_a_file_that_somebody_broke_is_told_and_stays(server: ServerProcess, data: bytes) -> None:
@@ -92,7 +92,7 @@ def test_a_file_that_somebody_broke_is_told_and_stays(server: ServerProcess, dat
             assert answer.status == 404 or file.read_bytes() == data, "what cannot be read is not overwritten"
 
 
-@pytest.mark.clause("issue9-5-fuzz-files")
+@pytest.mark.clause("fuzz-files")
 @FUZZ
 @given(text=toml)
 def test_an_agents_file_is_loaded_or_its_fault_is_told(

@@ -29,7 +29,7 @@ lines = st.lists(
 )
 
 
-@pytest.mark.clause("issue9-5-fuzz-sse")
+@pytest.mark.clause("fuzz-sse")
 @FUZZ
 @given(lines, st.integers(1, 10**12), st.lists(st.integers(1, 200), max_size=30), st.booleans())
 def test_however_a_stream_is_cut_the_same_events_come_out(

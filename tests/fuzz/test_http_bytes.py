@@ -124,7 +124,7 @@ def acted_on(server: ServerProcess, data: bytes) -> tuple[list[str], bytes]:
     return re.findall(r"session not found: (fuzz-\w+)", said.decode("latin-1")), said
 
 
-@pytest.mark.clause("issue9-5-fuzz-http", "issue9-6-smuggling")
+@pytest.mark.clause("fuzz-http", "security-smuggling")
 @FUZZ
 @given(data=wire)
 @example(
@@ -145,7 +145,7 @@ def test_the_server_sees_no_request_that_h11_does_not_see(server: ServerProcess,
     assert b"internal_error" not in said and b" 500 " not in said
 
 
-@pytest.mark.clause("issue9-5-fuzz-http")
+@pytest.mark.clause("fuzz-http")
 @FUZZ
 @given(data=st.binary(min_size=1, max_size=300))
 def test_noise_is_refused_and_never_a_fault(server: ServerProcess, data: bytes) -> None:

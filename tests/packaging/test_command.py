@@ -10,14 +10,14 @@ from .conftest import Built, install
 from .program import Program
 
 
-@pytest.mark.clause("issue7-4-wheel-and-sdist")
+@pytest.mark.clause("packaging-wheel-and-sdist")
 def test_the_command_loads_nothing_that_costs_before_our_code(installed: Path) -> None:
     lines = (installed / "sandbox-agent").read_text().splitlines()
     imports = [line for line in lines if line.startswith(("import ", "from "))]
     assert imports == ["import sys", "from sandbox_agent.cli.entry import main"]
 
 
-@pytest.mark.clause("issue7-4-wheel-and-sdist")
+@pytest.mark.clause("packaging-wheel-and-sdist")
 @pytest.mark.parametrize("directory", ["a directory with blanks", f"{'long' * 40}/{'longer' * 20}"])
 def test_the_command_starts_where_a_first_line_cannot_name_its_python(
     built: Built, tmp_path: Path, directory: str

@@ -13,7 +13,7 @@ import pytest
 from .conftest import LIMIT_S, Built
 
 
-@pytest.mark.clause("issue7-4-wheel-and-sdist")
+@pytest.mark.clause("packaging-wheel-and-sdist")
 def test_the_wheel_has_the_page_the_types_and_the_catalogue_and_no_tests(built: Built) -> None:
     names = zipfile.ZipFile(built.wheel).namelist()
     for wanted in ("py.typed", "page/index.html", "agents/catalog/agents.toml"):
@@ -22,7 +22,7 @@ def test_the_wheel_has_the_page_the_types_and_the_catalogue_and_no_tests(built: 
     assert {name.split("/")[0].split("-")[0] for name in names} == {"sandbox_agent"}
 
 
-@pytest.mark.clause("issue7-4-wheel-and-sdist")
+@pytest.mark.clause("packaging-wheel-and-sdist")
 def test_a_wheel_built_from_the_sdist_has_the_page_too(built: Built, tmp_path: Path) -> None:
     with tarfile.open(built.sdist) as archive:
         assert not [name for name in archive.getnames() if "node_modules" in name]

@@ -25,7 +25,7 @@ def _unpacked(program: Program) -> list[Path]:
     return list((program.home / ".cache" / "sandbox-agent").glob("*"))
 
 
-@pytest.mark.clause("issue7-4-single-file")
+@pytest.mark.clause("packaging-single-file")
 def test_run_answers_and_unpacks_only_once(program: Program) -> None:
     done = program.run("run", "mock", "echo hello")
     assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
@@ -35,7 +35,7 @@ def test_run_answers_and_unpacks_only_once(program: Program) -> None:
     assert [path.stat().st_mtime_ns for path in _unpacked(program)] == [before]
 
 
-@pytest.mark.clause("issue7-4-single-file")
+@pytest.mark.clause("packaging-single-file")
 def test_server_page_and_daemon(program: Program) -> None:
     with program.server() as url:
         assert b"<script" in fetch(f"{url}/ui/")
@@ -45,13 +45,13 @@ def test_server_page_and_daemon(program: Program) -> None:
     assert program.run("daemon", "stop", "--port", port).returncode == 0
 
 
-@pytest.mark.clause("issue10-adapters-from-wheel-and-single-file")
+@pytest.mark.clause("adapters-from-wheel-and-single-file")
 def test_a_native_adapter_answers_through_the_server(program: Program, tmp_path: Path) -> None:
     assert initialized(program, tmp_path / "bin")["agentInfo"]["name"] == "claude-native"
     assert "claude|codex|opencode|amp" in program.run("adapter", "--help").stdout
 
 
-@pytest.mark.clause("issue7-4-single-file")
+@pytest.mark.clause("packaging-single-file")
 def test_two_first_starts_at_once_do_no_harm(program: Program) -> None:
     words = [*program.command, "--version"]
     starts = [
@@ -63,7 +63,7 @@ def test_two_first_starts_at_once_do_no_harm(program: Program) -> None:
     assert len(_unpacked(program)) == 1
 
 
-@pytest.mark.clause("issue7-4-single-file")
+@pytest.mark.clause("packaging-single-file")
 def test_a_home_that_cannot_be_written_is_no_obstacle(program: Program) -> None:
     program.environment["HOME"] = "/proc/nowhere"
     done = program.run("--version")
@@ -72,7 +72,7 @@ def test_a_home_that_cannot_be_written_is_no_obstacle(program: Program) -> None:
     assert temporary.stat().st_mode & 0o777 == 0o700
 
 
-@pytest.mark.clause("issue7-4-single-file")
+@pytest.mark.clause("packaging-single-file")
 def test_a_directory_that_others_may_write_to_is_not_trusted(program: Program) -> None:
     program.environment["HOME"] = "/proc/nowhere"
     trap = Path(program.environment["TMPDIR"]) / f"sandbox-agent-{os.getuid()}"
@@ -83,7 +83,7 @@ def test_a_directory_that_others_may_write_to_is_not_trusted(program: Program) -
     assert "XDG_CACHE_HOME" in done.stderr
 
 
-@pytest.mark.clause("issue7-4-single-file")
+@pytest.mark.clause("packaging-single-file")
 def test_an_archive_for_another_python_says_so(built: Built, tmp_path: Path) -> None:
     other = tmp_path / "other.pyz"
     with zipfile.ZipFile(built.archive) as source, zipfile.ZipFile(other, "w") as target:

@@ -23,13 +23,13 @@ def program(installed: Path, tmp_path: Path) -> Program:
     return Program([str(installed / "sandbox-agent")], tmp_path / "home")
 
 
-@pytest.mark.clause("issue7-4-wheel-and-sdist")
+@pytest.mark.clause("packaging-wheel-and-sdist")
 def test_run_answers(program: Program) -> None:
     done = program.run("run", "mock", "echo hello")
     assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
 
 
-@pytest.mark.clause("issue7-4-wheel-and-sdist")
+@pytest.mark.clause("packaging-wheel-and-sdist")
 def test_the_server_has_its_page(program: Program) -> None:
     with program.server() as url:
         page = fetch(f"{url}/ui/")
@@ -38,7 +38,7 @@ def test_the_server_has_its_page(program: Program) -> None:
         assert len(fetch(url + "/ui/" + script.removeprefix("./").removeprefix("/ui/"))) > 10_000
 
 
-@pytest.mark.clause("issue7-4-wheel-and-sdist")
+@pytest.mark.clause("packaging-wheel-and-sdist")
 def test_the_sdk_starts_its_own_server(installed: Path, program: Program) -> None:
     done = subprocess.run(
         [str(installed / "python"), "-c", SCRIPT],
@@ -51,7 +51,7 @@ def test_the_sdk_starts_its_own_server(installed: Path, program: Program) -> Non
     assert (done.returncode, done.stdout) == (0, "from the SDK\n"), done.stderr
 
 
-@pytest.mark.clause("issue7-4-wheel-and-sdist")
+@pytest.mark.clause("packaging-wheel-and-sdist")
 def test_nothing_of_it_comes_from_the_checkout(installed: Path, program: Program) -> None:
     words = [str(installed / "python"), "-c", "import sandbox_agent; print(sandbox_agent.__file__)"]
     done = subprocess.run(
@@ -60,7 +60,7 @@ def test_nothing_of_it_comes_from_the_checkout(installed: Path, program: Program
     assert done.stdout.startswith(str(installed.parent))
 
 
-@pytest.mark.clause("issue10-adapters-from-wheel-and-single-file")
+@pytest.mark.clause("adapters-from-wheel-and-single-file")
 def test_a_native_adapter_answers_through_the_server(program: Program, tmp_path: Path) -> None:
     """Found by the program on PATH; the adapter is started from the wheel."""
     assert initialized(program, tmp_path / "bin")["agentInfo"]["name"] == "claude-native"

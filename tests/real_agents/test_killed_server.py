@@ -21,7 +21,7 @@ _GONE_WITHIN_S = 10.0
 
 
 # claude keeps its tools in sessions of their own, opencode ignores SIGTERM in a tool, goose leaves its tool.
-@pytest.mark.clause("issue3-5-nothing-left-behind")
+@pytest.mark.clause("agents-nothing-left-behind")
 @pytest.mark.parametrize("agent", ["claude", "opencode", "goose"])
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
 async def test_nothing_of_a_real_agent_outlives_its_server(

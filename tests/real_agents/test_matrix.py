@@ -25,7 +25,7 @@ def has(recipe: Recipe, check: str) -> bool:
     }.get(check, True)
 
 
-@pytest.mark.clause("spec1-3.2-lazy-install", "decision-42", "issue3-5-nothing-left-behind")
+@pytest.mark.clause("spec1-3.2-lazy-install", "decision-42", "agents-nothing-left-behind")
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("agent", AGENTS)
 def test_real_agent_passes(agent: str, check: str, observed: Callable[[str], Observation]) -> None:

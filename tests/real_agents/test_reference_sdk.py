@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(300)
 _SCRIPT = Path(__file__).with_name("reference_sdk_turn.mjs")
 
 
-@pytest.mark.clause("issue3-proof-typescript-sdk")
+@pytest.mark.clause("agents-typescript-sdk")
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 async def test_turns_of_a_real_agent_through_the_typescript_sdk(
     agent: str, server: ServerProcess, model: FakeModel, data_home: Path, packages: Path, tmp_path: Path

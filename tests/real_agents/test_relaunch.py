@@ -17,7 +17,7 @@ from tests.support.server_process import ServerProcess
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.mark.clause("issue3-5-nothing-left-behind")
+@pytest.mark.clause("agents-nothing-left-behind")
 async def test_nothing_is_left_of_gemini_when_it_has_relaunched_itself(
     server: ServerProcess, model: FakeModel, tmp_path: Path
 ) -> None:

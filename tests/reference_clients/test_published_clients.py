@@ -27,7 +27,7 @@ def connected(server: ServerProcess) -> dict[str, str]:
     return {"BASE_URL": f"http://127.0.0.1:{server.port}", "TOKEN": server.token or "", "AGENT": "mock"}
 
 
-@pytest.mark.clause("spec1-3.1-no-connection-id", "spec1-8-e2e", "issue2-published-clients")
+@pytest.mark.clause("spec1-3.1-no-connection-id", "spec1-8-e2e", "http-published-clients")
 def test_acp_http_client_speaks_to_the_mock_agent(
     server: ServerProcess, run_node: Callable[..., Any]
 ) -> None:
@@ -41,7 +41,7 @@ def test_acp_http_client_speaks_to_the_mock_agent(
     wait_until(lambda: server.acp.list() == [], 5, "the closed instance")
 
 
-@pytest.mark.clause("issue2-published-clients")
+@pytest.mark.clause("http-published-clients")
 def test_the_sdk_connects_to_a_running_server(server: ServerProcess, run_node: Callable[..., Any]) -> None:
     seen = run_node("sandbox_agent_sdk.mjs", **connected(server))
     check_session(seen)
@@ -49,7 +49,7 @@ def test_the_sdk_connects_to_a_running_server(server: ServerProcess, run_node: C
     wait_until(lambda: server.acp.list() == [], 5, "the closed instance")
 
 
-@pytest.mark.clause("issue2-2-sdk-argument-order", "issue2-published-clients")
+@pytest.mark.clause("http-sdk-argument-order", "http-published-clients")
 def test_the_sdk_starts_our_command_with_its_local_provider(
     our_command: Path, run_node: Callable[..., Any], tmp_path: Path
 ) -> None:

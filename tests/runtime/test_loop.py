@@ -164,7 +164,7 @@ def test_cancelled_timers_do_not_pile_up(loop: Loop) -> None:
     assert len(loop._timers) < 1000
 
 
-@pytest.mark.clause("issue8-own-loop")
+@pytest.mark.clause("runtime-own-loop")
 def test_work_in_threads_comes_back_with_its_result_or_its_error(loop: Loop) -> None:
     outcomes: dict[str, object] = {}
     here = threading.get_ident()
@@ -200,7 +200,7 @@ def test_as_many_jobs_as_threads_run_side_by_side(loop: Loop) -> None:
     assert errors == [None] * 8
 
 
-@pytest.mark.clause("issue8-own-loop")
+@pytest.mark.clause("runtime-own-loop")
 def test_a_signal_wakes_a_sleeping_loop(loop: Loop) -> None:
     seen: list[str] = []
 
@@ -217,7 +217,7 @@ def test_a_signal_wakes_a_sleeping_loop(loop: Loop) -> None:
     assert sorted(seen) == ["signal", "thread"]
 
 
-@pytest.mark.clause("issue8-own-loop")
+@pytest.mark.clause("runtime-own-loop")
 def test_asyncio_is_a_complete_guest(loop: Loop, pipe: tuple[int, int]) -> None:
     results: list[object] = []
 

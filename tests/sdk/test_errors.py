@@ -31,7 +31,7 @@ from tests.sdk.live_server import LiveServer
 from tests.support.server_process import free_port, place_launcher
 
 
-@pytest.mark.clause("spec2-3.1-agent", "issue5-9-nothing-hangs")
+@pytest.mark.clause("spec2-3.1-agent", "sdk-nothing-hangs")
 async def test_an_unknown_agent_is_refused_at_once(client: AsyncSandboxAgent) -> None:
     with (
         within_a_second(),
@@ -41,7 +41,7 @@ async def test_an_unknown_agent_is_refused_at_once(client: AsyncSandboxAgent) ->
     assert failure.value.error_type == "unsupported_agent" and failure.value.problem["agent"] == "nobody"
 
 
-@pytest.mark.clause("issue5-9-nothing-hangs")
+@pytest.mark.clause("sdk-nothing-hangs")
 async def test_an_agent_that_cannot_start_says_why(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     place_launcher(tmp_path / "data", "amp", "#!/no/such/interpreter\n")
     with within_a_second(), pytest.raises(AgentProcessError, match="failed to start agent process"):
@@ -49,7 +49,7 @@ async def test_an_agent_that_cannot_start_says_why(client: AsyncSandboxAgent, tm
     assert await client.acp.list() == []
 
 
-@pytest.mark.clause("issue5-9-nothing-hangs")
+@pytest.mark.clause("sdk-nothing-hangs")
 async def test_an_agent_that_dies_at_once_tells_its_last_words(
     client: AsyncSandboxAgent, tmp_path: Path
 ) -> None:
@@ -73,7 +73,7 @@ async def test_a_crash_in_a_turn_carries_exit_code_and_stderr(client: AsyncSandb
     assert ended[0].data.exit_code == 9 and "xxx" in ended[0].data.stderr.head
 
 
-@pytest.mark.clause("issue5-9-nothing-hangs")
+@pytest.mark.clause("sdk-nothing-hangs")
 async def test_a_silent_agent_is_a_typed_time_out_and_its_late_answer_is_kept(
     own_server: LiveServer, connect: Connect
 ) -> None:
@@ -90,7 +90,7 @@ async def test_a_silent_agent_is_a_typed_time_out_and_its_late_answer_is_kept(
     assert (await session.prompt("echo next")).text == "next"
 
 
-@pytest.mark.clause("issue5-9-nothing-hangs")
+@pytest.mark.clause("sdk-nothing-hangs")
 async def test_an_agent_that_never_says_a_word_is_not_started_again_and_again(
     own_server: LiveServer, connect: Connect
 ) -> None:
@@ -110,7 +110,7 @@ async def test_a_wrong_token_is_said_at_once(own_server: LiveServer) -> None:
         await AsyncSandboxAgent.connect(own_server.url, "wrong")
 
 
-@pytest.mark.clause("issue5-9-nothing-hangs")
+@pytest.mark.clause("sdk-nothing-hangs")
 async def test_a_refused_connection_fails_at_once() -> None:
     url = f"http://127.0.0.1:{free_port()}"
     with within_a_second(), pytest.raises(APIConnectionError, match=f"{url}.*Connection refused"):
@@ -121,7 +121,7 @@ async def test_a_refused_connection_fails_at_once() -> None:
         await AsyncSandboxAgent.connect("http://no-such-host.invalid")
 
 
-@pytest.mark.clause("issue5-9-nothing-hangs")
+@pytest.mark.clause("sdk-nothing-hangs")
 async def test_connect_waits_for_a_server_for_the_given_time(own_server: LiveServer) -> None:
     await own_server.stop()
     waiting = asyncio.create_task(
@@ -133,7 +133,7 @@ async def test_connect_waits_for_a_server_for_the_given_time(own_server: LiveSer
         assert (await client.health())["status"] == "ok"
 
 
-@pytest.mark.clause("issue5-9-nothing-hangs")
+@pytest.mark.clause("sdk-nothing-hangs")
 async def test_a_server_that_is_not_there_is_a_connection_error(
     own_server: LiveServer, connect: Connect
 ) -> None:
@@ -147,7 +147,7 @@ async def test_a_server_that_is_not_there_is_a_connection_error(
         await session.terminate()
 
 
-@pytest.mark.clause("issue5-9-nothing-hangs")
+@pytest.mark.clause("sdk-nothing-hangs")
 async def test_a_turn_on_a_dead_embedded_server_fails_at_once(tmp_path: Path) -> None:
     async with await AsyncSandboxAgent.start(default_directory=str(tmp_path)) as client:
         session = await client.sessions.create("mock")
@@ -171,7 +171,7 @@ async def test_a_missing_file_is_not_found_with_its_details(client: AsyncSandbox
         await client.fs.list("/etc/hosts")
 
 
-@pytest.mark.clause("issue5-9-errors")
+@pytest.mark.clause("sdk-errors")
 async def test_answers_that_are_no_problem_documents_are_understood() -> None:
     def answer(request: httpx.Request) -> httpx.Response:
         return httpx.Response(418, text="I am a teapot")
@@ -195,7 +195,7 @@ def test_a_late_failure_of_the_server_is_the_exception_its_status_would_be() -> 
     assert isinstance(errors.rpc_error("odd"), RpcError)
 
 
-@pytest.mark.clause("issue5-9-errors")
+@pytest.mark.clause("sdk-errors")
 def test_every_error_survives_pickling_and_keeps_its_facts() -> None:
     samples: list[SandboxAgentError] = [
         errors.APIConnectionError("a", delivery_unknown=True),
@@ -213,7 +213,7 @@ def test_every_error_survives_pickling_and_keeps_its_facts() -> None:
         assert type(copy) is type(error) and str(copy) == str(error) and copy.__dict__ == error.__dict__
 
 
-@pytest.mark.clause("issue5-9-errors")
+@pytest.mark.clause("sdk-errors")
 def test_all_errors_are_one_tree() -> None:
     public = [
         getattr(sandbox_agent, name) for name in sandbox_agent.sdk.api.__all__ if name.endswith("Error")
@@ -221,7 +221,7 @@ def test_all_errors_are_one_tree() -> None:
     assert len(public) > 30 and all(issubclass(error, SandboxAgentError) for error in public)
 
 
-@pytest.mark.clause("issue5-9-errors")
+@pytest.mark.clause("sdk-errors")
 @pytest.mark.parametrize(
     ("status", "kind", "expected"),
     [

@@ -24,7 +24,7 @@ EXAMPLES = [ROOT / "examples" / name for name in SAID]
 HEAVY = ("httpx", "acp", "pydantic", "msgspec", "asyncio", "sandbox_agent.sdk")
 
 
-@pytest.mark.clause("issue5-light-import")
+@pytest.mark.clause("sdk-light-import")
 def test_importing_the_package_alone_is_light() -> None:
     check = f"import sys, sandbox_agent; print([m for m in {HEAVY!r} if m in sys.modules])"
     run = subprocess.run(
@@ -33,7 +33,7 @@ def test_importing_the_package_alone_is_light() -> None:
     assert run.stdout.strip() == "[]"
 
 
-@pytest.mark.clause("issue5-light-import")
+@pytest.mark.clause("sdk-light-import")
 def test_the_sdk_does_not_load_acp_types_or_the_server() -> None:
     check = (
         "import sys; from sandbox_agent import SandboxAgent;"
@@ -60,7 +60,7 @@ def test_dir_shows_the_public_names() -> None:
     assert functions == sandbox_agent._FUNCTIONS, "the names that load the SDK, and no submodule"
 
 
-@pytest.mark.clause("issue5-examples-and-types")
+@pytest.mark.clause("sdk-examples-and-types")
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
 def test_examples_run(example: Path, tmp_path: Path) -> None:
     environment = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
@@ -80,7 +80,7 @@ def test_examples_run(example: Path, tmp_path: Path) -> None:
         assert words in run.stdout, run.stdout
 
 
-@pytest.mark.clause("issue5-examples-and-types")
+@pytest.mark.clause("sdk-examples-and-types")
 @pytest.mark.timeout(300)
 def test_the_public_api_holds_under_strict_type_checking(tmp_path: Path) -> None:
     files = [str(path) for path in EXAMPLES]

@@ -66,7 +66,7 @@ async def reference(reference_server: LiveServer) -> AsyncIterator[AsyncSandboxA
         yield client
 
 
-@pytest.mark.clause("issue5-reference")
+@pytest.mark.clause("sdk-reference")
 @pytest.mark.timeout(120)
 async def test_sessions_turns_and_permissions_work_on_the_reference(reference: AsyncSandboxAgent) -> None:
     session = await reference.sessions.create("amp", mode="wild", on_permission=auto_approve)
@@ -83,7 +83,7 @@ async def test_sessions_turns_and_permissions_work_on_the_reference(reference: A
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))
 
 
-@pytest.mark.clause("issue5-reference")
+@pytest.mark.clause("sdk-reference")
 @pytest.mark.timeout(120)
 async def test_turns_are_streamed_and_attachments_sent_on_the_reference(
     reference: AsyncSandboxAgent, reference_server: LiveServer, tmp_path: Path
@@ -105,7 +105,7 @@ async def test_turns_are_streamed_and_attachments_sent_on_the_reference(
     assert await asyncio.to_thread(without_a_loop) == "hello"
 
 
-@pytest.mark.clause("issue5-reference")
+@pytest.mark.clause("sdk-reference")
 @pytest.mark.timeout(120)
 async def test_the_end_of_the_reference_is_told_and_the_conversation_goes_on_with_the_next(
     reference: AsyncSandboxAgent, reference_server: LiveServer
@@ -122,7 +122,7 @@ async def test_the_end_of_the_reference_is_told_and_the_conversation_goes_on_wit
     assert session.restored.method == "replayed" and session.info.agent_mode == "wild"
 
 
-@pytest.mark.clause("issue5-reference")
+@pytest.mark.clause("sdk-reference")
 @pytest.mark.timeout(120)
 async def test_files_config_and_errors_are_understood_on_the_reference(
     reference: AsyncSandboxAgent, tmp_path: Path

@@ -17,7 +17,7 @@ def open_server(start_server) -> ServerProcess:
     return server
 
 
-@pytest.mark.clause("issue9-6-browser")
+@pytest.mark.clause("security-browser")
 @pytest.mark.parametrize(
     "content_type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"]
 )
@@ -30,7 +30,7 @@ def test_a_form_cannot_start_an_agent_even_without_an_origin(open_server, conten
     assert open_server.acp.list() == []
 
 
-@pytest.mark.clause("issue9-6-browser")
+@pytest.mark.clause("security-browser")
 def test_a_cross_site_post_of_json_is_refused_before_it_runs_anything(open_server) -> None:
     headers = {"content-type": "application/json", **EVIL}
     answer = open_server.client.request(
@@ -41,7 +41,7 @@ def test_a_cross_site_post_of_json_is_refused_before_it_runs_anything(open_serve
     assert open_server.acp.list() == []
 
 
-@pytest.mark.clause("issue9-6-browser")
+@pytest.mark.clause("security-browser")
 @pytest.mark.parametrize(
     ("method", "path"),
     [
@@ -61,7 +61,7 @@ def test_no_foreign_page_gets_anything_done(open_server, method: str, path: str)
     assert not (open_server.home / "stolen").exists()
 
 
-@pytest.mark.clause("issue9-6-browser")
+@pytest.mark.clause("security-browser")
 def test_a_name_that_was_rebound_to_this_machine_gets_nothing(open_server) -> None:
     host = f"rebound.example:{open_server.port}"
     same_site = {"host": host, "origin": f"http://{host}"}
@@ -71,7 +71,7 @@ def test_a_name_that_was_rebound_to_this_machine_gets_nothing(open_server) -> No
         )
 
 
-@pytest.mark.clause("issue9-6-browser")
+@pytest.mark.clause("security-browser")
 def test_the_inspector_cannot_be_framed_and_its_types_are_not_guessed(open_server) -> None:
     answer = open_server.client.get("/ui/")
     assert answer.header("x-content-type-options") == "nosniff"

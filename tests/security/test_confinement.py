@@ -41,7 +41,7 @@ exec cat >/dev/null
 """
 
 
-@pytest.mark.clause("issue9-7-confinement")
+@pytest.mark.clause("security-confinement")
 @needs_root
 def test_agents_run_as_the_user_that_is_named_and_go_with_the_server(start_server, tmp_path: Path) -> None:
     reachable_for_all(tmp_path)
@@ -58,7 +58,7 @@ def test_agents_run_as_the_user_that_is_named_and_go_with_the_server(start_serve
     wait_until(lambda: not os.path.exists(f"/proc/{row['pid']}"), 5, "the end of the other user's process")
 
 
-@pytest.mark.clause("issue9-7-confinement")
+@pytest.mark.clause("security-confinement")
 def test_a_user_that_does_not_exist_is_said_at_start(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "sandbox_agent", "server", "--port", "0", "--agent-user", "no-such-user"],
@@ -72,7 +72,7 @@ def test_a_user_that_does_not_exist_is_said_at_start(tmp_path: Path) -> None:
     assert "no-such-user" in done.stderr
 
 
-@pytest.mark.clause("issue9-7-confinement")
+@pytest.mark.clause("security-confinement")
 def test_limits_hold_for_the_agent_and_everything_it_starts_from_its_first_moment(start_server) -> None:
     server: ServerProcess = start_server(
         arguments=["--agent-memory-mb", "700", "--agent-processes", "4000", "--agent-cpu-s", "50"]
@@ -93,7 +93,7 @@ def server_agent() -> str:
     return f"{sys.executable} -I -S {SCRIPTED_AGENT}"
 
 
-@pytest.mark.clause("issue9-7-confinement")
+@pytest.mark.clause("security-confinement")
 def test_an_agent_that_wants_too_much_memory_fails_alone(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--agent-memory-mb", "300"])
     acp = server.acp
@@ -104,7 +104,7 @@ def test_an_agent_that_wants_too_much_memory_fails_alone(start_server) -> None:
     assert acp.call(modest, "test/echo", {"still": "here"})["echo"] == {"still": "here"}
 
 
-@pytest.mark.clause("issue9-7-confinement")
+@pytest.mark.clause("security-confinement")
 def test_an_agent_that_burns_its_cpu_time_is_ended_and_told(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--agent-cpu-s", "1"])
     place_launcher(server.data_home, "pi", "#!/bin/sh\nread -r line\nwhile :; do :; done\n")
@@ -113,7 +113,7 @@ def test_an_agent_that_burns_its_cpu_time_is_ended_and_told(start_server) -> Non
     assert answer.json()["details"]["signal"] in ("SIGKILL", "SIGXCPU"), answer.body
 
 
-@pytest.mark.clause("issue9-7-confinement")
+@pytest.mark.clause("security-confinement")
 @needs_root
 def test_a_fork_bomb_stops_at_its_limit_and_is_swept_away(start_server, tmp_path: Path) -> None:
     """The kernel counts processes by user and lets root have any number, so the bomb is somebody else's."""
@@ -139,7 +139,7 @@ def _owner(pid: str) -> int:
         return -1
 
 
-@pytest.mark.clause("issue9-7-confinement")
+@pytest.mark.clause("security-confinement")
 def test_agents_inherit_only_the_variables_that_are_allowed(start_server) -> None:
     server: ServerProcess = start_server(
         arguments=["--agent-env-allow", "PATH", "--agent-env-allow", "WANTED"],
@@ -154,7 +154,7 @@ def test_agents_inherit_only_the_variables_that_are_allowed(start_server) -> Non
     assert "SANDBOX_AGENT_TOKEN" not in environment
 
 
-@pytest.mark.clause("issue9-7-confinement")
+@pytest.mark.clause("security-confinement")
 def test_an_allow_list_does_not_change_what_the_server_itself_reads(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--agent-env-allow", "WANTED"])
     answer = server.acp.send("x", "test/info", agent="claude")

@@ -35,7 +35,7 @@ AWKWARD = {
 }
 
 
-@pytest.mark.clause("issue9-6-exhaustion")
+@pytest.mark.clause("security-exhaustion")
 @pytest.mark.parametrize("header", AWKWARD)
 def test_an_awkward_header_costs_no_time(server: ServerProcess, header: str) -> None:
     (server.home / "file").write_bytes(b"content")
@@ -53,7 +53,7 @@ def test_an_awkward_header_costs_no_time(server: ServerProcess, header: str) -> 
             assert 200 <= answer.status < 500, (header, value[:20], answer.body)
 
 
-@pytest.mark.clause("issue9-6-exhaustion")
+@pytest.mark.clause("security-exhaustion")
 @pytest.mark.parametrize(
     "path",
     [
@@ -74,7 +74,7 @@ def test_an_awkward_path_costs_no_time(server: ServerProcess, path: str) -> None
     assert 200 <= answer.status < 500
 
 
-@pytest.mark.clause("issue9-6-exhaustion")
+@pytest.mark.clause("security-exhaustion")
 def test_a_compressed_body_is_not_unpacked(server: ServerProcess) -> None:
     bomb = gzip.compress(b'{"a":"' + b"x" * (64 << 20) + b'"}', 9)
     before = resident_bytes(server.pid)
@@ -84,7 +84,7 @@ def test_a_compressed_body_is_not_unpacked(server: ServerProcess) -> None:
     assert resident_bytes(server.pid) - before < 32 << 20
 
 
-@pytest.mark.clause("issue9-6-exhaustion")
+@pytest.mark.clause("security-exhaustion")
 def test_deep_json_and_huge_numbers_are_read_without_a_fall(server: ServerProcess) -> None:
     deep = b'{"from":' + b"[" * 500_000 + b"]" * 500_000 + b"}"
     number = b'{"from":' + b"9" * 1_000_000 + b"}"
@@ -97,7 +97,7 @@ def test_deep_json_and_huge_numbers_are_read_without_a_fall(server: ServerProces
     assert server.client.get("/v1/health").status == 200
 
 
-@pytest.mark.clause("issue9-6-token")
+@pytest.mark.clause("security-token")
 def test_the_time_to_refuse_a_token_does_not_tell_where_it_differs() -> None:
     """A long token makes an early stop visible: it would be hundreds of times quicker."""
     token = "t" * 4_000_000
@@ -115,7 +115,7 @@ def test_the_time_to_refuse_a_token_does_not_tell_where_it_differs() -> None:
     assert late / early < 3 and early / late < 3, (early, late)
 
 
-@pytest.mark.clause("issue9-6-token")
+@pytest.mark.clause("security-token")
 def test_refusals_of_tokens_are_alike(server: ServerProcess) -> None:
     right = server.token or ""
     bodies = set()

@@ -15,7 +15,7 @@ def is_listed(acp: Acp, server_id: str) -> bool:
     return acp.entry(server_id) is not None
 
 
-@pytest.mark.clause("issue9-7-idle")
+@pytest.mark.clause("http-idle-reaping")
 def test_an_instance_that_nobody_uses_is_closed_and_its_id_is_a_closed_one(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--idle-timeout", "1"])
     acp = server.acp
@@ -27,7 +27,7 @@ def test_an_instance_that_nobody_uses_is_closed_and_its_id_is_a_closed_one(start
     assert acp.entry(server_id)["lastEventId"] > last, "numbers go on"  # type: ignore[index]
 
 
-@pytest.mark.clause("issue9-7-idle")
+@pytest.mark.clause("http-idle-reaping")
 def test_a_reader_a_waiting_call_and_traffic_each_keep_an_instance(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--idle-timeout", "1"])
     acp = server.acp

@@ -14,7 +14,7 @@ SPLIT = "a\r\nset-cookie: stolen=1\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"
 WEIRD_NAMES = [SPLIT, "\x00", "\x1b[31mred", '"; filename=evil', "\u2028", "..", "%0d%0a", "a;b=c", "é☃"]
 
 
-@pytest.mark.clause("issue9-6-injection")
+@pytest.mark.clause("security-injection")
 @pytest.mark.parametrize("name", WEIRD_NAMES)
 def test_a_server_id_stays_inside_the_answer_that_names_it(server: ServerProcess, name: str) -> None:
     path = f"/v1/acp/{quote(name, safe='')}"
@@ -29,7 +29,7 @@ def test_a_server_id_stays_inside_the_answer_that_names_it(server: ServerProcess
     assert "\x1b" not in log
 
 
-@pytest.mark.clause("issue9-6-injection")
+@pytest.mark.clause("security-injection")
 @pytest.mark.parametrize("name", [n for n in WEIRD_NAMES if n not in ("\x00", "..")])
 def test_a_file_name_stays_inside_the_header_of_its_download(server: ServerProcess, name: str) -> None:
     place = quote(name.replace("/", "_"), safe="")
@@ -43,7 +43,7 @@ def test_a_file_name_stays_inside_the_header_of_its_download(server: ServerProce
     assert server.client.get("/v1/fs/entries").status == 200
 
 
-@pytest.mark.clause("issue9-6-injection")
+@pytest.mark.clause("security-injection")
 @pytest.mark.parametrize(
     "header",
     ["origin", "host", "authorization", "accept", "content-type", "last-event-id", "range", "prefer"],
@@ -62,7 +62,7 @@ def test_a_header_value_is_never_echoed_as_a_header(server: ServerProcess, heade
         assert not any(name == "set-cookie" for name, _ in answer.headers)
 
 
-@pytest.mark.clause("issue9-6-paths-and-archives")
+@pytest.mark.clause("security-paths-and-archives")
 @pytest.mark.parametrize(
     "path",
     [
@@ -89,7 +89,7 @@ def test_no_path_leads_out(server: ServerProcess, path: str) -> None:
         assert answer.status in (400, 403, 404), (answer.status, answer.body[:200])
 
 
-@pytest.mark.clause("issue9-6-injection")
+@pytest.mark.clause("security-injection")
 def test_an_agents_line_cannot_forge_an_event_or_end_a_stream(server: ServerProcess) -> None:
     acp = server.acp
     server_id = acp.start()
@@ -104,7 +104,7 @@ def test_an_agents_line_cannot_forge_an_event_or_end_a_stream(server: ServerProc
     assert acp.delete(server_id).status == 204
 
 
-@pytest.mark.clause("issue9-6-injection")
+@pytest.mark.clause("security-injection")
 def test_a_body_cannot_bring_a_second_line_to_the_agent(server: ServerProcess) -> None:
     acp = server.acp
     server_id = acp.start()

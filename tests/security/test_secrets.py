@@ -17,7 +17,7 @@ TOKEN = "token-that-nobody-may-see-4711"
 KEY = "sk-key-that-nobody-may-see-4712"
 
 
-@pytest.mark.clause("issue9-6-secrets")
+@pytest.mark.clause("security-secrets")
 def test_token_and_keys_are_nowhere_but_where_they_belong(start_server) -> None:
     server = started(
         start_server,
@@ -69,7 +69,7 @@ def _exercise(server: ServerProcess) -> None:
         assert TOKEN.encode() not in answer.body and KEY.encode() not in answer.body, answer.body
 
 
-@pytest.mark.clause("issue9-6-secrets")
+@pytest.mark.clause("security-secrets")
 def test_a_token_in_a_query_is_not_logged_with_the_request(start_server) -> None:
     server: ServerProcess = start_server(settings={"SANDBOX_AGENT_LOG_HTTP": "1"})
     server.client.get("/v1/health?access_token=" + TOKEN)
@@ -77,7 +77,7 @@ def test_a_token_in_a_query_is_not_logged_with_the_request(start_server) -> None
     assert TOKEN not in server.log()
 
 
-@pytest.mark.clause("issue9-6-secrets")
+@pytest.mark.clause("security-secrets")
 @pytest.mark.parametrize("level", ["info", "debug"])
 def test_what_agents_and_clients_say_is_not_logged(start_server, level: str) -> None:
     server: ServerProcess = start_server(arguments=["--log-level", level])
@@ -89,7 +89,7 @@ def test_what_agents_and_clients_say_is_not_logged(start_server, level: str) -> 
     assert KEY not in server.log()
 
 
-@pytest.mark.clause("issue9-6-secrets")
+@pytest.mark.clause("security-secrets")
 def test_what_the_server_keeps_on_disk_is_for_its_user_only(start_server, tmp_path: Path) -> None:
     """Also where the umask would give it to everybody."""
     before = os.umask(0)
@@ -110,7 +110,7 @@ def test_what_the_server_keeps_on_disk_is_for_its_user_only(start_server, tmp_pa
         assert mode & 0o077 == 0, (path, oct(mode))
 
 
-@pytest.mark.clause("issue9-6-secrets")
+@pytest.mark.clause("security-secrets")
 def test_nothing_of_a_closed_instance_stays_on_disk(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--replay-max-events", "16"])
     server_id = server.acp.start()

@@ -33,7 +33,7 @@ def test_the_mock_agent_works_without_a_loop(sandbox_agent_client, sandbox_agent
 """
 
 
-@pytest.mark.clause("issue5-11-testing")
+@pytest.mark.clause("sdk-testing")
 def test_users_can_test_their_code_with_the_fixtures(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text('pytest_plugins = ["sandbox_agent.testing"]\n')
     (tmp_path / "test_users.py").write_text(USERS_TESTS)

@@ -594,7 +594,7 @@ export interface components {
         };
         /**
          * FsUploaded
-         * @description What an archive brought; `paths` stops at 1024 and then says so in `truncated`.
+         * @description The unpacked paths, at most 1024; `truncated` says whether there are more.
          */
         FsUploaded: {
             paths: string[];

@@ -1,4 +1,4 @@
-"""Names of agents for shell completion."""
+"""Shell completion of agent names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import click
 from sandbox_agent.agents.catalog.catalog import BUILTIN_IDS
 
 
-def offer_agents(_: click.Context, __: click.Parameter, beginning: str) -> list[str]:
-    """The built-in agents whose name begins like that."""
-    return [agent_id for agent_id in BUILTIN_IDS if agent_id.startswith(beginning)]
+def complete_agent(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """The built-in agents whose name starts with `incomplete`."""
+    return [agent_id for agent_id in BUILTIN_IDS if agent_id.startswith(incomplete)]

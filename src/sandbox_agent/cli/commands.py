@@ -1,12 +1,11 @@
-"""The click side of the command line: every command but the two that must start quickly.
+"""The commands of the click command line.
 
-Exit codes: 0 it worked, 1 it did not, 2 the command line makes no sense, 130 interrupted. `run` and
-`daemon status` have further ones, told in their help. What went wrong is always said on stderr.
+Exit codes: 0 success, 1 failure, 2 wrong usage, 130 interrupted. `run` and `daemon status` have further ones,
+listed in their help. Errors are printed to stderr.
 """
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 
@@ -14,23 +13,25 @@ import click
 
 from sandbox_agent.cli.lazy_group import LazyGroup
 
-INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
-
+INTERRUPTED = 130  # the exit code of shells for a program ended by Ctrl-C
 
 _ROOT = {
-    "run": ("sandbox_agent.cli.run.command:run", "Ask an agent something, here and now."),
+    "run": ("sandbox_agent.cli.run.command:run", "Send one prompt to an agent and show the turn."),
     "server": ("sandbox_agent.cli.server.click_commands:server", "Run the server in the foreground."),
     "daemon": ("sandbox_agent.cli.daemon.commands:daemon", "Run the server in the background."),
     "api": ("sandbox_agent.cli.api.group:api", "Call a running server."),
     "install-agent": ("sandbox_agent.cli.install_agent:install_agent", "Install agents on this machine."),
-    "credentials": ("sandbox_agent.cli.credentials:credentials", "Show the keys this machine has."),
-    "doctor": ("sandbox_agent.cli.doctor.command:doctor", "Say what is missing on this machine."),
+    "credentials": ("sandbox_agent.cli.credentials:credentials", "Show the API keys found on this machine."),
+    "doctor": ("sandbox_agent.cli.doctor.command:doctor", "Check what is missing on this machine."),
     "completion": ("sandbox_agent.cli.completion:completion", "Print a shell completion script."),
     "adapter": (
         "sandbox_agent.cli.server.click_commands:adapter",
-        "An ACP agent on stdio around a vendor's program.",
+        "Run an ACP agent on stdio around a vendor's program.",
     ),
-    "mock-agent": ("sandbox_agent.cli.server.click_commands:mock_agent", "The scripted ACP agent on stdio."),
+    "mock-agent": (
+        "sandbox_agent.cli.server.click_commands:mock_agent",
+        "Run the scripted ACP agent on stdio.",
+    ),
 }
 
 
@@ -40,25 +41,21 @@ def root() -> None:
     """One HTTP API for every coding agent."""
 
 
-def run(words: Sequence[str]) -> int:
+def run(arguments: Sequence[str]) -> int:
     """Run one command; returns the exit code."""
-    # httpx would load its own command line, and rich with it, into every command that talks to a server.
-    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     try:
-        code = root.main(args=list(words), prog_name="sandbox-agent", standalone_mode=False)
+        code = root.main(args=list(arguments), prog_name="sandbox-agent", standalone_mode=False)
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         return error.exit_code
+    except BrokenPipeError:
+        raise  # `entry.py` handles it for all commands
     except click.Abort:
         click.echo("interrupted", err=True)
         return INTERRUPTED
-    except BrokenPipeError:
-        # The reader has gone. Python would complain about it once more while it shuts down.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except Exception as error:
-        from sandbox_agent.cli.error_output import describe  # needs the client library, which is not small
+        from sandbox_agent.cli.error_output import describe  # imports the client library
 
         text = describe(error)
         if text is None:

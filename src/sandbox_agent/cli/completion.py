@@ -1,4 +1,4 @@
-"""`sandbox-agent completion SHELL`: a script that makes a shell complete commands and options."""
+"""`sandbox-agent completion SHELL`: a script for shell completion."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from click.shell_completion import get_completion_class
 COMPLETE_VARIABLE = "_SANDBOX_AGENT_COMPLETE"
 
 
-@click.command(help="Print a script that teaches SHELL to complete sandbox-agent's commands and options.")
+@click.command(help="Print a script that completes the commands and options of sandbox-agent in SHELL.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     from sandbox_agent.cli.commands import root
@@ -17,5 +17,5 @@ def completion(shell: str) -> None:
     if kind is None:
         raise click.UsageError(f"no completion for {shell}")
     source = kind(root, {}, "sandbox-agent", COMPLETE_VARIABLE)
-    # Not `source.source()`: for bash that starts a bash to look at its version, which need not be here.
+    # `source.source()` would start a bash to check its version; bash need not be installed here.
     click.echo(source.source_template % source.source_vars())

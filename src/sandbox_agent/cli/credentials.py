@@ -1,6 +1,6 @@
-"""`sandbox-agent credentials`: which keys were found on this machine, and for which agents they are good.
+"""`sandbox-agent credentials`: the API keys found on this machine and the agents that can use them.
 
-Keys are shown redacted. Only `extract --reveal` and `extract-env`, which exist to hand them on, print them.
+Keys are shown redacted. Only `extract --reveal` and `extract-env` print them.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import click
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.credentials import Credential, available_for, discover, environment_of
 from sandbox_agent.cli.lazy_group import LazyGroup
-from sandbox_agent.cli.output import OutputForm, output_option, print_json, show
-from sandbox_agent.cli.redaction import redacted
+from sandbox_agent.cli.output import OutputFormat, output_option, print_json, show
 
 _MAIN_PROVIDERS = ("anthropic", "openai")
+_PARTLY_SHOWN_FROM = 20  # seven characters of a shorter secret would reveal too much
 _PROVIDERS_OF_AGENT = {
     "claude": ("anthropic",),
     "amp": ("anthropic",),
@@ -28,14 +28,14 @@ _PROVIDERS_OF_AGENT = {
 }
 
 
-def _where(command: Callable[..., Any]) -> Callable[..., Any]:
+def _search_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("--no-oauth", is_flag=True, help="Only API keys."),
         click.option(
             "-d",
             "--home-dir",
             type=click.Path(file_okay=False, path_type=Path),
-            help="Look for files here instead of the home directory.",
+            help="Search for files here instead of in the home directory.",
         ),
     ):
         command = option(command)
@@ -44,18 +44,20 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group(cls=LazyGroup)
 def credentials() -> None:
-    """Show the keys this machine has, and for which agents they are good."""
+    """Show the API keys found on this machine and the agents that can use them."""
 
 
 @credentials.command()
-@click.option("-a", "--agent", type=click.Choice(list(_PROVIDERS_OF_AGENT)), help="Only what it uses.")
+@click.option(
+    "-a", "--agent", type=click.Choice(list(_PROVIDERS_OF_AGENT)), help="Only the keys of this agent."
+)
 @click.option("-p", "--provider", help="Only this provider, such as anthropic.")
 @click.option("-r", "--reveal", is_flag=True, help="Show the keys themselves.")
-@_where
+@_search_options
 def extract(
     agent: str | None, provider: str | None, reveal: bool, home_dir: Path | None, no_oauth: bool
 ) -> int:
-    """Print keys found as JSON, redacted unless --reveal; exit code 1 if what -a or -p names is missing."""
+    """Print the found keys as JSON, redacted unless --reveal; exit code 1 if -a or -p matches none."""
     found = discover(home=home_dir, include_oauth=not no_oauth)
     wanted = _PROVIDERS_OF_AGENT.get(agent or "", tuple(found))
     shown = {
@@ -72,9 +74,14 @@ def extract(
     return 0 if shown else 1
 
 
+def _redacted(secret: str) -> str:
+    """The secret with its middle left out; short ones are hidden whole."""
+    return f"{secret[:3]}...{secret[-4:]}" if len(secret) >= _PARTLY_SHOWN_FROM else "***"
+
+
 def _record(credential: Credential, reveal: bool) -> dict[str, str]:
     return {
-        "api_key": credential.api_key if reveal else redacted(credential.api_key),
+        "api_key": credential.api_key if reveal else _redacted(credential.api_key),
         "source": credential.source,
         "auth_type": credential.auth_type,
         "provider": credential.provider,
@@ -83,9 +90,9 @@ def _record(credential: Credential, reveal: bool) -> dict[str, str]:
 
 @credentials.command("extract-env")
 @click.option("-e", "--export", is_flag=True, help="Put `export` in front, for `eval`.")
-@_where
+@_search_options
 def extract_env(export: bool, home_dir: Path | None, no_oauth: bool) -> None:
-    """Print what was found as shell variables, with the keys themselves."""
+    """Print the found keys as shell variables, not redacted."""
     found = discover(home=home_dir, include_oauth=not no_oauth)
     for name, value in environment_of(found).items():
         click.echo(f"{'export ' if export else ''}{name}={shlex.quote(value)}")
@@ -93,9 +100,9 @@ def extract_env(export: bool, home_dir: Path | None, no_oauth: bool) -> None:
 
 @credentials.command()
 @output_option
-@_where
-def status(output: OutputForm, home_dir: Path | None, no_oauth: bool) -> None:
-    """For each agent: is there a key that it reads. Says the same as `GET /v1/agents`; shows no keys."""
+@_search_options
+def status(output: OutputFormat, home_dir: Path | None, no_oauth: bool) -> None:
+    """Show for each agent whether a key that it reads was found, as `GET /v1/agents` does; shows no keys."""
     found = discover(home=home_dir, include_oauth=not no_oauth)
     catalog = Catalog.load(_agents_file())
     specs = [catalog.get(agent_id) for agent_id in catalog.ids()]

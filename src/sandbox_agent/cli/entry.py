@@ -1,57 +1,57 @@
-"""The `sandbox-agent` command: the quick way to `server`, `mock-agent` and `adapter`, click for the rest."""
+"""The `sandbox-agent` command.
+
+`server`, `mock-agent` and `adapter` start without click, because they run inside sandboxes where start-up
+time and memory count; `commands.py` has all other commands.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 _WITH_VALUE = ("-t", "--token")
 _WITHOUT_VALUE = ("-n", "--no-token")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _run(words)
+        return _run(list(sys.argv[1:] if arguments is None else arguments))
     except BrokenPipeError:
-        # Whoever read our output has seen enough, as `| head` does.
+        # The reader closed the pipe, as `| head` does. Python would report the error again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 
-def _run(words: list[str]) -> int:
-    command, before, after = _split(words)
+def _run(arguments: list[str]) -> int:
+    command, global_options, rest = _split(arguments)
     if command == "server":
         from sandbox_agent.cli.server.command import run as run_server
 
-        return run_server([*before, *after])
-    if command in ("mock-agent", "mock-agent-process") and not {"-h", "--help"}.intersection(after):
-        from sandbox_agent.agents.mock.entry import main as mock
+        return run_server([*global_options, *rest])
+    if command in ("mock-agent", "mock-agent-process") and not {"-h", "--help"}.intersection(rest):
+        from sandbox_agent.agents.mock.entry import main as run_mock_agent
 
-        return mock()
+        return run_mock_agent()
     if command == "adapter":
-        from sandbox_agent.cli import adapter
+        from sandbox_agent.agents.adapters.entry import main as run_adapter
 
-        return adapter.run(after)
+        return run_adapter(rest)
     from sandbox_agent.cli.commands import run
 
-    return run(["mock-agent", *after] if command == "mock-agent-process" else words)
+    return run(["mock-agent", *rest] if command == "mock-agent-process" else arguments)
 
 
-def _split(words: list[str]) -> tuple[str | None, list[str], list[str]]:
-    """The command, the global flags before it and everything after it."""
+def _split(arguments: list[str]) -> tuple[str | None, list[str], list[str]]:
+    """The command, the global options before it and everything after it."""
     index = 0
-    while index < len(words):
-        word = words[index]
-        if word in _WITH_VALUE:
+    while index < len(arguments):
+        argument = arguments[index]
+        if argument in _WITH_VALUE:
             index += 2
-        elif word in _WITHOUT_VALUE or word.startswith("--token="):
+        elif argument in _WITHOUT_VALUE or argument.startswith("--token="):
             index += 1
         else:
             break
-    command = words[index] if index < len(words) else None
-    return command, words[:index], words[index + 1 :]
+    command = arguments[index] if index < len(arguments) else None
+    return command, arguments[:index], arguments[index + 1 :]

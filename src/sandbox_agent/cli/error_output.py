@@ -1,4 +1,4 @@
-"""What a failed command says on stderr: the problem document of the server, or one sentence."""
+"""The error text of a failed command: the problem document of the server, or one sentence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sandbox_agent.sdk import errors as client_errors
 
 
 def describe(error: BaseException) -> str | None:
-    """The text for an error that was to be expected; None for one that is a fault of this program."""
+    """The text of an expected error; None for a fault of this program."""
     if isinstance(error, client_errors.APIStatusError) and error.problem:
         return json.dumps(error.problem, indent=2, ensure_ascii=False)
     if isinstance(error, client_errors.SpawnError) and error.stderr_tail:

@@ -1,7 +1,7 @@
-"""`sandbox-agent install-agent`: put agents on this machine, with progress on the terminal.
+"""`sandbox-agent install-agent`: install agents on this machine, with progress on the terminal.
 
-The answer goes to stdout as JSON, in the form of `POST /v1/agents/{agent}/install`; progress, faults and the
-summary of --all go to stderr. One agent that fails does not stop the others; the exit code is then 1.
+The result goes to stdout as JSON, in the form of `POST /v1/agents/{agent}/install`; progress, errors and the
+summary of --all go to stderr. A failed agent does not stop the others; the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -31,27 +31,29 @@ if TYPE_CHECKING:
 
 @click.command(name="install-agent")
 @click.argument("agent", required=False)
-@click.option("--all", "every", is_flag=True, help="Install every agent that can be installed.")
-@click.option("-r", "--reinstall", is_flag=True, help="Install again what is already there.")
+@click.option("--all", "install_all", is_flag=True, help="Install all agents that can be installed.")
+@click.option("-r", "--reinstall", is_flag=True, help="Install again, also if installed.")
 @click.option("--agent-version", help="Version of the vendor's own program.")
 @click.option("--agent-process-version", help="Version of the ACP adapter.")
-@click.option("--agents-file", type=click.Path(path_type=Path), help="Your own agents (agents.toml).")
+@click.option(
+    "--agents-file", type=click.Path(path_type=Path), help="Catalogue of additional agents (agents.toml)."
+)
 def install_agent(
     agent: str | None,
-    every: bool,
+    install_all: bool,
     reinstall: bool,
     agent_version: str | None,
     agent_process_version: str | None,
     agents_file: Path | None,
 ) -> None:
-    """Install AGENT, or all of them with --all (or the word `all`)."""
-    if every and agent not in (None, "all"):
+    """Install AGENT, or all agents with --all (or `all` as AGENT)."""
+    if install_all and agent not in (None, "all"):
         raise click.UsageError("name an agent or use --all, not both")
-    every = every or agent == "all"
-    if not every and agent is None:
+    install_all = install_all or agent == "all"
+    if not install_all and agent is None:
         raise click.UsageError("name an agent, or use --all")
-    if every and (agent_version or agent_process_version):
-        raise click.UsageError("versions are chosen for one agent, not for all")
+    if install_all and (agent_version or agent_process_version):
+        raise click.UsageError("a version can be chosen for one agent only")
     named = os.environ.get("SANDBOX_AGENT_AGENTS_FILE")
     try:
         catalog = Catalog.load(agents_file or (Path(named) if named else None))
@@ -62,7 +64,7 @@ def install_agent(
         "agent_version": agent_version,
         "agent_process_version": agent_process_version,
     }
-    if not every:
+    if not install_all:
         failed = asyncio.run(_install_one(catalog, agent or "", options))
     else:
         failed = asyncio.run(_install_all(catalog, {"reinstall": reinstall}))
@@ -71,41 +73,41 @@ def install_agent(
 
 
 async def _install_one(catalog: Catalog, agent: str, options: dict[str, Any]) -> bool:
-    with _display() as display:
-        answer = await _install(catalog, agent, options, display)
-    if isinstance(answer, SandboxAgentError):
-        _complain(agent, answer)
+    with _progress_output() as display:
+        result = await _install(catalog, agent, options, display)
+    if isinstance(result, SandboxAgentError):
+        _print_error(result)
         return True
-    click.echo(json.dumps(answer, indent=2))
+    click.echo(json.dumps(result, indent=2))
     return False
 
 
 async def _install_all(catalog: Catalog, options: dict[str, Any]) -> bool:
-    """One after the other: side by side they would only share the same network."""
+    """One after the other, because parallel installs would only share the same network."""
     agents = [agent for agent in catalog.ids() if _is_installable(catalog, agent)]
-    answers: list[dict[str, Any]] = []
-    failures: dict[str, SandboxAgentError] = {}
-    with _display() as display:
+    results: list[dict[str, Any]] = []
+    failures: list[SandboxAgentError] = []
+    with _progress_output() as display:
         for agent in agents:
-            answer = await _install(catalog, agent, options, display)
-            if isinstance(answer, SandboxAgentError):
-                failures[agent] = answer
-                answers.append({"id": agent, "error": msgspec.to_builtins(problems.document(answer))})
+            result = await _install(catalog, agent, options, display)
+            if isinstance(result, SandboxAgentError):
+                failures.append(result)
+                results.append({"id": agent, "error": msgspec.to_builtins(problems.document(result))})
             else:
-                answers.append({"id": agent, **answer})
-    click.echo(json.dumps({"agents": answers}, indent=2))
-    for agent, failure in failures.items():
-        _complain(agent, failure)
-    click.echo(_summary(answers), err=True)
+                results.append({"id": agent, **result})
+    click.echo(json.dumps({"agents": results}, indent=2))
+    for failure in failures:
+        _print_error(failure)
+    click.echo(_summary(results), err=True)
     return bool(failures)
 
 
-def _summary(answers: list[dict[str, Any]]) -> str:
-    failed = [answer["id"] for answer in answers if "error" in answer]
-    there = sum(answer.get("already_installed", False) for answer in answers)
-    fresh = len(answers) - len(failed) - there
-    parts = [f"{fresh} installed", f"{there} already there", f"{len(failed)} failed"]
-    return f"{len(answers)} agents: {', '.join(parts)}" + (f" ({', '.join(failed)})" if failed else "")
+def _summary(results: list[dict[str, Any]]) -> str:
+    failed = [result["id"] for result in results if "error" in result]
+    unchanged = sum(result.get("already_installed", False) for result in results)
+    new = len(results) - len(failed) - unchanged
+    parts = [f"{new} installed", f"{unchanged} already there", f"{len(failed)} failed"]
+    return f"{len(results)} agents: {', '.join(parts)}" + (f" ({', '.join(failed)})" if failed else "")
 
 
 def _is_installable(catalog: Catalog, agent: str) -> bool:
@@ -114,11 +116,11 @@ def _is_installable(catalog: Catalog, agent: str) -> bool:
 
 
 async def _install(
-    catalog: Catalog, agent: str, options: dict[str, Any], display: _Display
+    catalog: Catalog, agent: str, options: dict[str, Any], display: _ProgressLines
 ) -> dict[str, Any] | SandboxAgentError:
     installer = Installer(catalog, Layout(default_data_directory()))
     try:
-        result = await installer.install(
+        installed = await installer.install(
             agent, **options, progress=lambda progress: display.show(agent, progress)
         )
     except SandboxAgentError as error:
@@ -126,18 +128,18 @@ async def _install(
         return error
     finally:
         await installer.aclose()
-    if result.already_installed:
+    if installed.already_installed:
         display.finish(agent, "already installed", done=True)
-    return msgspec.to_builtins(InstallResult.of(result))  # type: ignore[no-any-return]
+    return msgspec.to_builtins(InstallResult.of(installed))  # type: ignore[no-any-return]
 
 
-def _complain(agent: str, error: SandboxAgentError) -> None:
+def _print_error(error: SandboxAgentError) -> None:
     details = error.extensions.get("details") or {}
     click.echo(f"{error.detail}\n{details.get('stderr', '')}".strip(), err=True)
 
 
-class _Display(AbstractContextManager["_Display"]):
-    """Progress as lines on stderr, for logs and pipes: one whenever the step changes."""
+class _ProgressLines(AbstractContextManager["_ProgressLines"]):
+    """Progress as lines on stderr, for logs and pipes: one for each step."""
 
     def __init__(self) -> None:
         self._last: dict[str, str] = {}
@@ -147,20 +149,20 @@ class _Display(AbstractContextManager["_Display"]):
             self._last[agent] = progress.step
             click.echo(f"{agent}: {progress.message}", err=True)
 
-    def finish(self, agent: str, how: str, *, done: bool) -> None:
-        """The last word on an agent, if its progress has not said it."""
-        click.echo(f"{agent}: {how}", err=True)
+    def finish(self, agent: str, outcome: str, *, done: bool) -> None:
+        """Show the outcome of an agent that has reported none."""
+        click.echo(f"{agent}: {outcome}", err=True)
 
     def __exit__(self, *_: object) -> None:
         return None
 
 
-class _Bars(_Display):
-    """Progress as bars on a terminal, one an agent."""
+class _ProgressBars(_ProgressLines):
+    """Progress as bars on a terminal, one per agent."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Imported here: only a terminal needs it.
+        # Only terminals need rich.
         from rich.console import Console
         from rich.progress import BarColumn, TaskProgressColumn, TextColumn
         from rich.progress import Progress as RichProgress
@@ -175,7 +177,7 @@ class _Bars(_Display):
         self._bars = RichProgress(*columns, console=Console(stderr=True))
         self._tasks: dict[str, TaskID] = {}
 
-    def __enter__(self) -> _Bars:
+    def __enter__(self) -> _ProgressBars:
         self._bars.start()
         return self
 
@@ -190,8 +192,8 @@ class _Bars(_Display):
             completed=progress.percent,
         )
 
-    def finish(self, agent: str, how: str, *, done: bool) -> None:
-        self._bars.update(self._task(agent), description=how, completed=100 if done else None)
+    def finish(self, agent: str, outcome: str, *, done: bool) -> None:
+        self._bars.update(self._task(agent), description=outcome, completed=100 if done else None)
 
     def _task(self, agent: str) -> TaskID:
         if agent not in self._tasks:
@@ -199,5 +201,5 @@ class _Bars(_Display):
         return self._tasks[agent]
 
 
-def _display() -> _Display:
-    return _Bars() if sys.stderr.isatty() else _Display()
+def _progress_output() -> _ProgressLines:
+    return _ProgressBars() if sys.stderr.isatty() else _ProgressLines()

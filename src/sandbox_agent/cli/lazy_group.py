@@ -1,7 +1,7 @@
-"""A click group that knows the names and one-line descriptions of its commands and imports none of them.
+"""A click group that knows the names and one-line descriptions of its commands without importing them.
 
-A command is imported when it is called or its help is asked for. Every command met on the way gets the two
-options that are valid everywhere, `-t/--token` and `-n/--no-token`.
+A command is imported when it is called or its help is shown. Every imported command gets the two options that
+are valid everywhere, `-t/--token` and `-n/--no-token`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sandbox_agent.cli.token_options import accept_token
 
 class LazyGroup(click.Group):
     def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]] | None = None, **options: Any) -> None:
-        """`lazy` maps names to where the command is (`module:attribute`) and what it does, in a line."""
+        """`lazy` maps each name to its location (`module:attribute`) and its one-line description."""
         super().__init__(*args, **options)
         self._lazy = dict(lazy or {})
 
@@ -36,8 +36,8 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command = self.commands.get(cmd_name)
-        if command is None and (place := self._lazy.get(cmd_name)) is not None:
-            module, _, attribute = place[0].partition(":")
+        if command is None and (entry := self._lazy.get(cmd_name)) is not None:
+            module, _, attribute = entry[0].partition(":")
             command = getattr(import_module(module), attribute)
         if command is not None:
             accept_token(command)

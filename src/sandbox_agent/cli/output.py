@@ -1,6 +1,6 @@
-"""How commands show what they found: JSON for programs, a table for people.
+"""The output of commands: JSON for programs, a table for terminals.
 
-`-o auto` (the default) looks at stdout: a terminal gets the table, a pipe or file gets JSON.
+With `-o auto` (the default) a terminal gets the table, a pipe or file gets JSON.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import click
 
-OutputForm = Literal["auto", "json", "table"]
+OutputFormat = Literal["auto", "json", "table"]
 Row = Sequence[object]
 
 output_option = click.option(
@@ -21,15 +21,17 @@ output_option = click.option(
     type=click.Choice(["auto", "json", "table"]),
     default="auto",
     show_default=True,
-    help="JSON, a table, or whatever fits where the output goes.",
+    help="Output format; auto is a table in a terminal and JSON elsewhere.",
 )
 
 
-def wants_table(form: OutputForm) -> bool:
+def wants_table(form: OutputFormat) -> bool:
     return form == "table" or (form == "auto" and sys.stdout.isatty())
 
 
-def show(document: Any, form: OutputForm, columns: Sequence[str], rows: Callable[[], Iterable[Row]]) -> None:
+def show(
+    document: Any, form: OutputFormat, columns: Sequence[str], rows: Callable[[], Iterable[Row]]
+) -> None:
     """Print `document` as JSON, or `rows()` as a table."""
     if wants_table(form):
         print_table(columns, rows())
@@ -50,7 +52,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Row]) -> None:
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row))
-    # Into a file there is no edge to fit into: nothing is cut or folded.
+    # A file has no width to fit into: nothing is cut or folded.
     width = None if sys.stdout.isatty() else 1000
     Console(width=width, highlight=False).print(table)
 

@@ -1,7 +1,7 @@
-"""`-t/--token` and `-n/--no-token`, which may stand anywhere on the command line.
+"""`-t/--token` and `-n/--no-token`, which are accepted anywhere on the command line.
 
-The last word wins; `--token` wins over `--no-token`. A token on a command line can be seen by everybody on
-the machine: `SANDBOX_AGENT_TOKEN` and `--token-file` cannot.
+The last one wins; `--token` wins over `--no-token`. A token on a command line is visible to every user of the
+machine; `SANDBOX_AGENT_TOKEN` and `--token-file` are not.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ token_file_option = click.option(
     type=click.Path(dir_okay=False),
     envvar="SANDBOX_AGENT_TOKEN_FILE",
     show_envvar=True,
-    help="File that holds the token.",
+    help="File with the token.",
 )
 
 
 @dataclass
 class TokenChoice:
-    """What the command line says about the token."""
+    """The token options of the command line."""
 
     token: str | None = None
     no_token: bool = False
 
 
 def accept_token(command: click.Command) -> None:
-    """Let `command` understand both options, if it does not already."""
+    """Add both options to `command`, unless it has them."""
     if not any(parameter.name in _NAMES for parameter in command.params):
         command.params += [
             click.Option(
@@ -42,26 +42,26 @@ def accept_token(command: click.Command) -> None:
                 expose_value=False,
                 callback=_remember_token,
                 metavar="TOKEN",
-                help=f"Token of the server; better in {TOKEN_VARIABLE}.",
+                help=f"Token of the server; {TOKEN_VARIABLE} is safer.",
             ),
             click.Option(
                 ["-n", "--no-token"],
                 is_flag=True,
                 expose_value=False,
                 callback=_remember_no_token,
-                help="Use no token.",
+                help="Send no token.",
             ),
         ]
 
 
-def choice_of(ctx: click.Context) -> TokenChoice:
-    """What was said so far, on this command or before it."""
+def token_choice(ctx: click.Context) -> TokenChoice:
+    """The token options so far, of this command and those before it."""
     return ctx.find_root().ensure_object(TokenChoice)
 
 
 def given_token(ctx: click.Context, token_file: str | None = None) -> str | None:
-    """The token somebody gave: option, file, environment, in this order; None if nobody did."""
-    choice = choice_of(ctx)
+    """The token from option, file or environment, in this order; None without one."""
+    choice = token_choice(ctx)
     if choice.token is not None:
         return checked(choice.token)
     if choice.no_token:
@@ -74,7 +74,7 @@ def given_token(ctx: click.Context, token_file: str | None = None) -> str | None
 
 def checked(token: str) -> str:
     if not token.strip():
-        raise click.UsageError("the token is empty; use --no-token to go without one")
+        raise click.UsageError("the token is empty; use --no-token to send none")
     return token.strip()
 
 
@@ -87,9 +87,9 @@ def read_token_file(path: Path) -> str:
 
 def _remember_token(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
     if value is not None:
-        choice_of(ctx).token = value
+        token_choice(ctx).token = value
 
 
 def _remember_no_token(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        choice_of(ctx).no_token = True
+        token_choice(ctx).no_token = True

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sandbox_agent.agents.layout import Layout
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.settings import Settings
-    from sandbox_agent.workspace.files.executor import FileWork
+    from sandbox_agent.workspace.files.file_executor import FileExecutor
     from sandbox_agent.workspace.files.workspace import Workspace
 
 logger = logs.Log("sandbox_agent.http")
@@ -128,10 +128,10 @@ class Services:
         return Workspace(fs_root=self.settings.fs_root)
 
     @cached_property
-    def file_work(self) -> FileWork:
-        from sandbox_agent.workspace.files.executor import FileWork  # as the workspace
+    def file_executor(self) -> FileExecutor:
+        from sandbox_agent.workspace.files.file_executor import FileExecutor  # as the workspace
 
-        return FileWork(silence_s=self.settings.fs_timeout_ms / 1000)
+        return FileExecutor(silence_s=self.settings.fs_timeout_ms / 1000)
 
     def claim_spill_directory(self) -> None:
         """Make room for events on disk; without it they stay in memory only."""
@@ -148,8 +148,8 @@ class Services:
             await self.inventory.aclose()
         if "installer" in self.__dict__:
             await self.installer.aclose()
-        if "file_work" in self.__dict__:
-            self.file_work.close()
+        if "file_executor" in self.__dict__:
+            self.file_executor.close()
         if "workspace" in self.__dict__:
             self.workspace.close()
         self.spill_directory.remove()

@@ -60,7 +60,7 @@ class Pretender(AdapterProcess):
         return error
 
 
-@pytest.mark.clause("spec3-codex-shared-server", "issue10-faults-are-typed")
+@pytest.mark.clause("spec3-codex-shared-server", "adapters-faults-are-typed")
 @pytest.mark.parametrize("kind", KINDS)
 async def test_every_fault_of_a_program_is_a_typed_error(kind: str, tmp_path: Path) -> None:
     async with Pretender(tmp_path, kind) as adapter:
@@ -140,7 +140,7 @@ async def _missing(adapter: Pretender) -> None:
     assert error["data"]["reason"] == "native_missing", error
 
 
-@pytest.mark.clause("issue10-faults-are-typed")
+@pytest.mark.clause("adapters-faults-are-typed")
 async def test_a_program_that_hangs_is_a_typed_error_after_the_silence_limit(tmp_path: Path) -> None:
     async def check(kind: str) -> None:
         async with Pretender(tmp_path, kind, silence_s="2") as adapter:
@@ -154,7 +154,7 @@ async def test_a_program_that_hangs_is_a_typed_error_after_the_silence_limit(tmp
     await asyncio.gather(*(check(kind) for kind in KINDS))
 
 
-@pytest.mark.clause("issue10-faults-are-typed")
+@pytest.mark.clause("adapters-faults-are-typed")
 async def test_a_turn_of_a_program_that_hangs_ends_by_cancel(tmp_path: Path) -> None:
     async with Pretender(tmp_path, "claude", silence_s="3") as adapter:
         adapter.becomes("mute")
@@ -166,7 +166,7 @@ async def test_a_turn_of_a_program_that_hangs_ends_by_cancel(tmp_path: Path) -> 
         assert (await prompt)["result"] == {"stopReason": "cancelled"}
 
 
-@pytest.mark.clause("issue10-nothing-survives-a-stop")
+@pytest.mark.clause("adapters-nothing-survives-a-stop")
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
 async def test_no_program_outlives_an_adapter_that_is_ended_in_a_turn(
     ending: signal.Signals, tmp_path: Path

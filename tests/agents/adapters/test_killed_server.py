@@ -20,7 +20,7 @@ _GONE_WITHIN_S = 10.0
 
 
 # SIGTERM ends agents as DELETE does, which the matrix shows for all four.
-@pytest.mark.clause("issue10-nothing-survives-a-stop")
+@pytest.mark.clause("adapters-nothing-survives-a-stop")
 @pytest.mark.parametrize(
     ("ending", "agents"),
     [(signal.SIGTERM, ("claude-native", "codex-native")), (signal.SIGKILL, tuple(NATIVE_RECIPES))],

@@ -24,7 +24,7 @@ _ELSEWHERE = {("amp-native", "cancel")}
     "spec3-human-in-the-loop",
     "spec3-opencode-http-server",
     "spec4-claude-reply",
-    "issue10-nothing-survives-a-stop",
+    "adapters-nothing-survives-a-stop",
 )
 @pytest.mark.parametrize("check", CHECKS)
 @pytest.mark.parametrize("agent", NATIVE_RECIPES)

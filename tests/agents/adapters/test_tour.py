@@ -43,7 +43,7 @@ def mcp_server(secret: str) -> Json:
     "spec3-converters",
     "spec4-opencode-reply-and-reject",
     "spec4-question-request-to-the-client",
-    "issue10-mcp-servers-and-pictures",
+    "adapters-mcp-servers-and-pictures",
 )
 @pytest.mark.parametrize("name", ["claude", "codex", "opencode", "amp"])
 async def test_tools_of_mcp_servers_pictures_and_every_universal_event_type(

@@ -37,7 +37,7 @@ def user_file(directory: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.clause("issue3-1-catalogue-as-data")
+@pytest.mark.clause("agents-catalogue-as-data")
 def test_ids_of_the_reference_come_first_in_its_order() -> None:
     assert Catalog().ids()[:7] == REFERENCE_IDS
 
@@ -65,7 +65,7 @@ def test_flags_are_those_of_the_reference(agent: str) -> None:
     assert Catalog().get(agent).capabilities == ALWAYS | set(REFERENCE_FLAGS[agent].split())
 
 
-@pytest.mark.clause("issue3-1-catalogue-as-data")
+@pytest.mark.clause("agents-catalogue-as-data")
 @pytest.mark.parametrize("agent", BUILTIN_IDS)
 def test_every_built_in_agent_is_well_formed_and_pinned(agent: str) -> None:
     spec = Catalog().get(agent)
@@ -107,7 +107,7 @@ def test_other_ways_to_write_an_agent_are_understood(tmp_path: Path, head: str) 
     assert Catalog.load(path).get("own").command == ("/bin/cat", "-u")
 
 
-@pytest.mark.clause("issue3-1-catalogue-as-data")
+@pytest.mark.clause("agents-catalogue-as-data")
 def test_user_overrides_single_keys_of_a_built_in_agent(tmp_path: Path) -> None:
     text = '[[agent]]\nid = "claude"\nenv = { ANTHROPIC_MODEL = "x" }\n'
     spec = Catalog.load(user_file(tmp_path, text)).get("claude")
@@ -115,7 +115,7 @@ def test_user_overrides_single_keys_of_a_built_in_agent(tmp_path: Path) -> None:
     assert spec.install == Catalog().get("claude").install
 
 
-@pytest.mark.clause("issue3-1-catalogue-as-data")
+@pytest.mark.clause("agents-catalogue-as-data")
 def test_user_command_replaces_how_a_built_in_agent_starts(tmp_path: Path) -> None:
     text = '[[agent]]\nid = "mock"\ncommand = "/opt/mock"\n'
     spec = Catalog.load(user_file(tmp_path, text)).get("mock")
@@ -131,7 +131,7 @@ def test_default_file_is_found_under_the_config_home(tmp_path: Path, monkeypatch
     assert "own" in Catalog.load()
 
 
-@pytest.mark.clause("issue3-1-catalogue-as-data")
+@pytest.mark.clause("agents-catalogue-as-data")
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -98,7 +98,7 @@ async def test_version_comes_from_the_program_and_is_remembered(tmp_path: Path) 
     assert count.read_text() == "x\nx\n"
 
 
-@pytest.mark.clause("issue3-3-bounded-version")
+@pytest.mark.clause("agents-bounded-version")
 async def test_program_that_hangs_on_version_costs_two_seconds(tmp_path: Path) -> None:
     stock = inventory(own_agent(tmp_path, "#!/bin/sh\nsleep 60\n"))
     start = time.monotonic()

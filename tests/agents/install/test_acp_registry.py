@@ -110,7 +110,7 @@ async def test_archive_of_every_form_is_unpacked_and_started(
     assert await house.starts()
 
 
-@pytest.mark.clause("issue3-2-install-sources")
+@pytest.mark.clause("install-sources")
 async def test_wrong_checksum_is_refused_before_anything_is_unpacked(
     tmp_path: Path, site: tuple[Path, str]
 ) -> None:
@@ -130,7 +130,7 @@ async def test_archive_from_elsewhere_without_tls_is_refused(tmp_path: Path, sit
     assert "not https" in caught.value.extensions["details"]["stderr"]
 
 
-@pytest.mark.clause("issue3-2-install-sources")
+@pytest.mark.clause("install-sources")
 async def test_npx_agent_is_installed_with_npm(tmp_path: Path, site: tuple[Path, str]) -> None:
     package = npm_package(tmp_path)
     url = publish(site, npx={"package": f"tiny-agent@{package}", "args": ["--acp"]})
@@ -139,7 +139,7 @@ async def test_npx_agent_is_installed_with_npm(tmp_path: Path, site: tuple[Path,
     assert "node_modules/.bin/tiny-agent --acp" in house.layout.launcher("tiny").read_text()
 
 
-@pytest.mark.clause("issue3-2-install-sources")
+@pytest.mark.clause("install-sources")
 async def test_uvx_agent_is_installed_into_an_environment(tmp_path: Path, site: tuple[Path, str]) -> None:
     wheel(tmp_path / "wheels", "tiny_agent")
     house = house_of(tmp_path, publish(site, uvx={"package": "tiny-agent@1.2.3"}))
@@ -166,7 +166,7 @@ async def test_registry_that_is_down_fails_within_seconds(tmp_path: Path) -> Non
     assert time.monotonic() - start < 20
 
 
-@pytest.mark.clause("decision-46", "issue3-2-install-offline")
+@pytest.mark.clause("decision-46", "install-offline")
 async def test_pinned_agent_never_asks_the_registry(tmp_path: Path) -> None:
     agents = npm_agent(npm_package(tmp_path), registry='["tiny"]')
     house = house_of(tmp_path, "http://127.0.0.1:9/registry.json", agents)

@@ -112,7 +112,7 @@ def stand_ins(house: InstallHouse, tmp_path: Path) -> StandIns:
     return StandIns(tmp_path, house)
 
 
-@pytest.mark.clause("issue3-6-install-all")
+@pytest.mark.clause("cli-install-all")
 @pytest.mark.timeout(180)
 def test_all_installs_what_it_can_says_what_it_could_not_and_has_a_bar_for_each(stand_ins: StandIns) -> None:
     done = run(stand_ins.house, "--all")
@@ -152,7 +152,7 @@ def plain_lines(shown: str) -> list[str]:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown).replace("\r", "\n").splitlines()
 
 
-@pytest.mark.clause("issue3-6-install-all")
+@pytest.mark.clause("cli-install-all")
 def test_interrupt_stops_the_install_and_leaves_nothing(house: InstallHouse, tmp_path: Path) -> None:
     nap = a_nap()
     npm_package(tmp_path, scripts={"postinstall": f"setsid sleep {nap}"})

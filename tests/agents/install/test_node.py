@@ -60,7 +60,7 @@ def house(tmp_path: Path, registry: NpmRegistry) -> InstallHouse:
     return house
 
 
-@pytest.mark.clause("issue3-2-node-too-old")
+@pytest.mark.clause("install-node-too-old")
 async def test_newer_node_is_fetched_once_and_runs_the_agent(
     house: InstallHouse, registry: NpmRegistry, tmp_path: Path
 ) -> None:
@@ -78,7 +78,7 @@ async def test_newer_node_is_fetched_once_and_runs_the_agent(
     assert len(registry.asked) == fetched
 
 
-@pytest.mark.clause("issue3-2-node-too-old")
+@pytest.mark.clause("install-node-too-old")
 async def test_newer_node_that_cannot_be_had_is_a_clear_failure(house: InstallHouse) -> None:
     with pytest.raises(InstallFailed) as caught:
         await house.installer().install("tiny")

@@ -26,7 +26,7 @@ python = "{python}"
 """
 
 
-@pytest.mark.clause("issue3-2-install-sources")
+@pytest.mark.clause("install-sources")
 async def test_agent_from_a_wheel_answers(tmp_path: Path) -> None:
     house = InstallHouse(tmp_path, agents(wheel(tmp_path)))
     assert await house.starts()
@@ -34,7 +34,7 @@ async def test_agent_from_a_wheel_answers(tmp_path: Path) -> None:
     assert (house.layout.builds("tiny") / build / "venv" / "bin" / "tiny-agent").exists()
 
 
-@pytest.mark.clause("issue3-2-install-sources")
+@pytest.mark.clause("install-sources")
 async def test_missing_python_is_named(tmp_path: Path) -> None:
     house = InstallHouse(tmp_path, agents(wheel(tmp_path), python="3.99"))
     with pytest.raises(InstallFailed) as caught:
@@ -65,7 +65,7 @@ async def test_python_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest
         await find_python("3.99", {"PATH": f"{tmp_path}:/bin:/usr/bin", "HOME": str(tmp_path)})
 
 
-@pytest.mark.clause("issue3-2-install-sources")
+@pytest.mark.clause("install-sources")
 async def test_uv_is_used_where_it_is(tmp_path: Path) -> None:
     """A uv that only writes down what it is asked to do."""
     (tmp_path / "bin").mkdir()

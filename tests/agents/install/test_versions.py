@@ -41,7 +41,7 @@ def house_of(directory: Path, npm: NpmRegistry, more: str = "", **keys: str) -> 
     return house
 
 
-@pytest.mark.clause("issue3-2-versions")
+@pytest.mark.clause("install-versions")
 async def test_version_of_the_vendors_program_is_put_beside_an_adapter_that_brings_its_own(
     tmp_path: Path, registry: NpmRegistry
 ) -> None:
@@ -69,7 +69,7 @@ async def test_both_versions_can_be_chosen(tmp_path: Path, registry: NpmRegistry
     assert await house.starts()
 
 
-@pytest.mark.clause("issue3-2-versions")
+@pytest.mark.clause("install-versions")
 async def test_agent_that_is_one_program_takes_either_name_of_its_version(
     tmp_path: Path, registry: NpmRegistry
 ) -> None:
@@ -83,7 +83,7 @@ async def test_agent_that_is_one_program_takes_either_name_of_its_version(
         await house.installer().install("tiny", agent_version="1.1.0", agent_process_version="1.0.0")
 
 
-@pytest.mark.clause("issue3-2-versions")
+@pytest.mark.clause("install-versions")
 async def test_vendor_version_that_cannot_be_chosen_is_refused_with_what_to_do(
     tmp_path: Path, registry: NpmRegistry
 ) -> None:
@@ -99,14 +99,14 @@ async def test_version_that_does_not_exist_is_named_by_npm(tmp_path: Path, regis
     assert "tiny-agent@9.9.9" in caught.value.extensions["details"]["stderr"] and house.is_untouched()
 
 
-@pytest.mark.clause("issue3-2-versions")
+@pytest.mark.clause("install-versions")
 @pytest.mark.parametrize("agent", [a for a in Catalog().ids() if Catalog().get(a).install])
 def test_vendor_version_of_every_built_in_agent_can_be_chosen(agent: str) -> None:
     spec = Catalog().get(agent)
     assert spec.is_one_program or any(step.native for step in spec.install)
 
 
-@pytest.mark.clause("issue3-2-install-offline")
+@pytest.mark.clause("install-offline")
 async def test_package_in_the_cache_of_npm_is_enough_without_a_network(
     tmp_path: Path, registry: NpmRegistry
 ) -> None:

@@ -69,7 +69,7 @@ async def test_launcher_file_comes_before_everything_else(house: House) -> None:
     assert (await house.launcher().prepare("opencode")).argv == (str(script),)
 
 
-@pytest.mark.clause("issue3-2-install-sources")
+@pytest.mark.clause("install-sources")
 async def test_program_on_path_is_used_with_its_arguments(house: House) -> None:
     program = house.program("opencode")
     assert (await house.launcher().prepare("opencode")).argv == (str(program), "acp")

@@ -44,7 +44,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
     running.kill_leftovers()
 
 
-@pytest.mark.clause("issue3-5-nothing-left-behind")
+@pytest.mark.clause("agents-nothing-left-behind")
 @pytest.mark.parametrize("ending", ["delete", "agent", "SIGTERM", "SIGKILL"])
 def test_nothing_of_an_agent_that_relaunches_itself_is_left(
     server: ServerProcess, tmp_path: Path, ending: str

@@ -34,7 +34,7 @@ def test_every_stop_reason_can_be_had(start: Start, text: str, reason: str) -> N
     assert agent.prompt(agent.new_session(), text)["stopReason"] == reason
 
 
-@pytest.mark.clause("issue2-7-mock-faults")
+@pytest.mark.clause("mock-faults")
 @pytest.mark.parametrize(("text", "code"), [("fail", -32603), ("fail -32000", -32000)])
 def test_fail_answers_with_an_error_and_the_session_lives_on(start: Start, text: str, code: int) -> None:
     agent = start()
@@ -64,7 +64,7 @@ def test_end_ends_the_session(start: Start) -> None:
     assert agent.failure("session/prompt", {"sessionId": session, "prompt": []}) == -32002
 
 
-@pytest.mark.clause("issue2-7-mock-faults")
+@pytest.mark.clause("mock-faults")
 def test_flood_sends_exactly_as_many_notifications_as_asked_in_order(start: Start) -> None:
     agent = start()
     agent.prompt(agent.new_session(), "flood 1000 10")
@@ -87,7 +87,7 @@ def test_floods_and_big_lines_are_not_kept(start: Start) -> None:
     assert {update["sessionUpdate"] for update in agent.updates()} == {"user_message_chunk"}
 
 
-@pytest.mark.clause("issue2-7-mock-faults")
+@pytest.mark.clause("mock-faults")
 def test_garbage_is_printed_between_messages(start: Start) -> None:
     agent = start()
     assert agent.prompt(agent.new_session(), "garbage")["stopReason"] == "end_turn"
@@ -103,7 +103,7 @@ def test_stderr_gets_as_many_bytes_as_asked(start: Start) -> None:
     assert len(agent.stderr()) == 200_001
 
 
-@pytest.mark.clause("issue2-7-mock-faults")
+@pytest.mark.clause("mock-faults")
 @pytest.mark.parametrize(("text", "code"), [("crash", 1), ("crash 42", 42)])
 def test_crash_leaves_without_an_answer(start: Start, text: str, code: int) -> None:
     agent = start()
@@ -115,7 +115,7 @@ def test_crash_leaves_without_an_answer(start: Start, text: str, code: int) -> N
     assert b"crashing with code" in agent.stderr()
 
 
-@pytest.mark.clause("issue2-7-mock-faults")
+@pytest.mark.clause("mock-faults")
 @pytest.mark.parametrize(
     ("text", "number"),
     [("kill", signal.SIGKILL), ("kill SIGTERM", signal.SIGTERM), ("kill segv", signal.SIGSEGV)],
@@ -138,7 +138,7 @@ def test_exit_answers_then_leaves_with_0(start: Start) -> None:
     assert agent.wait() == 0
 
 
-@pytest.mark.clause("issue2-7-mock-faults")
+@pytest.mark.clause("mock-faults")
 def test_hang_hard_is_not_ended_by_cancel(start: Start) -> None:
     agent = start()
     session = agent.new_session()
@@ -149,7 +149,7 @@ def test_hang_hard_is_not_ended_by_cancel(start: Start) -> None:
     assert [message for message in agent.messages if message.get("id") == prompt] == []
 
 
-@pytest.mark.clause("issue2-7-mock-faults")
+@pytest.mark.clause("mock-faults")
 def test_a_deaf_agent_answers_once_more_and_never_reads_again(start: Start) -> None:
     agent = start()
     agent.prompt(agent.new_session(), "deaf")

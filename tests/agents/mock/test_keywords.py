@@ -24,7 +24,7 @@ def said_after(start: Start, text: str) -> tuple[MockProcess, str]:
     return agent, agent.said()
 
 
-@pytest.mark.clause("issue2-7-mock-streams")
+@pytest.mark.clause("mock-streams")
 def test_anything_else_is_echoed_in_a_few_chunks_with_usage(start: Start) -> None:
     agent = start()
     result = agent.prompt(agent.new_session(), "Hello there, mock agent")
@@ -53,13 +53,13 @@ def test_a_slash_and_capitals_do_not_matter(start: Start, text: str) -> None:
     assert said_after(start, text)[1] == "hi"
 
 
-@pytest.mark.clause("issue2-7-mock-vocabulary-documented")
+@pytest.mark.clause("mock-vocabulary-documented")
 def test_help_names_every_word(start: Start) -> None:
     said = said_after(start, "help")[1]
     assert [word for word, *_ in COMMANDS if f"`{word}" not in said] == []
 
 
-@pytest.mark.clause("issue2-7-mock-vocabulary-documented")
+@pytest.mark.clause("mock-vocabulary-documented")
 def test_the_documentation_names_every_word() -> None:
     page = (Path(__file__).parents[3] / "docs" / "mock-agent.md").read_text(encoding="utf-8")
     documented = [f"`{f'{word} {arguments}'.strip()}`" for word, arguments, *_ in COMMANDS]
@@ -107,7 +107,7 @@ def test_a_tool_call_has_input_locations_and_output(start: Start) -> None:
     assert last["content"][1]["content"]["type"] == "resource_link"
 
 
-@pytest.mark.clause("issue2-7-mock-streams")
+@pytest.mark.clause("mock-streams")
 def test_diffs_change_one_file_and_create_another(start: Start) -> None:
     agent, _ = said_after(start, "diff")
     changed, created = (update["content"][0] for update in agent.updates("tool_call_update"))
@@ -176,7 +176,7 @@ def test_info_tells_process_session_and_client(start: Start) -> None:
     assert facts["clientCapabilities"] == {"fs": {"readTextFile": True}}
 
 
-@pytest.mark.clause("issue2-7-mock-permission")
+@pytest.mark.clause("mock-permission")
 @pytest.mark.parametrize(
     ("text", "option", "status", "words"),
     [
@@ -204,7 +204,7 @@ def test_a_permission_is_asked_and_its_outcome_told(
     assert agent.said() == f"Permission outcome: {words}"
 
 
-@pytest.mark.clause("issue2-7-mock-permission")
+@pytest.mark.clause("mock-permission")
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
@@ -271,7 +271,7 @@ def test_a_question_has_the_shape_of_the_spec_and_its_answer_is_told(
     assert agent.said() == words
 
 
-@pytest.mark.clause("issue2-7-mock-elicitation")
+@pytest.mark.clause("mock-elicitation")
 @pytest.mark.parametrize(
     ("result", "words"),
     [
@@ -291,7 +291,7 @@ def test_a_client_with_forms_gets_a_form(start: Start, result: Json, words: str)
     assert agent.said() == words
 
 
-@pytest.mark.clause("issue2-7-mock-streams")
+@pytest.mark.clause("mock-streams")
 def test_terminal_output_is_text_for_a_plain_client(start: Start) -> None:
     agent, _ = said_after(start, "terminal")
     texts = [update["content"][0]["content"]["text"] for update in agent.updates("tool_call_update")]
@@ -346,7 +346,7 @@ def test_a_file_is_not_asked_of_a_client_that_cannot_read_it(start: Start) -> No
     assert said_after(start, "read /project/a.txt")[1] == "read /project/a.txt"
 
 
-@pytest.mark.clause("issue2-7-mock-streams")
+@pytest.mark.clause("mock-streams")
 def test_demo_shows_every_kind_of_update_and_asks_both_ways(start: Start) -> None:
     agent = start({})
     session = agent.new_session()

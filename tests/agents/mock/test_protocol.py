@@ -21,7 +21,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         yield start
 
 
-@pytest.mark.clause("issue2-7-mock-handshake-and-sessions")
+@pytest.mark.clause("mock-handshake-and-sessions")
 def test_initialize_tells_version_capabilities_and_name(start: Start) -> None:
     result = start().call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
     assert result["protocolVersion"] == 1
@@ -33,7 +33,7 @@ def test_initialize_tells_version_capabilities_and_name(start: Start) -> None:
     assert {"list", "resume", "close"} <= set(capabilities["sessionCapabilities"])
 
 
-@pytest.mark.clause("issue2-7-mock-handshake-and-sessions")
+@pytest.mark.clause("mock-handshake-and-sessions")
 def test_a_new_session_offers_model_mode_and_thought_level(start: Start) -> None:
     result = start().call("session/new", {"cwd": "/project", "mcpServers": []})
     offered = {
@@ -54,7 +54,7 @@ def test_a_new_session_offers_model_mode_and_thought_level(start: Start) -> None
     assert [mode["id"] for mode in result["modes"]["availableModes"]] == ["normal", "plan"]
 
 
-@pytest.mark.clause("issue2-7-mock-handshake-and-sessions")
+@pytest.mark.clause("mock-handshake-and-sessions")
 def test_set_mode_is_told_in_both_shapes(start: Start) -> None:
     agent = start()
     session = agent.new_session()
@@ -64,7 +64,7 @@ def test_set_mode_is_told_in_both_shapes(start: Start) -> None:
     assert update["configOptions"][1]["currentValue"] == "plan"
 
 
-@pytest.mark.clause("issue2-7-mock-handshake-and-sessions")
+@pytest.mark.clause("mock-handshake-and-sessions")
 def test_set_config_option_answers_the_whole_list(start: Start) -> None:
     agent = start()
     session = agent.new_session()
@@ -241,7 +241,7 @@ def test_a_flood_does_not_keep_others_waiting_for_its_end(start: Start) -> None:
     assert agent.answer(flood)["result"]["stopReason"] == "cancelled"
 
 
-@pytest.mark.clause("issue2-7-mock-cancel")
+@pytest.mark.clause("mock-cancel")
 @pytest.mark.parametrize(
     "text",
     [
@@ -289,7 +289,7 @@ def test_a_request_can_be_cancelled_by_its_id(start: Start) -> None:
     assert agent.answer(prompt)["error"]["code"] == -32800
 
 
-@pytest.mark.clause("issue2-7-mock-cancel")
+@pytest.mark.clause("mock-cancel")
 def test_a_prompt_and_its_cancel_in_one_write_end_cancelled(start: Start) -> None:
     agent = start()
     session = agent.new_session()
@@ -303,7 +303,7 @@ def test_a_prompt_and_its_cancel_in_one_write_end_cancelled(start: Start) -> Non
     assert agent.answer(901)["result"]["stopReason"] == "cancelled"
 
 
-@pytest.mark.clause("issue2-7-mock-starts-lean")
+@pytest.mark.clause("mock-starts-lean")
 def test_start_up_imports_only_a_little_of_the_standard_library() -> None:
     heavy = [
         "asyncio",

@@ -16,7 +16,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         yield start
 
 
-@pytest.mark.clause("issue2-7-mock-handshake-and-sessions")
+@pytest.mark.clause("mock-handshake-and-sessions")
 def test_a_loaded_session_shows_its_history_again_after_a_restart(start: Start) -> None:
     before = start()
     session = before.new_session("/project")
@@ -54,7 +54,7 @@ def test_a_killed_agent_has_saved_what_it_said_before_it_waited(start: Start) ->
     assert [update["sessionUpdate"] for update in after.updates()] == ["user_message_chunk", "tool_call"]
 
 
-@pytest.mark.clause("issue2-7-mock-handshake-and-sessions")
+@pytest.mark.clause("mock-handshake-and-sessions")
 def test_a_resumed_session_goes_on_without_its_history(start: Start) -> None:
     before = start()
     session = before.new_session()
@@ -66,7 +66,7 @@ def test_a_resumed_session_goes_on_without_its_history(start: Start) -> None:
     assert after.prompt(session, "echo again")["stopReason"] == "end_turn"
 
 
-@pytest.mark.clause("issue2-7-mock-handshake-and-sessions")
+@pytest.mark.clause("mock-handshake-and-sessions")
 def test_sessions_are_listed_with_titles_also_those_of_earlier_processes(start: Start) -> None:
     before = start()
     session = before.new_session("/one")
@@ -92,7 +92,7 @@ def test_a_long_list_of_sessions_comes_in_pages(start: Start) -> None:
     assert {info["sessionId"] for page in (first, second) for info in page["sessions"]} == created
 
 
-@pytest.mark.clause("issue2-7-mock-handshake-and-sessions")
+@pytest.mark.clause("mock-handshake-and-sessions")
 def test_a_closed_session_takes_no_prompt_but_can_be_loaded(start: Start) -> None:
     agent = start()
     session = agent.new_session()

@@ -116,7 +116,7 @@ def test_the_scanner_accepts_all_json_and_agrees_with_the_quick_look(value: obje
     assert peek_quickly(text) in (None, thorough)
 
 
-@pytest.mark.clause("issue9-5-fuzz-lines")
+@pytest.mark.clause("fuzz-lines")
 @given(st.binary(max_size=40))
 def test_the_scanner_agrees_with_the_standard_library_on_any_bytes(data: bytes) -> None:
     try:

@@ -26,7 +26,7 @@ def lines_of(pieces: list[Piece]) -> list[Piece]:
     return result
 
 
-@pytest.mark.clause("issue9-5-fuzz-lines")
+@pytest.mark.clause("fuzz-lines")
 @given(st.lists(st.text(alphabet="ab\n", max_size=30).map(str.encode), max_size=20))
 def test_however_the_bytes_arrive_the_lines_are_the_same(chunks: list[bytes]) -> None:
     framer = LineFramer(MAX)

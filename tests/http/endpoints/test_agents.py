@@ -111,7 +111,7 @@ def test_one_agent_is_the_same_as_in_the_list(http: httpx.Client) -> None:
 
 
 @pytest.mark.clause("decision-27")
-@pytest.mark.parametrize("agent", ["nobody", "Claude", "claude%20", "a%2Fb"])
+@pytest.mark.parametrize("agent", ["unknown", "Claude", "claude%20", "a%2Fb"])
 def test_unknown_agent_is_unsupported(http: httpx.Client, agent: str) -> None:
     for answer in (http.get(f"/v1/agents/{agent}"), http.post(f"/v1/agents/{agent}/install", json={})):
         assert (answer.status_code, kind(answer)) == (400, "unsupported_agent")
@@ -169,7 +169,7 @@ def test_failed_install_shows_what_the_agent_said(http: httpx.Client) -> None:
     assert "no licence" in problem["details"]["stderr"]
 
 
-@pytest.mark.clause("issue3-3-install-progress")
+@pytest.mark.clause("install-progress")
 def test_stream_tells_progress_and_then_the_result(http: httpx.Client) -> None:
     headers = {"accept": "text/event-stream"}
     answer = http.post("/v1/agents/tiny/install", json={"reinstall": True}, headers=headers)
@@ -179,7 +179,7 @@ def test_stream_tells_progress_and_then_the_result(http: httpx.Client) -> None:
     assert seen[-1][0] == "result" and seen[-1][1]["already_installed"] is False
 
 
-@pytest.mark.clause("issue3-3-install-progress")
+@pytest.mark.clause("install-progress")
 def test_stream_of_a_failed_install_ends_with_the_problem(http: httpx.Client) -> None:
     answer = http.post("/v1/agents/broken/install", json={}, headers={"accept": "text/event-stream"})
     name, problem = events(answer)[-1]
@@ -209,7 +209,7 @@ def test_first_post_of_an_agent_that_cannot_be_installed(http: httpx.Client) -> 
     assert http.get("/v1/acp/b1").status_code == 404
 
 
-@pytest.mark.clause("issue3-4-instance-settings")
+@pytest.mark.clause("agents-instance-settings")
 def test_instance_gets_its_directory_and_variables(http: httpx.Client, tmp_path: Path) -> None:
     headers = {"x-sandbox-agent-env": json.dumps({"MY_KEY": SECRET})}
     query = {"agent": "reporter", "cwd": str(tmp_path)}
@@ -220,7 +220,7 @@ def test_instance_gets_its_directory_and_variables(http: httpx.Client, tmp_path:
     http.delete("/v1/acp/r1")
 
 
-@pytest.mark.clause("issue3-4-instance-settings")
+@pytest.mark.clause("agents-instance-settings")
 def test_profile_of_the_agents_file_is_used_by_its_name(http: httpx.Client) -> None:
     headers = {"x-sandbox-agent-env": "work"}
     answer = http.post("/v1/acp/r2?agent=reporter", json=initialize(), headers=headers)
@@ -228,7 +228,7 @@ def test_profile_of_the_agents_file_is_used_by_its_name(http: httpx.Client) -> N
     http.delete("/v1/acp/r2")
 
 
-@pytest.mark.clause("issue3-4-instance-settings")
+@pytest.mark.clause("agents-instance-settings")
 @pytest.mark.parametrize("value", ["nowhere", "{", '{"A": 1}', "{}x"])
 def test_variables_that_cannot_be_used_are_refused_without_repeating_them(
     http: httpx.Client, value: str
@@ -240,7 +240,7 @@ def test_variables_that_cannot_be_used_are_refused_without_repeating_them(
     assert http.get("/v1/acp/r3").status_code == 404
 
 
-@pytest.mark.clause("issue3-4-instance-settings")
+@pytest.mark.clause("agents-instance-settings")
 def test_secrets_of_instances_are_not_in_the_log(http: httpx.Client, server: ServerProcess) -> None:
     headers = {"x-sandbox-agent-env": json.dumps({"MY_KEY": SECRET})}
     http.post("/v1/acp/r4?agent=reporter", json=initialize(), headers=headers)
@@ -267,7 +267,7 @@ def test_server_status_follows_the_instances(http: httpx.Client) -> None:
 
 
 def test_closing_an_instance_while_its_agent_is_installed(http: httpx.Client, server: ServerProcess) -> None:
-    """DELETE answers at once; the install goes on for whoever comes next."""
+    """DELETE returns at once; the install continues for the next request."""
     gate = server.home / "gate"
     script = f"sh -c 'while [ ! -e {shlex.quote(str(gate))} ]; do sleep 0.05; done'"
     npm_package(server.home.parent / "good", scripts={"postinstall": script})
@@ -284,7 +284,7 @@ def test_closing_an_instance_while_its_agent_is_installed(http: httpx.Client, se
     assert http.get("/v1/agents/tiny").json()["installed"] is True
 
 
-@pytest.mark.clause("issue3-2-shared-install")
+@pytest.mark.clause("install-shared")
 def test_install_nobody_waits_for_any_more_goes_on_to_its_end(
     http: httpx.Client, server: ServerProcess
 ) -> None:
@@ -322,7 +322,7 @@ def test_server_with_a_faulty_agents_file_says_so_and_does_not_start(tmp_path: P
     assert done.returncode == 2 and f"{file}: agent `own`: `command` must be a string" in done.stderr
 
 
-@pytest.mark.clause("spec1-3.2-lazy-install", "issue3-2-require-preinstall")
+@pytest.mark.clause("spec1-3.2-lazy-install", "install-require-preinstall")
 def test_missing_agent_with_preinstall_required_is_not_found(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path, token=None, settings={"PATH": "/usr/bin:/bin"}).ready()
     try:
@@ -334,7 +334,7 @@ def test_missing_agent_with_preinstall_required_is_not_found(tmp_path: Path) -> 
         server.stop()
 
 
-@pytest.mark.clause("issue3-2-require-preinstall")
+@pytest.mark.clause("install-require-preinstall")
 @pytest.mark.parametrize("value", ["1", "true", "yes"])
 def test_what_may_not_be_installed_on_first_use_can_be_installed_by_asking_for_it(
     tmp_path: Path, value: str

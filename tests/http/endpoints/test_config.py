@@ -64,7 +64,7 @@ def test_skills_entry(api: httpx.Client, tmp_path: Path) -> None:
     assert api.delete("/v1/config/skills", params=params).status_code == 204
 
 
-@pytest.mark.clause("issue4-6-config")
+@pytest.mark.clause("config-entries")
 def test_listing_names_what_cannot_be_understood(api: httpx.Client, tmp_path: Path) -> None:
     url, params = "/v1/config/mcp/entries", {"directory": str(tmp_path)}
     assert api.get(url, params=params).json() == {"entries": {}}

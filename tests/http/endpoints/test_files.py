@@ -142,7 +142,7 @@ def test_what_cannot_be_understood_is_400(api: httpx.Client, method: str, url: s
     problem(api.request(method, url), 400, "invalid_request")
 
 
-@pytest.mark.clause("wire-files-protected")
+@pytest.mark.clause("files-protected")
 def test_the_home_directory_is_never_deleted_or_moved(api: httpx.Client, home: Path) -> None:
     for path in (str(home), f"{home}/", ".", f"{home}/../home", f"{home.parent}"):
         params = {"path": path, "recursive": "true"}
@@ -190,7 +190,7 @@ def test_bodies_of_move(api: httpx.Client, body: bytes, content_type: str, statu
 # ---- ranges and conditions
 
 
-@pytest.mark.clause("issue4-2-reading")
+@pytest.mark.clause("files-reading")
 @pytest.mark.parametrize("size", [1000, 300_000])
 def test_ranges(api: httpx.Client, work: Path, size: int) -> None:
     data = os.urandom(size)
@@ -230,7 +230,7 @@ def test_an_empty_file_has_no_range(api: httpx.Client, work: Path) -> None:
     problem(get(api, work / "f", range="bytes=0-"), 416, "range_not_satisfiable")
 
 
-@pytest.mark.clause("issue4-2-reading")
+@pytest.mark.clause("files-reading")
 @pytest.mark.parametrize("size", [1000, 300_000])
 def test_head_has_the_headers_of_get(api: httpx.Client, work: Path, size: int) -> None:
     (work / "f").write_bytes(bytes(size))
@@ -244,7 +244,7 @@ def test_head_has_the_headers_of_get(api: httpx.Client, work: Path, size: int) -
     assert (missing.status_code, missing.content) == (404, b"")
 
 
-@pytest.mark.clause("issue4-2-reading")
+@pytest.mark.clause("files-reading")
 def test_if_none_match_and_if_range(api: httpx.Client, work: Path) -> None:
     etag = put(api, work / "f", b"one").headers["etag"]
     for header in (etag, f'"x", {etag}', f"W/{etag}", "*"):
@@ -256,7 +256,7 @@ def test_if_none_match_and_if_range(api: httpx.Client, work: Path) -> None:
     assert get(api, work / "f", **{"range": "bytes=0-0", "if-range": '"x"'}).content == b"one"
 
 
-@pytest.mark.clause("issue4-2-writing")
+@pytest.mark.clause("files-writing")
 def test_conditional_writes(api: httpx.Client, work: Path) -> None:
     problem(put(api, work / "f", b"x", **{"if-match": "*"}), 412, "precondition_failed")
     assert os.listdir(work) == []
@@ -272,7 +272,7 @@ def test_conditional_writes(api: httpx.Client, work: Path) -> None:
 # ---- streams
 
 
-@pytest.mark.clause("issue4-2-reading")
+@pytest.mark.clause("files-reading")
 def test_files_of_the_process_file_system(api: httpx.Client) -> None:
     assert b"VmRSS" in get(api, "/proc/self/status").content
     assert get(api, "/sys/kernel/mm/transparent_hugepage/enabled").content.endswith(b"\n")
@@ -291,7 +291,7 @@ def _open_below(server: ServerProcess, directory: Path) -> int:
     return found
 
 
-@pytest.mark.clause("issue4-2-writing")
+@pytest.mark.clause("files-writing")
 def test_a_broken_upload_leaves_the_old_content_and_no_temporary_file(
     live: tuple[ServerProcess, httpx.Client], work: Path
 ) -> None:
@@ -359,7 +359,7 @@ def test_a_download_of_a_file_that_shrinks_does_not_look_whole(api: httpx.Client
                 pass
 
 
-@pytest.mark.clause("spec1-5.2-files", "issue4-4-download")
+@pytest.mark.clause("spec1-5.2-files", "files-download")
 def test_upload_and_download_of_a_directory(api: httpx.Client, work: Path) -> None:
     data = tar_of(**{"a": b"A", "d/b": b"B" * 5000})
     answer = api.post(
@@ -384,7 +384,7 @@ def test_the_content_type_of_an_archive_is_exact(api: httpx.Client, content_type
     assert detail == "invalid request: content-type must be application/x-tar"
 
 
-@pytest.mark.clause("issue4-4-archives")
+@pytest.mark.clause("files-archives")
 def test_an_archive_with_an_escape_is_refused_by_name(api: httpx.Client, work: Path) -> None:
     answer = api.post(
         "/v1/fs/upload-batch",
@@ -412,7 +412,7 @@ def test_a_refused_archive_is_answered_while_the_client_still_sends(
         assert raw.recv(1000).startswith(b"HTTP/1.1 400 ")
 
 
-@pytest.mark.clause("issue4-1-links-and-entries")
+@pytest.mark.clause("files-links-and-entries")
 def test_links_over_the_wire(api: httpx.Client, work: Path) -> None:
     (work / "d").mkdir()
     (work / "to-d").symlink_to("d")

@@ -102,7 +102,7 @@ def received(api: httpx.Client, url: str, path: Path) -> int:
         return sum(len(piece) for piece in answer.iter_raw(1 << 20))
 
 
-@pytest.mark.clause("promise-L", "issue4-2-reading", "issue4-2-writing")
+@pytest.mark.clause("promise-L", "files-reading", "files-writing")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("size", SIZES)
 def test_a_huge_file_goes_up_and_down_in_constant_memory(tmp_path: Path, size: int) -> None:

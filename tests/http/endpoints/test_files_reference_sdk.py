@@ -42,7 +42,7 @@ def modules() -> Path:
     return MODULES
 
 
-@pytest.mark.clause("issue4-proof-published-sdk")
+@pytest.mark.clause("files-published-sdk")
 @pytest.mark.timeout(300)
 def test_every_file_and_config_method_works(modules: Path, tmp_path: Path) -> None:
     archive = tmp_path / "upload.tar"

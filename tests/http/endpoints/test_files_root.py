@@ -83,7 +83,7 @@ def test_the_top_and_the_home_directory_are_400_also_when_they_lie_outside(
         problem(api.post("/v1/fs/move", json={"from": path, "to": "here"}), 400, "invalid_request")
 
 
-@pytest.mark.clause("wire-files-protected")
+@pytest.mark.clause("files-protected")
 def test_the_root_itself_is_protected(bound: tuple[Path, httpx.Client]) -> None:
     root, api = bound
     for path in (str(root), ".", f"{root}/."):

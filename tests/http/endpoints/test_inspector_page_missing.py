@@ -19,7 +19,7 @@ def request(path: str) -> Request:
     return Request(scope, receive)
 
 
-@pytest.mark.clause("inspector-1-without-node")
+@pytest.mark.clause("inspector-without-node")
 async def test_without_the_page_its_place_says_how_to_build_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

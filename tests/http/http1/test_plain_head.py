@@ -160,14 +160,14 @@ def disturbed(draw: st.DrawFn) -> bytes:
     return data
 
 
-@pytest.mark.clause("issue8-plain-heads")
+@pytest.mark.clause("http-plain-heads")
 @FUZZ
 @given(ordinary())
 def test_ordinary_heads_are_taken_and_mean_the_same_to_httptools(data: bytes) -> None:
     assert agree(data)
 
 
-@pytest.mark.clause("issue8-plain-heads", "issue9-6-smuggling")
+@pytest.mark.clause("http-plain-heads", "security-smuggling")
 @FUZZ
 @given(disturbed())
 def test_a_disturbed_head_is_left_alone_or_means_the_same_to_httptools(data: bytes) -> None:
@@ -212,7 +212,7 @@ def headed(*lines: bytes) -> bytes:
 LENGTH = b"Content-Length: 5"
 
 
-@pytest.mark.clause("issue9-6-smuggling")
+@pytest.mark.clause("security-smuggling")
 @pytest.mark.parametrize(
     "data",
     [

@@ -39,4 +39,4 @@ def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
     if operation == "installAgent" and case.path_parameters.get("agent") != "mock":
         case.path_parameters["agent"] = f"no-{case.path_parameters.get('agent')}"
     if operation == "streamAcpEvents":
-        case.path_parameters["server_id"] = f"nobody-{case.path_parameters.get('server_id')}"
+        case.path_parameters["server_id"] = f"unknown-{case.path_parameters.get('server_id')}"

@@ -33,13 +33,13 @@ def validator(schema: dict[str, Any]) -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator({**schema, "components": DOCUMENT["components"]})
 
 
-@pytest.mark.clause("issue4-8-openapi")
+@pytest.mark.clause("openapi-document")
 def test_the_committed_document_is_the_served_one() -> None:
     """After a change: python -m sandbox_agent.http.openapi > docs/openapi.json"""
     assert COMMITTED.read_bytes() == document_bytes()
 
 
-@pytest.mark.clause("issue4-8-openapi")
+@pytest.mark.clause("openapi-document")
 def test_the_server_serves_document_and_page_without_a_token(tmp_path: Path) -> None:
     with running(tmp_path) as (server, _), httpx.Client(base_url=f"http://127.0.0.1:{server.port}") as anyone:
         served = anyone.get("/openapi.json")
@@ -50,7 +50,7 @@ def test_the_server_serves_document_and_page_without_a_token(tmp_path: Path) -> 
         assert page.content == page_bytes()
 
 
-@pytest.mark.clause("issue4-8-openapi")
+@pytest.mark.clause("openapi-document")
 def test_every_route_is_described() -> None:
     described = {(method.upper(), path) for method, path, _ in operations() if method != "head"}
     assert described == {(r.method, r.path) for r in ROUTES if not r.path.startswith("/ui")}
@@ -74,7 +74,7 @@ def test_all_references_lead_somewhere_and_ids_are_unique() -> None:
     assert len(ids) == len(set(ids))
 
 
-@pytest.mark.clause("issue4-8-openapi")
+@pytest.mark.clause("openapi-document")
 def test_every_refusal_names_its_problem_type() -> None:
     for _, path, operation in operations():
         assert {"400", "500"} <= operation["responses"].keys()
@@ -98,7 +98,7 @@ def test_every_error_class_has_an_example_that_fits_its_schema() -> None:
         validator(schema).validate(problem_responses.problem_example(kind))
 
 
-@pytest.mark.clause("issue4-8-openapi")
+@pytest.mark.clause("openapi-document")
 def test_examples_fit_their_schemas() -> None:
     checked = 0
     for _, _, operation in operations():
@@ -139,7 +139,7 @@ class Loads(HTMLParser):
                 self.found.append(f"{tag} {name}")
 
 
-@pytest.mark.clause("issue4-8-openapi")
+@pytest.mark.clause("openapi-document")
 def test_the_page_needs_nothing_from_elsewhere() -> None:
     page = page_bytes().decode()
     loads = Loads()

@@ -112,7 +112,7 @@ def schemathesis(server: str, directory: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]
 
 
-@pytest.mark.clause("issue4-proof-generated-requests", "issue9-5-fuzz-files")
+@pytest.mark.clause("openapi-generated-requests", "fuzz-files")
 @pytest.mark.timeout(SECONDS)
 def test_generated_requests_find_no_fault(server: str, tmp_path: Path) -> None:
     """All operations, request by request."""
@@ -123,7 +123,7 @@ def test_generated_requests_find_no_fault(server: str, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.clause("issue4-proof-generated-requests")
+@pytest.mark.clause("openapi-generated-requests")
 @pytest.mark.timeout(SECONDS)
 def test_generated_chains_of_requests_find_no_fault(server: str, tmp_path: Path) -> None:
     """What one answer names is used by the next request."""

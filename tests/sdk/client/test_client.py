@@ -21,7 +21,7 @@ from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
 
 
-@pytest.mark.clause("sdk-B.3-unknown-options")
+@pytest.mark.clause("sdk-unknown-options")
 async def test_a_session_option_that_does_not_exist_is_refused_by_name(client: AsyncSandboxAgent) -> None:
     with pytest.raises(TypeError, match=r"no option modle; it has .*model"):
         await client.sessions.create("mock", modle="x")  # type: ignore[call-arg]
@@ -61,7 +61,7 @@ async def test_start_takes_a_provider_only() -> None:
         SandboxProvider()  # type: ignore[abstract]
 
 
-@pytest.mark.clause("sdk-B.2-inspector-address")
+@pytest.mark.clause("sdk-inspector-address")
 def test_the_inspector_address_has_its_secrets_in_the_fragment() -> None:
     assert build_inspector_url("http://h:1/", "a b") == "http://h:1/ui/#token=a%20b"
     assert build_inspector_url("http://h", None, None, "s/1") == "http://h/ui/sessions/s%2F1"

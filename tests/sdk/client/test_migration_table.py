@@ -59,7 +59,7 @@ def _exists(name: str, roots: dict[str, Any]) -> bool:
     return found is not missing
 
 
-@pytest.mark.clause("sdk-B.2-migration-table")
+@pytest.mark.clause("sdk-migration-table")
 @pytest.mark.parametrize(("typescript", "earlier", "now"), ROWS, ids=[row[0] or row[1][0] for row in ROWS])
 def test_each_name_of_the_migration_table_exists(
     sides: dict[str, dict[str, Any]], typescript: str, earlier: list[str], now: list[str]
@@ -71,14 +71,14 @@ def test_each_name_of_the_migration_table_exists(
             assert _exists(name, sides[side]), f"{name} does not exist on the {side} side"
 
 
-@pytest.mark.clause("sdk-B.2-migration-table")
+@pytest.mark.clause("sdk-migration-table")
 def test_no_earlier_name_is_left(sides: dict[str, dict[str, Any]]) -> None:
     names = [name for _, earlier, _ in ROWS for name in earlier if "(" not in name]
     assert len(names) > 60
     assert [name for name in names for roots in sides.values() if _exists(name, roots)] == []
 
 
-@pytest.mark.clause("sdk-B.2-migration-table")
+@pytest.mark.clause("sdk-migration-table")
 @pytest.mark.parametrize(
     ("kind", "there", "gone"),
     [

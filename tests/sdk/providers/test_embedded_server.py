@@ -141,7 +141,7 @@ class PausingProvider(SmallestProvider):
         self.calls.append(f"reconnect {sandbox_id}")
 
 
-@pytest.mark.clause("sdk-B.12-small-providers")
+@pytest.mark.clause("sdk-small-providers")
 async def test_a_provider_needs_three_methods(own_server: LiveServer) -> None:
     provider = SmallestProvider(own_server)
     async with await AsyncSandboxAgent.start(provider) as client:

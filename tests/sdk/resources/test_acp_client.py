@@ -14,7 +14,7 @@ from tests.sdk.conftest import within_a_second
 TEXT = {"type": "text", "text": "permission"}
 
 
-@pytest.mark.clause("sdk-B.2-low-level-client")
+@pytest.mark.clause("sdk-low-level-client")
 async def test_requests_messages_and_answers_pass_as_they_are(
     client: AsyncSandboxAgent, tmp_path: Path
 ) -> None:
@@ -38,7 +38,7 @@ async def test_requests_messages_and_answers_pass_as_they_are(
     assert await client.acp.list() == []
 
 
-@pytest.mark.clause("sdk-B.2-low-level-client")
+@pytest.mark.clause("sdk-low-level-client")
 async def test_the_end_of_the_agent_ends_the_messages(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     acp = await client.acp.connect("mock", directory=str(tmp_path))
     session = (await acp.request("session/new", {"cwd": str(tmp_path), "mcpServers": []}))["sessionId"]
@@ -54,7 +54,7 @@ async def test_the_end_of_the_agent_ends_the_messages(client: AsyncSandboxAgent,
         await client.acp.connect("nobody")
 
 
-@pytest.mark.clause("sdk-B.2-low-level-client")
+@pytest.mark.clause("sdk-low-level-client")
 def test_the_same_without_a_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))

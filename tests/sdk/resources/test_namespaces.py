@@ -17,7 +17,7 @@ from sandbox_agent.sdk.transport.http_api import HttpApi
 MIB = 1024 * 1024
 
 
-@pytest.mark.clause("spec2-3-health-and-agents", "issue5-2-namespaces")
+@pytest.mark.clause("spec2-3-health-and-agents", "sdk-namespaces")
 async def test_agents_are_listed_looked_up_and_installed(client: AsyncSandboxAgent) -> None:
     listed = await client.agents.list()
     assert {"claude", "codex", "opencode", "amp", "pi", "cursor", "mock"} <= {one.id for one in listed}
@@ -109,7 +109,7 @@ async def test_a_ready_tar_is_unpacked(client: AsyncSandboxAgent, tmp_path: Path
     assert (tmp_path / "tar" / "hello.txt").read_text() == "hi"
 
 
-@pytest.mark.clause("issue5-2-namespaces")
+@pytest.mark.clause("sdk-namespaces")
 async def test_config_entries_are_kept_per_directory(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     place = str(tmp_path)
     await client.config.mcp.set(place, "one", {"type": "stdio", "command": "c"})
@@ -138,7 +138,7 @@ async def test_a_server_without_the_list_of_entries_is_read_from_the_file(
     assert await entries.list(str(tmp_path / "empty")) == {}
 
 
-@pytest.mark.clause("issue5-2-namespaces")
+@pytest.mark.clause("sdk-namespaces")
 async def test_instances_are_listed_and_closed(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     listed = await client.acp.list()

@@ -11,7 +11,7 @@ from sandbox_agent import AsyncSandboxAgent
 from sandbox_agent.sdk.universal import UniversalMapper
 
 
-@pytest.mark.clause("sdk-B.5-raw-and-decorator")
+@pytest.mark.clause("sdk-raw-and-decorator")
 async def test_events_can_be_had_raw_and_by_decorator(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     pieces: list[str] = []

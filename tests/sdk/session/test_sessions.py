@@ -146,7 +146,7 @@ def test_mcp_entries_resolve_their_secrets_from_the_environment() -> None:
     assert mcp_servers({"l": {"command": "c", "cwd": "/w"}})[0]["_meta"] == {"sandbox-agent/cwd": "/w"}
 
 
-@pytest.mark.clause("spec2-3.1-mode-model", "issue5-3-errors-list-what-is-allowed")
+@pytest.mark.clause("spec2-3.1-mode-model", "sdk-errors-list-what-is-allowed")
 async def test_choices_can_be_changed_and_errors_list_what_is_allowed(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     assert session.modes == ["normal", "plan"]
@@ -180,7 +180,7 @@ async def test_an_agent_with_modes_only_is_switched_with_set_mode(client: AsyncS
         await session.set_thought_level("high")
 
 
-@pytest.mark.clause("issue5-3-errors-list-what-is-allowed")
+@pytest.mark.clause("sdk-errors-list-what-is-allowed")
 async def test_a_wrong_wish_at_creation_leaves_nothing_behind(client: AsyncSandboxAgent) -> None:
     with pytest.raises(UnsupportedSessionValueError):
         await client.sessions.create("mock", model="unheard of")

@@ -16,7 +16,7 @@ from .conftest import OpenStore
 from .samples import a_session, an_event
 
 
-@pytest.mark.clause("issue5-7-both-directions", "issue5-7-same-tests-on-three-stores")
+@pytest.mark.clause("sdk-both-directions", "sdk-same-tests-on-three-stores")
 async def test_both_directions_come_back_exactly(store: SessionStore) -> None:
     asked = an_event(1, sender="client", payload={"jsonrpc": "2.0", "id": "c-1", "method": "session/prompt"})
     answer = an_event(
@@ -28,7 +28,7 @@ async def test_both_directions_come_back_exactly(store: SessionStore) -> None:
     assert page.next_cursor is None
 
 
-@pytest.mark.clause("issue5-7-both-directions")
+@pytest.mark.clause("sdk-both-directions")
 async def test_key_order_and_odd_characters_of_a_payload_survive(store: SessionStore) -> None:
     payload = {
         "zz": {"b": 1, "a": 2.0, "": None},
@@ -50,7 +50,7 @@ async def test_places_count_from_one_in_each_session(store: SessionStore) -> Non
     assert await store.max_event_index("nobody") == 0
 
 
-@pytest.mark.clause("sdk-B.8-unique-index")
+@pytest.mark.clause("sdk-unique-index")
 async def test_storing_the_same_event_twice_stores_it_once(store: SessionStore) -> None:
     event = an_event()
     first = await store.insert_event(event)
@@ -59,7 +59,7 @@ async def test_storing_the_same_event_twice_stores_it_once(store: SessionStore) 
     assert await store.count_events("s1") == 2
 
 
-@pytest.mark.clause("sdk-B.8-unique-index")
+@pytest.mark.clause("sdk-unique-index")
 async def test_a_taken_place_is_a_conflict_and_nothing_of_the_batch_is_stored(store: SessionStore) -> None:
     await store.insert_event(an_event(1))
     with pytest.raises(EventConflictError) as caught:
@@ -100,7 +100,7 @@ async def test_offset_after_index_and_limit_cut_the_same_list(store: SessionStor
     assert await places(order="desc", after_index=8) == [10, 9]
 
 
-@pytest.mark.clause("sdk-B.8-paging")
+@pytest.mark.clause("sdk-paging")
 @pytest.mark.parametrize("order", ["asc", "desc"])
 async def test_pages_of_events_go_through_all_of_them(store: SessionStore, order: Any) -> None:
     await store.insert_events([an_event(n) for n in range(1, 11)])

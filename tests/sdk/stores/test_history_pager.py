@@ -79,7 +79,7 @@ def conversation(session_id: str) -> Iterator[EventRecord]:
         yield record("agent", id=turn, result={"stopReason": "end_turn"})
 
 
-@pytest.mark.clause("sdk-B.5-paging-is-linear")
+@pytest.mark.clause("sdk-paging-is-linear")
 @pytest.mark.timeout(300)
 async def test_a_long_session_is_read_page_by_page_in_linear_work(store: SessionStore, work: Work) -> None:
     await store.update_session(a_session("long"))
@@ -115,7 +115,7 @@ async def test_a_long_session_is_read_page_by_page_in_linear_work(store: Session
     await client.aclose()
 
 
-@pytest.mark.clause("sdk-B.5-paging-is-linear")
+@pytest.mark.clause("sdk-paging-is-linear")
 async def test_pages_show_what_was_added_meanwhile_and_keep_few_checkpoints(store: SessionStore) -> None:
     await store.update_session(a_session("s"))
     records = list(conversation("s"))[: 40 * MESSAGES_PER_TURN]

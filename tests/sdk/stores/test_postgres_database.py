@@ -24,7 +24,7 @@ async def columns_of(dsn: str, schema: str, table: str) -> dict[str, str]:
         return dict(await cursor.fetchall())
 
 
-@pytest.mark.clause("issue5-7-table-names")
+@pytest.mark.clause("sdk-table-names")
 async def test_the_tables_have_the_documented_names_and_types(
     postgres_dsn: str, postgres_schema: str
 ) -> None:
@@ -48,7 +48,7 @@ async def test_the_tables_have_the_documented_names_and_types(
     }
 
 
-@pytest.mark.clause("sdk-B.8-missing-columns-added")
+@pytest.mark.clause("sdk-missing-columns-added")
 async def test_tables_of_the_reference_gain_our_columns_and_keep_their_data(
     postgres_dsn: str, postgres_schema: str
 ) -> None:
@@ -122,7 +122,7 @@ async def test_programs_that_start_at_once_prepare_the_tables_once(postgres_dsn:
         await store.close()
 
 
-@pytest.mark.clause("sdk-B.8-schema-name")
+@pytest.mark.clause("sdk-schema-name")
 async def test_a_pool_of_the_caller_is_used_and_stays_open(postgres_dsn: str, postgres_schema: str) -> None:
     class OneConnectionPool:
         """The part of psycopg_pool's interface that the store uses."""
@@ -152,7 +152,7 @@ async def test_a_pool_of_the_caller_is_used_and_stays_open(postgres_dsn: str, po
         assert await store.get_session("s1") == a_session()
 
 
-@pytest.mark.clause("sdk-B.8-schema-name")
+@pytest.mark.clause("sdk-schema-name")
 @pytest.mark.parametrize("name", ["", "1a", 'x"; DROP TABLE y', "a.b", "x" * 64])
 def test_a_schema_name_that_is_no_plain_name_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="schema name"):

@@ -90,7 +90,7 @@ async def test_lists_are_ordered_by_time_then_id(store: SessionStore) -> None:
     assert backwards == ids[::-1]
 
 
-@pytest.mark.clause("sdk-B.8-paging")
+@pytest.mark.clause("sdk-paging")
 @pytest.mark.parametrize("order", ["asc", "desc"])
 async def test_pages_neither_repeat_nor_skip_when_sessions_are_added_meanwhile(
     store: SessionStore, order: Any
@@ -163,7 +163,7 @@ async def test_changing_a_record_after_storing_it_changes_nothing_stored(store: 
     assert first is not None and first.metadata == {"team": "x"}
 
 
-@pytest.mark.clause("issue5-7-same-tests-on-three-stores")
+@pytest.mark.clause("sdk-same-tests-on-three-stores")
 async def test_a_store_satisfies_the_protocol(store: SessionStore) -> None:
     assert isinstance(store, SessionStore)
 

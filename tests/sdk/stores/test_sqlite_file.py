@@ -82,7 +82,7 @@ async def test_a_killed_writer_leaves_whole_batches_and_no_lock(tmp_path: Path) 
     check.close()
 
 
-@pytest.mark.clause("sdk-B.8-off-the-loop")
+@pytest.mark.clause("sdk-off-the-loop")
 async def test_the_loop_is_free_while_another_process_holds_the_file(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     async with SqliteStore(path) as store:
@@ -131,7 +131,7 @@ def reference_file(path: Path) -> None:
     database.close()
 
 
-@pytest.mark.clause("sdk-B.8-missing-columns-added")
+@pytest.mark.clause("sdk-missing-columns-added")
 async def test_a_file_of_the_reference_gains_our_columns_and_keeps_its_data(tmp_path: Path) -> None:
     reference_file(tmp_path / "store.db")
     async with SqliteStore(tmp_path / "store.db") as store:
@@ -146,7 +146,7 @@ async def test_a_file_of_the_reference_gains_our_columns_and_keeps_its_data(tmp_
         assert (await store.insert_event(an_event(session_id="old"))).event_index == 2
 
 
-@pytest.mark.clause("sdk-B.8-missing-columns-added")
+@pytest.mark.clause("sdk-missing-columns-added")
 async def test_the_reference_can_go_on_writing_into_our_file(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "store.db") as store:
         await store.update_session(a_session())
@@ -160,7 +160,7 @@ async def test_the_reference_can_go_on_writing_into_our_file(tmp_path: Path) -> 
         assert (await store.insert_event(an_event())).event_index == 2
 
 
-@pytest.mark.clause("issue5-7-table-names")
+@pytest.mark.clause("sdk-table-names")
 async def test_the_tables_have_the_documented_names_and_columns(tmp_path: Path) -> None:
     async with SqliteStore(tmp_path / "store.db") as store:
         await store.update_session(a_session())

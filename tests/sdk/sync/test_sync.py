@@ -67,14 +67,14 @@ def client(home: Path) -> Iterator[SandboxAgent]:
         yield made
 
 
-@pytest.mark.clause("issue5-1-both-clients")
+@pytest.mark.clause("sdk-both-clients")
 def test_the_synchronous_classes_are_generated_from_the_asynchronous_ones() -> None:
     check = [sys.executable, str(ROOT / "scripts" / "sync_sdk.py"), "--check"]
     run = subprocess.run(check, capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 0, run.stderr
 
 
-@pytest.mark.clause("issue5-1-both-clients")
+@pytest.mark.clause("sdk-both-clients")
 @pytest.mark.parametrize(("asynchronous", "synchronous"), TWINS)
 def test_both_sides_have_the_same_surface(asynchronous: type[Any], synchronous: type[Any]) -> None:
     def surface(kind: type[Any]) -> dict[str, list[str]]:
@@ -91,7 +91,7 @@ def test_both_sides_have_the_same_surface(asynchronous: type[Any], synchronous: 
     assert surface(synchronous) == surface(asynchronous)
 
 
-@pytest.mark.clause("spec2-3-health-and-agents", "issue5-1-asgi")
+@pytest.mark.clause("spec2-3-health-and-agents", "sdk-asgi")
 def test_prompts_streams_and_files_work_without_a_loop(client: SandboxAgent, home: Path) -> None:
     session = client.sessions.create("mock")
     assert "allow_once" in session.prompt("permission").text
@@ -131,7 +131,7 @@ def test_callbacks_run_in_threads_and_may_use_the_client(home: Path) -> None:
         assert done.wait(10) and seen == ["turn.ended"]
 
 
-@pytest.mark.clause("issue5-1-both-clients")
+@pytest.mark.clause("sdk-both-clients")
 def test_many_threads_share_one_client(client: SandboxAgent) -> None:
     def work(number: int) -> str:
         session = client.sessions.create("mock")
@@ -141,7 +141,7 @@ def test_many_threads_share_one_client(client: SandboxAgent) -> None:
         assert list(pool.map(work, range(12))) == [str(number) for number in range(12)]
 
 
-@pytest.mark.clause("decision-36", "issue5-1-both-clients")
+@pytest.mark.clause("decision-36", "sdk-both-clients")
 async def test_it_works_inside_a_running_loop_as_in_a_notebook(home: Path) -> None:
     with SandboxAgent.start(asgi(), default_directory=str(home)) as client:
         assert client.sessions.create("mock").prompt("echo cell").text == "cell"

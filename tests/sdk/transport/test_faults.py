@@ -49,7 +49,7 @@ async def one_turn(session: AsyncSession, prompt: str) -> str | SandboxAgentErro
         return error
 
 
-@pytest.mark.clause("decision-4-client", "issue5-4-reconnect", "issue5-faults")
+@pytest.mark.clause("decision-4-client", "sdk-reconnect", "sdk-faults")
 @pytest.mark.timeout(900)
 async def test_random_cuts_lose_nothing_and_double_nothing(own_server: LiveServer, connect: Connect) -> None:
     wanted = "".join(f"chunk {n}\n" for n in range(1, CHUNKS + 1))
@@ -96,7 +96,7 @@ async def _cut_sometimes(proxy: CuttingProxy, dice: random.Random) -> None:
         proxy.cut_now()
 
 
-@pytest.mark.clause("issue5-4-reconnect")
+@pytest.mark.clause("sdk-reconnect")
 @pytest.mark.parametrize("after_bytes", [0, 40, 200, 100_000])
 async def test_a_stream_cut_anywhere_resumes_where_it_was(
     own_server: LiveServer, connect: Connect, after_bytes: int
@@ -152,7 +152,7 @@ async def test_a_prompt_that_never_arrived_is_a_quick_typed_error(
         await check_record(session)
 
 
-@pytest.mark.clause("issue5-6-found-again")
+@pytest.mark.clause("sdk-found-again")
 async def test_a_permission_asked_while_the_stream_is_down_is_seen_after_the_reconnect(
     own_server: LiveServer, connect: Connect
 ) -> None:
@@ -168,7 +168,7 @@ async def test_a_permission_asked_while_the_stream_is_down_is_seen_after_the_rec
         assert "allow_once" in (await asyncio.wait_for(turn, TURN_LIMIT_S)).text
 
 
-@pytest.mark.clause("issue5-9-nothing-hangs")
+@pytest.mark.clause("sdk-nothing-hangs")
 @pytest.mark.parametrize("respond_async", [False, True])
 async def test_a_server_that_dies_in_a_turn_fails_it_within_a_second(
     own_server: LiveServer, connect: Connect, respond_async: bool
@@ -187,7 +187,7 @@ async def test_a_server_that_dies_in_a_turn_fails_it_within_a_second(
     assert (await session.prompt("echo after")).text == "after", "the session is not lost with its turn"
 
 
-@pytest.mark.clause("issue9-8-our-client-survives-a-rolling-restart")
+@pytest.mark.clause("sdk-survives-a-rolling-restart")
 async def test_a_rolling_restart_is_survived(own_server: LiveServer, connect: Connect) -> None:
     client = await connect()
     session = await client.sessions.create("mock", model="mock-fast")

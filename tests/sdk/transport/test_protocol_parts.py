@@ -113,7 +113,7 @@ async def streaming_app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b" last", "more_body": False})
 
 
-@pytest.mark.clause("issue5-1-asgi")
+@pytest.mark.clause("sdk-asgi")
 async def test_the_in_process_transport_streams_both_ways() -> None:
     async with httpx.AsyncClient(
         transport=StreamingAsgiTransport(streaming_app), base_url="http://x"

@@ -32,7 +32,7 @@ from .fixtures import FIXTURES, compact, derive, load, mapper_for
     "spec4-question-types",
     "decision-32",
     "decision-34",
-    "inspector-7-universal-agrees",
+    "inspector-universal-agrees",
 )
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_the_messages_give_exactly_the_expected_json(path: Path) -> None:

@@ -54,7 +54,7 @@ def test_an_mcp_entry_is_normalised(given: dict[str, Any], stored: dict[str, Any
     assert msgspec.json.encode(mcp.parse(once)) == once
 
 
-@pytest.mark.clause("issue4-6-config")
+@pytest.mark.clause("config-entries")
 @pytest.mark.parametrize(
     ("given", "named"),
     [
@@ -101,7 +101,7 @@ def test_a_skills_entry_is_normalised() -> None:
     assert json.loads(msgspec.json.encode(skills.parse(json.dumps(given).encode()))) == stored
 
 
-@pytest.mark.clause("issue4-6-config")
+@pytest.mark.clause("config-entries")
 @pytest.mark.parametrize(
     ("given", "named"),
     [

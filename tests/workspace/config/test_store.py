@@ -1,4 +1,4 @@
-"""The config file of a directory: nobody's entry is lost, nobody's file is destroyed."""
+"""The config file of a directory: no entry is lost, and a corrupt file is kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 from sandbox_agent.errors import Conflict, InvalidRequest, NotFound, PermissionDenied
 from sandbox_agent.workspace.config.store import ConfigStore
-from sandbox_agent.workspace.files.progress_token import Abandoned, ProgressToken
+from sandbox_agent.workspace.files.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 
 ENTRY = b'{"type":"local","command":"x","args":[]}'
@@ -61,7 +61,7 @@ def test_get_put_delete(store: ConfigStore, home: Path) -> None:
     assert store.load(directory) == {}
 
 
-@pytest.mark.clause("issue4-6-config")
+@pytest.mark.clause("config-entries")
 def test_other_entries_keep_every_field_and_number(store: ConfigStore, home: Path) -> None:
     file = config_file(home)
     file.parent.mkdir(parents=True)
@@ -208,18 +208,18 @@ def test_a_writer_that_was_given_up_stops_waiting_for_the_lock(store: ConfigStor
     store.put(str(home), "a", ENTRY, ProgressToken())
     held = os.open(config_file(home).parent, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
-    pulse = ProgressToken()
+    progress = ProgressToken()
     errors: list[BaseException] = []
 
     def attempt() -> None:
         try:
-            store.put(str(home), "b", ENTRY, pulse)
-        except Abandoned as exc:
+            store.put(str(home), "b", ENTRY, progress)
+        except OperationCancelled as exc:
             errors.append(exc)
 
     thread = threading.Thread(target=attempt)
     thread.start()
-    pulse.abandon()
+    progress.cancel()
     thread.join(10)
     os.close(held)
     assert len(errors) == 1

@@ -11,7 +11,8 @@ import pytest
 from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied, PreconditionFailed, StreamError
 from sandbox_agent.workspace.files import temporary_file
 from sandbox_agent.workspace.files.atomic_write import AtomicWrite, Condition
-from sandbox_agent.workspace.files.progress_token import Abandoned, ProgressToken
+from sandbox_agent.workspace.files.open_file import OpenFile
+from sandbox_agent.workspace.files.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 
 
@@ -88,7 +89,7 @@ def test_what_cannot_be_written_is_refused_before_anything_happens(workspace: Wo
     assert sorted(os.listdir(home)) == ["d", "f", "fifo"]
 
 
-@pytest.mark.clause("issue4-2-writing")
+@pytest.mark.clause("files-writing")
 def test_an_aborted_write_leaves_no_trace(workspace: Workspace, home: Path) -> None:
     (home / "f").write_bytes(b"old")
     for path in ("f", "new/deep/f"):
@@ -103,18 +104,18 @@ def test_an_aborted_write_leaves_no_trace(workspace: Workspace, home: Path) -> N
 def test_a_write_nobody_waits_for_does_not_replace_anything(workspace: Workspace, home: Path) -> None:
     (home / "f").write_bytes(b"old")
     file = AtomicWrite(workspace, "f")
-    pulse = ProgressToken()
+    progress = ProgressToken()
     file.begin()
     file.write(b"late")
-    pulse.abandon()
-    with pytest.raises(Abandoned):
-        file.commit(pulse)
+    progress.cancel()
+    with pytest.raises(OperationCancelled):
+        file.commit(progress)
     file.abort()
     assert (home / "f").read_bytes() == b"old"
     assert os.listdir(home) == ["f"]
 
 
-@pytest.mark.clause("issue4-2-writing")
+@pytest.mark.clause("files-writing")
 def test_two_writers_never_mix(workspace: Workspace, home: Path) -> None:
     contents = [bytes([65 + number]) * 300_000 for number in range(4)]
     threads = [threading.Thread(target=write, args=(workspace, "f", data)) for data in contents * 3]
@@ -147,11 +148,9 @@ def test_if_none_match_star_lets_one_of_many_win(workspace: Workspace, home: Pat
     assert (home / "once").read_bytes() == b"%d" % won[0]
 
 
-@pytest.mark.clause("issue4-2-writing")
+@pytest.mark.clause("files-writing")
 def test_if_match_loses_no_update(workspace: Workspace, home: Path) -> None:
     """Every writer reads, adds one and writes conditionally until it wins."""
-    from sandbox_agent.workspace.files.reads import OpenFile
-
     write(workspace, "count", b"0")
 
     def add_one() -> None:
@@ -173,7 +172,7 @@ def test_if_match_loses_no_update(workspace: Workspace, home: Path) -> None:
     assert (home / "count").read_bytes() == b"8"
 
 
-@pytest.mark.clause("promise-L", "issue4-2-writing")
+@pytest.mark.clause("promise-L", "files-writing")
 def test_a_full_disk_leaves_the_old_content(tmp_path: Path, workspace: Workspace) -> None:
     """/dev/full cannot be the target, so the limit on file size plays the full disk."""
     import resource
@@ -194,8 +193,6 @@ def test_a_full_disk_leaves_the_old_content(tmp_path: Path, workspace: Workspace
 
 
 def test_the_answer_names_the_etag_of_the_new_content(workspace: Workspace) -> None:
-    from sandbox_agent.workspace.files.reads import OpenFile
-
     written = write(workspace, "f", b"x")
     file = OpenFile(workspace, "f")
     file.open()
@@ -204,8 +201,6 @@ def test_the_answer_names_the_etag_of_the_new_content(workspace: Workspace) -> N
 
 
 def test_missing_is_told_for_reading_only(workspace: Workspace) -> None:
-    from sandbox_agent.workspace.files.reads import OpenFile
-
     with pytest.raises(NotFound):
         OpenFile(workspace, "no/such/file").open()
 

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied, SandboxAgentError
-from sandbox_agent.workspace.files import changes, reads, renameat2
+from sandbox_agent.workspace.files import listing, renameat2
+from sandbox_agent.workspace.files.directory_entries import delete, mkdir
+from sandbox_agent.workspace.files.move import move
+from sandbox_agent.workspace.files.open_file import OpenFile
 from sandbox_agent.workspace.files.progress_token import ProgressToken
-from sandbox_agent.workspace.files.reads import OpenFile
 from sandbox_agent.workspace.files.workspace import Workspace
 
 
@@ -30,15 +32,15 @@ def content(workspace: Workspace, path: str) -> bytes:
 def test_relative_paths_start_at_home(workspace: Workspace, home: Path) -> None:
     (home / "a.txt").write_bytes(b"here")
     assert content(workspace, "a.txt") == b"here"
-    assert reads.stat(workspace, "a.txt").path == f"{home}/a.txt"
-    assert reads.stat(workspace, "").path == str(home)
+    assert listing.stat(workspace, "a.txt").path == f"{home}/a.txt"
+    assert listing.stat(workspace, "").path == str(home)
 
 
 @pytest.mark.clause("decision-24")
 @pytest.mark.parametrize("path", ["../x", "a/../b", "a/..", ".."])
 def test_dots_in_a_relative_path_are_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(InvalidRequest, match="invalid relative path"):
-        reads.stat(workspace, path)
+        listing.stat(workspace, path)
 
 
 def test_dots_in_an_absolute_path_are_as_in_posix(workspace: Workspace, home: Path) -> None:
@@ -57,25 +59,25 @@ def test_a_tilde_is_a_name(workspace: Workspace, home: Path) -> None:
 @pytest.mark.parametrize("path", ["a\0b", "/\0", "a\ud800"])
 def test_text_that_is_no_path_is_refused(workspace: Workspace, path: str) -> None:
     with pytest.raises(InvalidRequest):
-        reads.stat(workspace, path)
+        listing.stat(workspace, path)
 
 
 def test_a_name_that_is_too_long_is_refused(workspace: Workspace) -> None:
     with pytest.raises(InvalidRequest, match="too long"):
-        reads.stat(workspace, "x" * 300)
+        listing.stat(workspace, "x" * 300)
 
 
 def test_a_loop_of_links_is_refused(workspace: Workspace, home: Path) -> None:
     (home / "a").symlink_to("b")
     (home / "b").symlink_to("a")
     with pytest.raises(InvalidRequest, match="too many symbolic links"):
-        reads.stat(workspace, "a")
+        listing.stat(workspace, "a")
 
 
 def test_paths_outside_the_root_are_forbidden(bounded: Workspace, home: Path) -> None:
     for path in ("/", "/etc/passwd", f"{home}/../x", f"{home}x", f"{home}/a/../../home/x"):
         with pytest.raises((PermissionDenied, NotFound)) as refused:
-            reads.stat(bounded, path)
+            listing.stat(bounded, path)
         assert refused.type is PermissionDenied or "/a/" in path
 
 
@@ -117,7 +119,7 @@ def test_the_root_may_be_named_through_a_link(home: Path, tmp_path: Path) -> Non
         workspace.close()
 
 
-@pytest.mark.clause("promise-L", "issue4-7-root-under-a-race", "issue9-6-paths-and-archives")
+@pytest.mark.clause("promise-L", "files-root-under-a-race", "security-paths-and-archives")
 def test_a_directory_that_turns_into_a_link_is_never_followed_out(
     bounded: Workspace, home: Path, tmp_path: Path
 ) -> None:
@@ -145,7 +147,7 @@ def test_a_directory_that_turns_into_a_link_is_never_followed_out(
                 assert content(bounded, "d/f") == b"fine"
                 read += 1
             with contextlib.suppress(NotFound, PermissionDenied, InvalidRequest):
-                changes.mkdir(bounded, f"d/made-{number % 7}")
+                mkdir(bounded, f"d/made-{number % 7}")
     finally:
         stop.set()
         thread.join(10)
@@ -158,7 +160,7 @@ names = st.sampled_from(["a", "b", "..", ".", "", "link", "out", "é", "x y"])
 paths = st.lists(names, max_size=6).map("/".join)
 
 
-@pytest.mark.clause("decision-48", "issue9-5-fuzz-files")
+@pytest.mark.clause("decision-48", "fuzz-files")
 @settings(max_examples=150, deadline=None)
 @given(
     links=st.lists(st.tuples(paths, paths | paths.map(lambda p: "/" + p)), max_size=5),
@@ -182,11 +184,11 @@ def test_nothing_outside_the_root_changes(
             for prefix in ("", f"{root}/"):
                 with contextlib.suppress(SandboxAgentError):
                     if step == "mkdir":
-                        changes.mkdir(workspace, prefix + one)
+                        mkdir(workspace, prefix + one)
                     elif step == "delete":
-                        changes.delete(workspace, prefix + one, recursive=True, pulse=ProgressToken())
+                        delete(workspace, prefix + one, recursive=True, progress=ProgressToken())
                     else:
-                        changes.move(workspace, prefix + one, other, overwrite=True, pulse=ProgressToken())
+                        move(workspace, prefix + one, other, overwrite=True, progress=ProgressToken())
     finally:
         workspace.close()
     assert snapshot(top, root) == before

@@ -18,7 +18,7 @@ from sandbox_agent.workspace.tar.extraction import ArchiveLimits
 from .tars import directory, file, hard_link, is_inside, link, outside, tar, unpack
 
 
-@pytest.mark.clause("issue4-4-archives")
+@pytest.mark.clause("files-archives")
 @pytest.mark.parametrize("piece", [1, 100, 512, 1 << 20])
 def test_files_directories_and_links_arrive(workspace: Workspace, home: Path, piece: int) -> None:
     data = tar(
@@ -54,7 +54,7 @@ def test_long_names_of_every_dialect(workspace: Workspace, home: Path, format: i
         assert os.readlink(home / "to/x/link") == long
 
 
-@pytest.mark.clause("issue4-4-archives")
+@pytest.mark.clause("files-archives")
 def test_compression_is_told_by_the_first_bytes(workspace: Workspace, home: Path) -> None:
     data = tar(file("f", os.urandom(100_000)), file("zeros", bytes(3_000_000)))
     frames = zstandard.ZstdCompressor()
@@ -155,7 +155,7 @@ ESCAPES: dict[str, list[dict[str, object]]] = {
 }
 
 
-@pytest.mark.clause("promise-M", "issue4-4-archives", "issue9-6-paths-and-archives")
+@pytest.mark.clause("promise-M", "files-archives", "security-paths-and-archives")
 @pytest.mark.parametrize("trick", ESCAPES)
 @pytest.mark.parametrize("format", [tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_entries_that_lead_out_are_refused_by_name(
@@ -235,7 +235,7 @@ def test_a_read_only_directory_still_takes_its_entries(workspace: Workspace, hom
     assert (home / "to/ro/in/g").exists()
 
 
-@pytest.mark.clause("issue4-4-archives")
+@pytest.mark.clause("files-archives")
 def test_the_answer_lists_the_first_1024_and_all_are_unpacked(workspace: Workspace, home: Path) -> None:
     done = unpack(workspace, tar(*(file(f"{number}", b"") for number in range(1030))))
     assert len(done.paths) == 1024
@@ -243,7 +243,7 @@ def test_the_answer_lists_the_first_1024_and_all_are_unpacked(workspace: Workspa
     assert len(os.listdir(home / "to")) == 1030
 
 
-@pytest.mark.clause("promise-N-file-limits", "issue4-4-archives")
+@pytest.mark.clause("promise-N-file-limits", "files-archives")
 def test_limits(workspace: Workspace) -> None:
     data = tar(*(file(f"{number}", b"x" * 600) for number in range(4)))
     unpack(workspace, data, limits=ArchiveLimits(entries=4, file_bytes=600, total_bytes=len(data)))
@@ -258,7 +258,7 @@ def test_limits(workspace: Workspace) -> None:
             unpack(workspace, gzip.compress(data), limits=limits)
 
 
-@pytest.mark.clause("promise-M", "issue9-6-exhaustion")
+@pytest.mark.clause("promise-M", "security-exhaustion")
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.ZstdCompressor().compress])
 def test_a_bomb_costs_neither_memory_nor_disk(
     workspace: Workspace, home: Path, compress: Callable[[bytes], bytes]
@@ -300,7 +300,7 @@ def test_numbers_in_base_256(workspace: Workspace, home: Path) -> None:
         unpack(workspace, bytes(negative) + bytes(1024))
 
 
-@pytest.mark.clause("issue4-7-root-under-a-race")
+@pytest.mark.clause("files-root-under-a-race")
 def test_the_destination_cannot_leave_the_root(bounded: Workspace, home: Path, tmp_path: Path) -> None:
     (home / "out").symlink_to(tmp_path)
     for path in ("/tmp/x", "out", "out/x", str(tmp_path)):  # noqa: S108 - refused, never made

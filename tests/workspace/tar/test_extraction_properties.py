@@ -27,7 +27,7 @@ kinds = st.sampled_from(
 members = st.lists(st.tuples(names, kinds, names | names.map(lambda name: "/" + name)), max_size=8)
 
 
-@pytest.mark.clause("issue4-4-archives", "issue9-5-fuzz-files")
+@pytest.mark.clause("files-archives", "fuzz-files")
 @settings(max_examples=200, deadline=None)
 @given(members=members, format=st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]))
 def test_no_archive_reaches_beyond_its_destination(
@@ -62,7 +62,7 @@ def test_no_archive_reaches_beyond_its_destination(
             assert not name.startswith(".sandbox-agent-")
 
 
-@pytest.mark.clause("issue9-5-fuzz-files")
+@pytest.mark.clause("fuzz-files")
 @settings(max_examples=200, deadline=None)
 @given(data=st.binary(max_size=3000), at=st.integers(0, 2047), piece=st.integers(1, 700))
 def test_noise_is_refused_and_never_crashes(
@@ -91,7 +91,7 @@ trees = st.dictionaries(
 )
 
 
-@pytest.mark.clause("issue4-4-download")
+@pytest.mark.clause("files-download")
 @settings(max_examples=60, deadline=None)
 @given(files=trees)
 def test_a_downloaded_directory_unpacks_to_the_same(

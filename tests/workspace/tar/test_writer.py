@@ -19,7 +19,7 @@ def packed(workspace: Workspace, path: str) -> tarfile.TarFile:
     return tarfile.open(fileobj=io.BytesIO(b"".join(archive(workspace, path, ProgressToken()))))
 
 
-@pytest.mark.clause("issue4-4-download")
+@pytest.mark.clause("files-download")
 def test_names_are_relative_and_links_stay_links(workspace: Workspace, home: Path) -> None:
     (home / "d/e").mkdir(parents=True)
     (home / "d/e/f").write_bytes(b"F" * 700)

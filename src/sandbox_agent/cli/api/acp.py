@@ -1,4 +1,4 @@
-"""`api acp`: instances, messages to them and the messages they send."""
+"""`api acp`: list, post, stream and close."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import IO, Any
 
 import click
 
-from sandbox_agent.cli.api.connection import Connection, with_connection
-from sandbox_agent.cli.output import OutputForm, Row, output_option, print_json, show
+from sandbox_agent.cli.api.connection import ApiConnection, with_connection
+from sandbox_agent.cli.api.stream_follower import StreamFollower
+from sandbox_agent.cli.output import OutputFormat, Row, output_option, print_json, show
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 
-COLUMNS = ("server id", "agent", "status", "pid", "pending", "last event", "readers", "quiet for")
+COLUMNS = ("server id", "agent", "status", "pid", "pending", "last event", "readers", "silent for")
 server_id_option = click.option("--server-id", required=True, help="Id of the instance; any text.")
 
 
@@ -24,31 +25,31 @@ def _rows(instances: Iterable[dict[str, Any]]) -> Iterable[Row]:
         status = one["status"]
         if status == "exited":
             status += f" ({one.get('signal') or one.get('exitCode')})"
-        quiet = f"{max(0, now - one['lastActivityMs']) / 1000:.0f} s" if "lastActivityMs" in one else None
+        silence = f"{max(0, now - one['lastActivityMs']) / 1000:.0f} s" if "lastActivityMs" in one else None
         facts = (one.get("pendingRequests"), one.get("lastEventId"), one.get("subscribers"))
-        yield (one["serverId"], one["agent"], status, one.get("pid"), *facts, quiet)
+        yield (one["serverId"], one["agent"], status, one.get("pid"), *facts, silence)
 
 
 @click.command("list")
 @output_option
 @with_connection
-def list_instances(connection: Connection, output: OutputForm) -> None:
-    """All agent instances, running or exited."""
+def list_instances(connection: ApiConnection, output: OutputFormat) -> None:
+    """List all agent instances, running or exited."""
     document = json_codec.decode(connection.run(lambda api: api.request("GET", "/v1/acp")).content)
     show(document, output, COLUMNS, lambda: _rows(document["servers"]))
 
 
 @click.command()
 @server_id_option
-@click.option("--agent", help="Agent to start if the instance does not exist yet.")
+@click.option("--agent", help="Agent to start if there is no instance yet.")
 @click.option("--json", "text", help="The JSON-RPC message.")
-@click.option("--json-file", type=click.File("rb"), help="File that holds the message; - for stdin.")
-@click.option("--cwd", help="Working directory of an agent that is started by this message.")
-@click.option("--wait", type=click.IntRange(1), help="Seconds of silence after which to give up.")
-@click.option("--respond-async", is_flag=True, help="Do not wait: the answer comes on the stream only.")
+@click.option("--json-file", type=click.File("rb"), help="File with the message; - for stdin.")
+@click.option("--cwd", help="Working directory of an agent that this message starts.")
+@click.option("--wait", type=click.IntRange(1), help="Time limit without output of the agent, in seconds.")
+@click.option("--respond-async", is_flag=True, help="Do not wait; the response comes on the stream only.")
 @with_connection
 def post(
-    connection: Connection,
+    connection: ApiConnection,
     server_id: str,
     agent: str | None,
     text: str | None,
@@ -57,7 +58,7 @@ def post(
     wait: int | None,
     respond_async: bool,
 ) -> None:
-    """Send one JSON-RPC message. Prints the agent's answer; nothing for a notification or a reply."""
+    """Send one JSON-RPC message and print the response; a notification or response prints nothing."""
     if (text is None) == (json_file is None):
         raise click.UsageError("give the message with either --json or --json-file")
     body = text.encode() if text is not None else (json_file.read() if json_file else b"")
@@ -75,38 +76,39 @@ def post(
         ) as response:
             return await response.aread()
 
-    answer = connection.run(send)
-    if answer.strip():
-        print_json(json_codec.decode(answer))
+    response_body = connection.run(send)
+    if response_body.strip():
+        print_json(json_codec.decode(response_body))
 
 
 @click.command()
 @server_id_option
 @click.option("--last-event-id", type=click.IntRange(0), help="Start after this event instead of the first.")
-@click.option("--ids", is_flag=True, help="Put the event's number and a tab in front of each line.")
+@click.option("--ids", is_flag=True, help="Print the event number and a tab before each line.")
 @click.option("--no-follow", is_flag=True, help="Stop at the newest event instead of waiting for more.")
 @with_connection
 def stream(
-    connection: Connection, server_id: str, last_event_id: int | None, ids: bool, no_follow: bool
+    connection: ApiConnection, server_id: str, last_event_id: int | None, ids: bool, no_follow: bool
 ) -> None:
-    """Follow an instance: one message a line, exactly as the agent wrote it.
+    """Follow the messages of an instance, one per line, exactly as the agent wrote them.
 
-    Broken connections are taken up again where they broke. Ends with exit code 0 when the instance is
-    closed, with 1 when it does not exist.
+    A broken connection is resumed after the last event. The exit code is 0 when the instance is closed, and 1
+    when it does not exist.
     """
-    from sandbox_agent.cli.api.stream_follower import Follower
 
     def write(event_id: str | None, data: bytes) -> None:
         line = data.replace(b"\n", b" ") + b"\n"
         sys.stdout.buffer.write(f"{event_id}\t".encode() + line if ids else line)
         sys.stdout.buffer.flush()
 
-    connection.run(lambda api: Follower(api, server_id, write).follow(last_event_id, to_the_end=no_follow))
+    connection.run(
+        lambda api: StreamFollower(api, server_id, write).follow(last_event_id, stop_at_newest=no_follow)
+    )
 
 
 @click.command()
 @server_id_option
 @with_connection
-def close(connection: Connection, server_id: str) -> None:
-    """End an instance and everything it started."""
+def close(connection: ApiConnection, server_id: str) -> None:
+    """End an instance and all its processes."""
     connection.run(lambda api: api.request("DELETE", f"/v1/acp/{segment(server_id)}"))

@@ -1,4 +1,4 @@
-"""`api config mcp` and `api config skills`: the same four commands for two kinds of entries."""
+"""`api config mcp` and `api config skills`: the same four commands for both kinds of entries."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import IO, Any
 
 import click
 
-from sandbox_agent.cli.api.connection import Connection, with_connection
+from sandbox_agent.cli.api.connection import ApiConnection, with_connection
 from sandbox_agent.cli.lazy_group import LazyGroup
-from sandbox_agent.cli.output import OutputForm, output_option, print_json, show
+from sandbox_agent.cli.output import OutputFormat, output_option, print_json, show
 from sandbox_agent.sdk import json_codec
 
 _directory = click.option(
     "-d",
     "--directory",
     default=os.getcwd,
-    help="Directory of the sandbox the entries belong to; this one by default.",
+    help="Directory of the sandbox that the entries belong to; by default this one.",
 )
 
 
@@ -36,16 +36,16 @@ def _list(path: str) -> click.Command:
     @_directory
     @output_option
     @with_connection
-    def list_entries(connection: Connection, directory: str, output: OutputForm) -> None:
-        """All entries of the directory."""
+    def list_entries(connection: ApiConnection, directory: str, output: OutputFormat) -> None:
+        """List all entries of the directory."""
         query = {"directory": directory}
-        answer = connection.run(lambda api: api.request("GET", f"{path}/entries", query=query))
-        document = json_codec.decode(answer.content)
+        response = connection.run(lambda api: api.request("GET", f"{path}/entries", query=query))
+        document = json_codec.decode(response.content)
         show(
             document,
             output,
             ("name", "entry"),
-            lambda: ((name, _short(entry)) for name, entry in document["entries"].items()),
+            lambda: ((name, _summary(entry)) for name, entry in document["entries"].items()),
         )
 
     return list_entries
@@ -56,8 +56,8 @@ def _get(path: str, name_parameter: str) -> click.Command:
     @click.argument("name")
     @_directory
     @with_connection
-    def get(connection: Connection, name: str, directory: str) -> None:
-        """One entry."""
+    def get(connection: ApiConnection, name: str, directory: str) -> None:
+        """Show one entry."""
         query = {"directory": directory, name_parameter: name}
         print_json(
             json_codec.decode(connection.run(lambda api: api.request("GET", path, query=query)).content)
@@ -70,11 +70,11 @@ def _set(path: str, name_parameter: str) -> click.Command:
     @click.command("set")
     @click.argument("name")
     @click.option("--json", "text", help="The entry.")
-    @click.option("--json-file", type=click.File("rb"), help="File that holds the entry; - for stdin.")
+    @click.option("--json-file", type=click.File("rb"), help="File with the entry; - for stdin.")
     @_directory
     @with_connection
     def set_entry(
-        connection: Connection, name: str, text: str | None, json_file: IO[bytes] | None, directory: str
+        connection: ApiConnection, name: str, text: str | None, json_file: IO[bytes] | None, directory: str
     ) -> None:
         """Write one entry."""
         if (text is None) == (json_file is None):
@@ -92,22 +92,22 @@ def _delete(path: str, name_parameter: str) -> click.Command:
     @click.argument("name")
     @_directory
     @with_connection
-    def delete(connection: Connection, name: str, directory: str) -> None:
-        """Remove one entry; fine if there is none."""
+    def delete(connection: ApiConnection, name: str, directory: str) -> None:
+        """Remove one entry; a missing one is no error."""
         query = {"directory": directory, name_parameter: name}
         connection.run(lambda api: api.request("DELETE", path, query=query))
 
     return delete
 
 
-def _short(entry: dict[str, Any]) -> str:
+def _summary(entry: dict[str, Any]) -> str:
     if "sources" in entry:
         return ", ".join(f"{one.get('type')}: {one.get('source')}" for one in entry["sources"])
     if "url" in entry:
         return str(entry["url"])
     command = entry.get("command", "")
-    words = command if isinstance(command, list) else [command]
-    return " ".join(str(word) for word in (*words, *entry.get("args", [])))
+    argv = command if isinstance(command, list) else [command]
+    return " ".join(str(argument) for argument in (*argv, *entry.get("args", [])))
 
 
 mcp = _entries("mcp", "mcpName", "MCP servers of a directory.")

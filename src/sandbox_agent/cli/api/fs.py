@@ -1,4 +1,4 @@
-"""`api fs`: single files and directories of the sandbox."""
+"""`api fs`: files and directories of the sandbox."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import IO, Any
 
 import click
 
-from sandbox_agent.cli.api.connection import Connection, with_connection
-from sandbox_agent.cli.output import OutputForm, output_option, print_json, show
+from sandbox_agent.cli.api.connection import ApiConnection, with_connection
+from sandbox_agent.cli.output import OutputFormat, output_option, print_json, show
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.transport.http_api import HttpApi
@@ -21,10 +21,10 @@ COLUMNS = ("name", "kind", "size", "modified")
 @click.argument("path", required=False)
 @output_option
 @with_connection
-def ls(connection: Connection, path: str | None, output: OutputForm) -> None:
-    """List a directory; the home directory when PATH is left out."""
-    answer = connection.run(lambda api: api.request("GET", "/v1/fs/entries", query={"path": path}))
-    entries = sorted(json_codec.decode(answer.content), key=lambda entry: str(entry["name"]))
+def ls(connection: ApiConnection, path: str | None, output: OutputFormat) -> None:
+    """List a directory, by default the home directory."""
+    response = connection.run(lambda api: api.request("GET", "/v1/fs/entries", query={"path": path}))
+    entries = sorted(json_codec.decode(response.content), key=lambda entry: str(entry["name"]))
     show(
         entries,
         output,
@@ -36,7 +36,7 @@ def ls(connection: Connection, path: str | None, output: OutputForm) -> None:
 @click.command()
 @click.argument("path")
 @with_connection
-def cat(connection: Connection, path: str) -> None:
+def cat(connection: ApiConnection, path: str) -> None:
     """Write a file to stdout."""
 
     async def copy(api: HttpApi) -> None:
@@ -52,8 +52,8 @@ def cat(connection: Connection, path: str) -> None:
 @click.argument("path")
 @click.argument("local", type=click.Path(path_type=Path), required=False)
 @with_connection
-def get(connection: Connection, path: str, local: Path | None) -> None:
-    """Copy the file PATH of the sandbox to LOCAL, by default its own name here."""
+def get(connection: ApiConnection, path: str, local: Path | None) -> None:
+    """Copy the file PATH of the sandbox to LOCAL, by default to its name in this directory."""
     target = local or Path(Path(path).name)
     if target.is_dir():
         target /= Path(path).name
@@ -65,7 +65,7 @@ def get(connection: Connection, path: str, local: Path | None) -> None:
 @click.argument("local", type=click.File("rb"))
 @click.argument("path")
 @with_connection
-def put(connection: Connection, local: IO[bytes], path: str) -> None:
+def put(connection: ApiConnection, local: IO[bytes], path: str) -> None:
     """Copy the file LOCAL (- for stdin) to PATH in the sandbox; parents are created."""
     size = connection.run(lambda api: AsyncFiles(api).write(path, local))
     print_json({"path": path, "bytesWritten": size})
@@ -74,39 +74,63 @@ def put(connection: Connection, local: IO[bytes], path: str) -> None:
 @click.command()
 @click.argument("path")
 @with_connection
-def stat(connection: Connection, path: str) -> None:
-    """Look at one file or directory."""
-    answer = connection.run(lambda api: api.request("GET", "/v1/fs/stat", query={"path": path}))
-    print_json(json_codec.decode(answer.content))
+def stat(connection: ApiConnection, path: str) -> None:
+    """Show one file or directory."""
+    response = connection.run(lambda api: api.request("GET", "/v1/fs/stat", query={"path": path}))
+    print_json(json_codec.decode(response.content))
 
 
 @click.command()
 @click.argument("path")
 @with_connection
-def mkdir(connection: Connection, path: str) -> None:
-    """Make a directory and its parents; fine if it is there."""
-    answer = connection.run(lambda api: api.request("POST", "/v1/fs/mkdir", query={"path": path}))
-    print_json(json_codec.decode(answer.content))
+def mkdir(connection: ApiConnection, path: str) -> None:
+    """Create a directory and its parents; an existing one is no error."""
+    response = connection.run(lambda api: api.request("POST", "/v1/fs/mkdir", query={"path": path}))
+    print_json(json_codec.decode(response.content))
 
 
 @click.command()
 @click.argument("source")
 @click.argument("target")
-@click.option("--overwrite", is_flag=True, help="Replace what is at TARGET.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing TARGET.")
 @with_connection
-def mv(connection: Connection, source: str, target: str, overwrite: bool) -> None:
+def mv(connection: ApiConnection, source: str, target: str, overwrite: bool) -> None:
     """Move or rename SOURCE to TARGET."""
     body: dict[str, Any] = {"from": source, "to": target, "overwrite": overwrite}
-    answer = connection.run(lambda api: api.request("POST", "/v1/fs/move", json=body))
-    print_json(json_codec.decode(answer.content))
+    response = connection.run(lambda api: api.request("POST", "/v1/fs/move", json=body))
+    print_json(json_codec.decode(response.content))
 
 
 @click.command()
 @click.argument("path")
 @click.option("-r", "--recursive", is_flag=True, help="Also a directory that is not empty.")
 @with_connection
-def rm(connection: Connection, path: str, recursive: bool) -> None:
+def rm(connection: ApiConnection, path: str, recursive: bool) -> None:
     """Delete a file, link or directory."""
     query = {"path": path, "recursive": recursive or None}
-    answer = connection.run(lambda api: api.request("DELETE", "/v1/fs/entry", query=query))
-    print_json(json_codec.decode(answer.content))
+    response = connection.run(lambda api: api.request("DELETE", "/v1/fs/entry", query=query))
+    print_json(json_codec.decode(response.content))
+
+
+@click.command()
+@click.argument("local", type=click.Path(exists=True, path_type=Path))
+@click.argument("path", required=False)
+@with_connection
+def upload(connection: ApiConnection, local: Path, path: str | None) -> None:
+    """Copy the directory LOCAL, or unpack the tar file LOCAL, into PATH of the sandbox."""
+    if local.is_dir():
+        result = connection.run(lambda api: AsyncFiles(api).upload_dir(local, path or "."))
+    else:
+        with local.open("rb") as archive:
+            result = connection.run(lambda api: AsyncFiles(api).upload_tar(archive, path))
+    print_json({"paths": result.paths, "truncated": result.truncated})
+
+
+@click.command()
+@click.argument("path")
+@click.argument("local", type=click.Path(file_okay=False, path_type=Path))
+@with_connection
+def download(connection: ApiConnection, path: str, local: Path) -> None:
+    """Copy the directory PATH of the sandbox to LOCAL."""
+    connection.run(lambda api: AsyncFiles(api).download_dir(path, local))
+    print_json({"path": str(local)})

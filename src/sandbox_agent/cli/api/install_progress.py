@@ -1,4 +1,4 @@
-"""Installs an agent on a server and tells on stderr how it goes."""
+"""Install an agent on a server and show the progress on stderr."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segmen
 from sandbox_agent.sdk.transport.sse import FrameDecoder
 
 
-async def install(api: HttpApi, agent: str, wishes: Mapping[str, Any]) -> Any:
-    """Install and watch; returns the answer of the install."""
+async def install(api: HttpApi, agent: str, options: Mapping[str, Any]) -> Any:
+    """Returns the response of the install."""
     decoder = FrameDecoder()
     path = f"/v1/agents/{segment(agent)}/install"
     headers = {"accept": "text/event-stream, application/json", "content-type": "application/json"}
     async with api.open(
-        "POST", path, body=json_codec.encode(dict(wishes)), headers=headers, read_timeout=INSTALL_TIMEOUT_S
+        "POST", path, body=json_codec.encode(dict(options)), headers=headers, read_timeout=INSTALL_TIMEOUT_S
     ) as response:
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             return json_codec.decode(await response.aread())
@@ -29,7 +29,7 @@ async def install(api: HttpApi, agent: str, wishes: Mapping[str, Any]) -> Any:
             async for chunk in response.aiter_bytes():
                 for frame in decoder.feed(chunk):
                     if frame.event == "progress":
-                        _tell(json_codec.decode(frame.data))
+                        _show(json_codec.decode(frame.data))
                     elif frame.event == "result":
                         return json_codec.decode(frame.data)
                     elif frame.event == "error":
@@ -38,11 +38,11 @@ async def install(api: HttpApi, agent: str, wishes: Mapping[str, Any]) -> Any:
     raise APIConnectionError(f"the server ended the install of {agent} without a result")
 
 
-def _tell(progress: Mapping[str, Any]) -> None:
+def _show(progress: Mapping[str, Any]) -> None:
     percent = f"{progress['percent']:>3}% " if "percent" in progress else ""
     line = f"{percent}{progress['message']}"
     if sys.stderr.isatty() and progress.get("step") != "done":
-        # One line that changes, as long as somebody looks on.
+        # A terminal gets one line that is overwritten.
         click.echo(f"\r\x1b[2K{line}", err=True, nl=False)
     else:
         click.echo(f"\r\x1b[2K{line}" if sys.stderr.isatty() else line, err=True)

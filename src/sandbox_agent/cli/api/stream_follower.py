@@ -1,4 +1,4 @@
-"""Follows the event stream of an instance, bytes as they are, over as many connections as it takes."""
+"""Follow the event stream of an instance across reconnects, with the bytes unchanged."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sandbox_agent.sdk.transport.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_
 Writer = Callable[[str | None, bytes], None]
 
 
-class Follower:
+class StreamFollower:
     def __init__(self, api: HttpApi, server_id: str, write: Writer) -> None:
         self._api = api
         self._server_id = server_id
@@ -27,10 +27,10 @@ class Follower:
         self._seen = False
         self._stop_at: int | None = None
 
-    async def follow(self, last_event_id: int | None, *, to_the_end: bool) -> None:
-        """Write every event after `last_event_id`, until the instance is gone or the end is reached."""
+    async def follow(self, last_event_id: int | None, *, stop_at_newest: bool) -> None:
+        """Write every event after `last_event_id` until the instance is closed or the newest is reached."""
         self._last = last_event_id
-        if to_the_end:
+        if stop_at_newest:
             self._stop_at = await self._newest()
             if self._stop_at <= (last_event_id or 0):
                 return
@@ -48,7 +48,7 @@ class Follower:
             except APIStatusError as error:
                 if error.status_code < 500 and error.status_code not in (408, 429):
                     raise
-                click.echo(f"the server says {error.status_code}, trying again", err=True)
+                click.echo(f"the server returned {error.status_code}; trying again", err=True)
             except APIConnectionError as error:
                 if not self._seen:
                     raise
@@ -57,14 +57,14 @@ class Follower:
             await asyncio.sleep(backoff(attempt, first=FIRST_PAUSE_S, limit=LAST_PAUSE_S))
 
     async def _newest(self) -> int:
-        answer = await self._api.request("GET", "/v1/acp")
-        for one in json_codec.decode(answer.content)["servers"]:
-            if one["serverId"] == self._server_id:
-                return int(one["lastEventId"])
-        return 1  # Not there: the stream itself says so in the server's words.
+        response = await self._api.request("GET", "/v1/acp")
+        for instance in json_codec.decode(response.content)["servers"]:
+            if instance["serverId"] == self._server_id:
+                return int(instance["lastEventId"])
+        return 1  # not listed: opening the stream returns the error of the server
 
     async def _read_once(self) -> bool:
-        """Read one connection to its end; True if there is nothing more to read at all."""
+        """Read one connection to its end; True if no further events are wanted."""
         headers = {"accept": "text/event-stream"}
         if self._last is not None:
             headers["last-event-id"] = str(self._last)

@@ -8,15 +8,24 @@ from typing import Any
 
 import click
 
+from sandbox_agent.cli.daemon.daemon_files import DaemonFiles
+from sandbox_agent.cli.daemon.health import check_health
+from sandbox_agent.cli.daemon.log_reader import LogReader
+from sandbox_agent.cli.daemon.start import DaemonOptions
+from sandbox_agent.cli.daemon.start import start as start_daemon
+from sandbox_agent.cli.daemon.stop import stop as stop_daemon
 from sandbox_agent.cli.lazy_group import LazyGroup
-from sandbox_agent.cli.output import OutputForm, output_option, print_json, wants_table
-from sandbox_agent.cli.token_options import choice_of, given_token, token_file_option
+from sandbox_agent.cli.output import OutputFormat, output_option, print_json, wants_table
+from sandbox_agent.cli.server import settings_parser
+from sandbox_agent.cli.token_options import given_token, token_choice, token_file_option
+from sandbox_agent.http.http1.server import check_exposure
+from sandbox_agent.settings import SettingsError
 
-# The exit codes that init systems expect of `status`.
+# The exit codes of `status` in the LSB init script specification.
 RUNNING, DEAD_WITH_PID_FILE, NOT_RUNNING, UNKNOWN = 0, 1, 3, 4
 
 
-def _address(command: Callable[..., Any]) -> Callable[..., Any]:
+def _address_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("-p", "--port", type=click.IntRange(1, 65535), default=2468, show_default=True),
         click.option("-H", "--host", default="127.0.0.1", show_default=True),
@@ -31,7 +40,7 @@ def daemon() -> None:
 
 
 @daemon.command(context_settings={"ignore_unknown_options": True})
-@_address
+@_address_options
 @click.option("--upgrade", is_flag=True, help="Replace a daemon of another version.")
 @token_file_option
 @click.argument("server_options", nargs=-1, type=click.UNPROCESSED)
@@ -44,40 +53,31 @@ def start(
     token_file: str | None,
     server_options: tuple[str, ...],
 ) -> None:
-    """Start the daemon and wait until it answers; fine if it runs already.
+    """Start the daemon and wait until it answers; a running one is no error.
 
-    Further options are those of `sandbox-agent server`. The token is taken from --token, --token-file or
-    SANDBOX_AGENT_TOKEN and handed on in a file that only you can read.
+    Further options are those of `sandbox-agent server`. The token comes from --token, --token-file or
+    SANDBOX_AGENT_TOKEN and is passed on in a file that only you can read.
     """
-    from sandbox_agent.cli.daemon.start import Wish
-    from sandbox_agent.cli.daemon.start import start as start_daemon
-    from sandbox_agent.cli.server import settings_parser
-    from sandbox_agent.http.http1.server import check_exposure
-    from sandbox_agent.settings import SettingsError
-
     token = given_token(ctx, token_file)
-    no_token = ["--no-token"] if choice_of(ctx).no_token else []
+    no_token = ["--no-token"] if token_choice(ctx).no_token else []
     try:
-        # Judged here first: a mistake in the options is one of the command line, not of the daemon.
-        words = ["--host", host, *no_token, *server_options]
-        judged = settings_parser.parse(words, {"SANDBOX_AGENT_TOKEN": token} if token else {})
-        check_exposure(judged)
+        # Checked before the start, so that wrong options are a usage error and not a failed daemon.
+        arguments = ["--host", host, *no_token, *server_options]
+        check_exposure(settings_parser.parse(arguments, {"SANDBOX_AGENT_TOKEN": token} if token else {}))
     except SettingsError as error:
         raise click.UsageError(str(error)) from None
     except settings_parser.HelpRequested:
         click.echo(ctx.get_help())
         return
-    started = start_daemon(Wish(host, port, token, server_options, upgrade))
-    what = "already running" if started.already else "started"
-    click.echo(f"daemon {what}: http://{host}:{port} (pid {started.pid}, version {started.version})")
+    started = start_daemon(DaemonOptions(host, port, token, server_options, upgrade))
+    outcome = "already running" if started.already_running else "started"
+    click.echo(f"daemon {outcome}: http://{host}:{port} (pid {started.pid}, version {started.version})")
 
 
 @daemon.command()
-@_address
+@_address_options
 def stop(host: str, port: int) -> None:
-    """Stop the daemon, its agents and everything they started; fine if it does not run."""
-    from sandbox_agent.cli.daemon.stop import stop as stop_daemon
-
+    """Stop the daemon and all processes of its agents; a daemon that does not run is no error."""
     stopped = stop_daemon(host, port)
     if stopped.pid is not None:
         click.echo(f"daemon stopped (pid {stopped.pid})")
@@ -91,25 +91,22 @@ def stop(host: str, port: int) -> None:
 
 
 @daemon.command()
-@_address
+@_address_options
 @output_option
-def status(host: str, port: int, output: OutputForm) -> int:
-    """Say whether the daemon runs.
+def status(host: str, port: int, output: OutputFormat) -> int:
+    """Show whether the daemon runs.
 
-    Exit codes: 0 it runs and answers, 1 it is dead but left its pid file, 3 it does not run, 4 it runs but
+    Exit codes: 0 it runs and answers, 1 it has exited but left its pid file, 3 it does not run, 4 it runs but
     does not answer.
     """
-    from sandbox_agent.cli.daemon import health
-    from sandbox_agent.cli.daemon.state import DaemonFiles
-
     files = DaemonFiles.of(host, port)
-    living = files.living()
+    running = files.running()
     facts: dict[str, Any] = {"status": "stopped", "url": f"http://{host}:{port}", "log": str(files.log)}
     code = NOT_RUNNING
-    if living is not None:
-        good = health.ask(host, port, files.token_of_living()).good
-        code = RUNNING if good else UNKNOWN
-        facts |= {"status": "running" if good else "not answering", "pid": living.pid}
+    if running is not None:
+        is_healthy = check_health(host, port, files.running_token()).is_healthy
+        code = RUNNING if is_healthy else UNKNOWN
+        facts |= {"status": "running" if is_healthy else "not answering", "pid": running.pid}
         facts["version"] = files.version()
     elif files.has_pid_file():
         code = DEAD_WITH_PID_FILE
@@ -122,14 +119,13 @@ def status(host: str, port: int, output: OutputForm) -> int:
 
 
 @daemon.command()
-@_address
-@click.option("-f", "--follow", is_flag=True, help="Wait for more.")
-@click.option("--lines", type=click.IntRange(0), default=100, show_default=True, help="Start so far back.")
+@_address_options
+@click.option("-f", "--follow", is_flag=True, help="Wait for more output.")
+@click.option(
+    "--lines", type=click.IntRange(0), default=100, show_default=True, help="Number of lines to show first."
+)
 def logs(host: str, port: int, follow: bool, lines: int) -> None:
-    """Show the daemon's log."""
-    from sandbox_agent.cli.daemon.log_tail import LogReader
-    from sandbox_agent.cli.daemon.state import DaemonFiles
-
+    """Show the log of the daemon."""
     files = DaemonFiles.of(host, port)
     if not files.log.exists():
         raise click.ClickException(f"there is no log yet at {files.log}")

@@ -1,7 +1,7 @@
-"""Who a process is: its id and the moment it was started.
+"""The identity of a process: its id and its start time.
 
-The kernel hands process ids out again, so an id alone says nothing. Together with the start time and the
-boot it belongs to, it names one process for ever.
+The kernel reuses process ids. Together with the start time and the boot id, a process id names exactly one
+process.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from pathlib import Path
 @dataclass(frozen=True)
 class ProcessIdentity:
     pid: int
-    born: str
-    """Boot and start time, as far as the system tells; never empty."""
+    started: str
+    """Boot id and start time, as far as the system reports them; never empty."""
 
     @classmethod
     def of(cls, pid: int) -> ProcessIdentity | None:
-        """Who has this process id now; None if nobody does."""
-        born = _born(pid)
-        return cls(pid, born) if born else None
+        """The process that has this id now; None if there is none."""
+        started = _start_time(pid)
+        return cls(pid, started) if started else None
 
     @classmethod
     def parse(cls, text: str) -> ProcessIdentity | None:
-        """What `write` wrote; None if it was not us who wrote it."""
+        """The identity from the text of `str()`; None for any other text."""
         lines = text.splitlines()
         if len(lines) != 2 or not lines[0].isdigit() or not lines[1]:
             return None
         return cls(int(lines[0]), lines[1])
 
     def __str__(self) -> str:
-        return f"{self.pid}\n{self.born}\n"
+        return f"{self.pid}\n{self.started}\n"
 
     def is_alive(self) -> bool:
-        return _born(self.pid) == self.born
+        return _start_time(self.pid) == self.started
 
     def send(self, number: signal.Signals) -> None:
-        """Signal exactly this process; nothing happens if it has gone."""
+        """Signal exactly this process; nothing happens if it has exited."""
         if sys.platform == "linux":
             self._send_through_descriptor(number)
         elif self.is_alive():
             os.kill(self.pid, number)
 
     def _send_through_descriptor(self, number: signal.Signals) -> None:
-        # The descriptor holds on to one process: between check and signal its id cannot change hands.
+        # The descriptor refers to one process: its id cannot be reused between check and signal.
         try:
             descriptor = os.pidfd_open(self.pid)
         except ProcessLookupError:
@@ -62,7 +62,7 @@ class ProcessIdentity:
             os.close(descriptor)
 
 
-def _born(pid: int) -> str:
+def _start_time(pid: int) -> str:
     if sys.platform != "linux":
         asked = subprocess.run(  # noqa: S603 - fixed command, the only argument is a number
             ["/bin/ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False

@@ -1,6 +1,6 @@
-"""Starting a daemon: idempotent, verified by its health, and honest about why it did not work.
+"""Starting a daemon: idempotent, verified by a health check; a failure reports the daemon's own error.
 
-The token never appears on a command line: the server reads it from a file that only its owner can read.
+The token is on no command line: the server reads it from a file that only its owner can read.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import subprocess
 import time
 from dataclasses import dataclass
 
-from sandbox_agent.cli.daemon import health
-from sandbox_agent.cli.daemon.own_command import own_command
+from sandbox_agent.cli.daemon.daemon_files import DaemonFiles
+from sandbox_agent.cli.daemon.health import check_health
 from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
-from sandbox_agent.cli.daemon.state import DaemonFiles
+from sandbox_agent.cli.daemon.program import own_command
 from sandbox_agent.cli.daemon.stop import stop_process
 from sandbox_agent.cli.token_options import TOKEN_VARIABLE
 from sandbox_agent.version import version
@@ -23,12 +23,12 @@ _POLL_S = 0.05
 
 
 class DaemonFailed(OSError):
-    """The daemon did not come up; the text says why."""
+    """The daemon did not start; the text says why."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """The daemon somebody wants."""
+class DaemonOptions:
+    """The daemon to start."""
 
     host: str
     port: int
@@ -39,44 +39,52 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Started:
+class StartResult:
     pid: int
-    already: bool
+    already_running: bool
     version: str | None
 
 
-def start(wish: Wish) -> Started:
-    """Make sure that the daemon runs; raises `DaemonFailed`."""
-    files = DaemonFiles.of(wish.host, wish.port)
+def start(options: DaemonOptions) -> StartResult:
+    """Start the daemon unless it runs. Raises `DaemonFailed`."""
+    files = DaemonFiles.of(options.host, options.port)
     with files.locked():
-        living = files.living()
-        if living is not None and wish.upgrade and files.version() != version():
-            stop_process(living)
-            living = None
-        if living is not None:
-            _wait_until_healthy(files, living, wish, files.token_of_living())
-            return Started(living.pid, True, files.version())
-        files.forget()
-        return Started(_launch(files, wish).pid, False, version())
+        running = files.running()
+        if running is not None and options.upgrade and files.version() != version():
+            stop_process(running)
+            running = None
+        if running is not None:
+            _wait_until_healthy(files, running, options, files.running_token())
+            return StartResult(running.pid, True, files.version())
+        files.clear()
+        return StartResult(_launch(files, options).pid, False, version())
 
 
-def _launch(files: DaemonFiles, wish: Wish) -> ProcessIdentity:
-    words = [*own_command(), "server", "--host", wish.host, "--port", str(wish.port), *wish.arguments]
-    words += ["--token-file", str(files.write_token(wish.token))] if wish.token else ["--no-token"]
+def _launch(files: DaemonFiles, options: DaemonOptions) -> ProcessIdentity:
+    command = [
+        *own_command(),
+        "server",
+        "--host",
+        options.host,
+        "--port",
+        str(options.port),
+        *options.arguments,
+    ]
+    command += ["--token-file", str(files.write_token(options.token))] if options.token else ["--no-token"]
     log = files.open_log()
     try:
         log_start = files.log.stat().st_size
         process = subprocess.Popen(  # noqa: S603 - our own program
-            words,
+            command,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             start_new_session=True,
-            # The server reads its token from the file. In its environment every agent would find it too.
+            # The server reads its token from the file. From its environment agents would inherit it.
             env={name: value for name, value in os.environ.items() if name != TOKEN_VARIABLE},
         )
     except OSError as error:
-        files.forget()
+        files.clear()
         raise DaemonFailed(f"the daemon could not be started: {error}") from error
     finally:
         os.close(log)
@@ -85,8 +93,8 @@ def _launch(files: DaemonFiles, wish: Wish) -> ProcessIdentity:
     if identity is not None:
         files.write_running(identity, version())
     while process.poll() is None and time.monotonic() < deadline:
-        if identity is not None and health.ask(wish.host, wish.port, wish.token).good:
-            # Another server may have answered on a port that ours is about to fail to get.
+        if identity is not None and check_health(options.host, options.port, options.token).is_healthy:
+            # Another server may have answered on the port, which the new one is about to fail to bind.
             time.sleep(_POLL_S)
             if process.poll() is None:
                 return identity
@@ -97,17 +105,19 @@ def _launch(files: DaemonFiles, wish: Wish) -> ProcessIdentity:
         reason = f"it did not answer within {HEALTH_LIMIT_S:g} s"
     else:
         reason = f"it ended with exit code {process.returncode}"
-    files.forget()
+    files.clear()
     raise DaemonFailed(f"the daemon did not start: {reason}\n{_log_since(files, log_start)}".rstrip())
 
 
-def _wait_until_healthy(files: DaemonFiles, living: ProcessIdentity, wish: Wish, token: str | None) -> None:
+def _wait_until_healthy(
+    files: DaemonFiles, running: ProcessIdentity, options: DaemonOptions, token: str | None
+) -> None:
     deadline = time.monotonic() + HEALTH_LIMIT_S
-    while not health.ask(wish.host, wish.port, token).good:
-        if not living.is_alive():
+    while not check_health(options.host, options.port, token).is_healthy:
+        if not running.is_alive():
             raise DaemonFailed(f"the daemon has just ended; see {files.log}")
         if time.monotonic() > deadline:
-            raise DaemonFailed(f"the daemon (pid {living.pid}) runs but does not answer; see {files.log}")
+            raise DaemonFailed(f"the daemon (pid {running.pid}) runs but does not answer; see {files.log}")
         time.sleep(_POLL_S)
 
 

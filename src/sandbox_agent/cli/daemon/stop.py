@@ -1,4 +1,4 @@
-"""Stopping a daemon: the very process that was started, and nobody else."""
+"""Stopping a daemon: only the process that was started is signalled."""
 
 from __future__ import annotations
 
@@ -6,43 +6,43 @@ import signal
 import time
 from dataclasses import dataclass
 
+from sandbox_agent.cli.daemon.daemon_files import DaemonFiles
 from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
-from sandbox_agent.cli.daemon.state import DaemonFiles
 
-# The server ends itself and its agents within four seconds of SIGTERM.
-PATIENCE_S = 6.0
-_KILL_PATIENCE_S = 5.0
+# The server stops itself and its agents within four seconds of SIGTERM.
+TERM_LIMIT_S = 6.0
+_KILL_LIMIT_S = 5.0
 _POLL_S = 0.02
 
 
 @dataclass(frozen=True)
-class Stopped:
+class StopResult:
     pid: int | None
     """The daemon that was stopped; None if there was none."""
     stale_pid: int | None = None
-    """A process id left in the pid file that is nobody's or somebody else's now."""
+    """A process id in the pid file that is unused or belongs to another process now."""
 
 
-def stop(host: str, port: int) -> Stopped:
+def stop(host: str, port: int) -> StopResult:
     """Stop the daemon of this address, if there is one."""
     files = DaemonFiles.of(host, port)
     with files.locked():
         recorded = files.recorded()
-        living = files.living()
-        if living is not None:
-            stop_process(living)
-        files.forget()
-    if living is not None:
-        return Stopped(living.pid)
-    return Stopped(None, recorded.pid if recorded else None)
+        running = files.running()
+        if running is not None:
+            stop_process(running)
+        files.clear()
+    if running is not None:
+        return StopResult(running.pid)
+    return StopResult(None, recorded.pid if recorded else None)
 
 
 def stop_process(daemon: ProcessIdentity) -> None:
-    """SIGTERM, patience, SIGKILL; after that the server's watchdog ends what the agents started."""
+    """SIGTERM, then SIGKILL; after SIGKILL the server's watchdog ends the agents' processes."""
     daemon.send(signal.SIGTERM)
-    if not _wait_for_end(daemon, PATIENCE_S):
+    if not _wait_for_end(daemon, TERM_LIMIT_S):
         daemon.send(signal.SIGKILL)
-        if not _wait_for_end(daemon, _KILL_PATIENCE_S):
+        if not _wait_for_end(daemon, _KILL_LIMIT_S):
             raise OSError(f"the daemon (pid {daemon.pid}) cannot be ended")
 
 

@@ -1,4 +1,4 @@
-"""The examinations of the doctor: each looks at one thing and says what it found and what would help."""
+"""The checks of the doctor: each examines one thing and returns a finding with a remedy."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 from sandbox_agent.agents.credentials import available_for
 from sandbox_agent.agents.launch.program import find_program
 from sandbox_agent.agents.layout import Layout, default_data_directory
+from sandbox_agent.http.endpoints.inspector import PAGE_DIRECTORY
 
 Verdict = Literal["ok", "note", "missing"]
-_ROOM_BYTES = 2 * 1024**3
+_MIN_FREE_BYTES = 2 * 1024**3
 _OLDEST_NODE = 20
 _VERSION_LIMIT_S = 10
 
@@ -35,9 +36,9 @@ class Finding:
         return {name: value for name, value in asdict(self).items() if value}
 
 
-def examine() -> list[Finding]:
-    """Everything, in the order in which it is worth reading."""
-    return [_python(), _system(), _data_directory(), _room(), _page(), _node(), *_extras(), *_agents()]
+def run_checks() -> list[Finding]:
+    """All checks, the most important first."""
+    return [_python(), _system(), _data_directory(), _disk(), _page(), _node(), *_extras(), *_agents()]
 
 
 def _python() -> Finding:
@@ -48,38 +49,43 @@ def _system() -> Finding:
     if sys.platform == "linux":
         return Finding("system", "ok", "Linux")
     return Finding(
-        "system", "note", f"{sys.platform}: the server is made for Linux", "run it in a container or sandbox"
+        "system",
+        "note",
+        f"{sys.platform}: the server supports Linux only",
+        "run it in a container or sandbox",
     )
 
 
 def _data_directory() -> Finding:
     directory = default_data_directory()
-    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    existing = _existing_parent(directory)
     if existing.is_dir() and os.access(existing, os.W_OK):
         return Finding("data directory", "ok", str(directory))
     return Finding(
         "data directory",
         "missing",
-        f"{directory} cannot be written",
-        "set XDG_DATA_HOME to a directory that can be",
+        f"{directory} is not writable",
+        "set XDG_DATA_HOME to a writable directory",
     )
 
 
-def _room() -> Finding:
-    directory = default_data_directory()
-    existing = next(path for path in (directory, *directory.parents) if path.exists())
-    free = shutil.disk_usage(existing).free
+def _existing_parent(directory: Path) -> Path:
+    """The directory itself, or the nearest parent that exists."""
+    return next(path for path in (directory, *directory.parents) if path.exists())
+
+
+def _disk() -> Finding:
+    free = shutil.disk_usage(_existing_parent(default_data_directory())).free
     fact = f"{free / 1024**3:.1f} GiB free for agents and spilled events"
-    if free >= _ROOM_BYTES:
+    if free >= _MIN_FREE_BYTES:
         return Finding("disk", "ok", fact)
-    return Finding("disk", "note", fact, "agents take 50 to 600 MB each: make room, or move XDG_DATA_HOME")
+    return Finding(
+        "disk", "note", fact, "agents need 50 to 600 MB each: free some space, or move XDG_DATA_HOME"
+    )
 
 
 def _page() -> Finding:
-    import sandbox_agent.http
-
-    page = Path(sandbox_agent.__file__ or "").parent / "page" / "index.html"
-    if page.exists():
+    if (PAGE_DIRECTORY / "index.html").exists():
         return Finding("inspector page", "ok", "at /ui/ of the server")
     return Finding(
         "inspector page", "note", "not built", "install a wheel, or build it as inspector/README.md says"
@@ -101,7 +107,7 @@ def _node() -> Finding:
             "Node.js",
             "note",
             f"{version or 'unknown version'} at {node}",
-            "nothing to do: a newer one is fetched from npm for agents that need it",
+            "nothing to do: agents that need a newer one get it from npm",
         )
     return Finding("Node.js", "ok", f"{version} at {node}")
 
@@ -124,7 +130,7 @@ def _extras() -> Iterator[Finding]:
         ("opentelemetry", "traces", "otel"),
     ):
         if importlib.util.find_spec(module) is None:
-            yield Finding(use, "note", "not available", f"if wanted: pip install 'sandbox-agent[{extra}]'")
+            yield Finding(use, "note", "not available", f"optional: pip install 'sandbox-agent[{extra}]'")
         else:
             yield Finding(use, "ok", "available")
 
@@ -156,4 +162,4 @@ def _key_advice(spec: AgentSpec) -> str:
     variables = [name for kind, _, name in (one.partition(":") for one in spec.credentials) if kind == "env"]
     known = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
     variables += [known[one] for one in spec.credentials if one in known]
-    return f"set {' or '.join(variables)}" if variables else f"log in with {spec.name} itself"
+    return f"set {' or '.join(variables)}" if variables else f"log in with {spec.name}"

@@ -1,25 +1,24 @@
-"""`sandbox-agent doctor`: looks at this machine and says what is missing and how to get it."""
+"""`sandbox-agent doctor`: check this machine and show what is missing and how to get it."""
 
 from __future__ import annotations
 
 import click
 
-from sandbox_agent.cli.output import OutputForm, output_option, print_json, wants_table
+from sandbox_agent.cli.doctor.checks import run_checks
+from sandbox_agent.cli.output import OutputFormat, output_option, print_json, wants_table
 
 _MARKS = {"ok": ("ok     ", "green"), "note": ("note   ", "yellow"), "missing": ("MISSING", "red")}
 
 
 @click.command()
 @output_option
-def doctor(output: OutputForm) -> int:
-    """Say what is missing on this machine and how to get it.
+def doctor(output: OutputFormat) -> int:
+    """Check what is missing on this machine and how to get it.
 
-    Exit code 1 if something is missing that the server needs; agents that are not installed and keys that
-    were not found are only notes.
+    The exit code is 1 if something is missing that the server needs. Agents that are not installed and keys
+    that were not found are notes.
     """
-    from sandbox_agent.cli.doctor.checks import examine
-
-    findings = examine()
+    findings = run_checks()
     if wants_table(output):
         for finding in findings:
             mark, colour = _MARKS[finding.verdict]

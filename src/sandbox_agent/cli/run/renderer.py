@@ -1,4 +1,4 @@
-"""What a person or a program sees of a turn: words as they come, or events as JSON lines."""
+"""The output of a turn: text on a terminal, or universal events as JSON lines."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ from sandbox_agent.sdk.universal.items import (
 )
 
 _RESULT_LINES = 8
-# Notices about the session itself, such as `usage_update`: news for programs, noise for people.
-_HOUSEKEEPING = "_update"
+# Status items about the session itself, such as `usage_update`, are shown to programs only.
+_SESSION_UPDATE = "_update"
 
 
-class View(Protocol):
+class Renderer(Protocol):
     def show(self, event: UniversalEvent) -> None: ...
     def finish(self, result: PromptResult) -> None: ...
 
 
-class JsonLines:
-    """Universal events on stdout, one a line."""
+class JsonLinesRenderer:
+    """Universal events on stdout, one per line."""
 
     def show(self, event: UniversalEvent) -> None:
         sys.stdout.buffer.write(event_to_json(event) + b"\n")
         sys.stdout.buffer.flush()
 
     def finish(self, result: PromptResult) -> None:
-        """The last event has said it all."""
+        """The events already contain the result."""
 
 
-class Screen:
-    """The agent's words on stdout; tools, thoughts and notices on stderr."""
+class TerminalRenderer:
+    """The agent's text on stdout; tools, thoughts and notices on stderr."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._quiet = quiet
-        self._spoken: set[str] = set()
-        """Items whose text is shown as it comes."""
+        self._streamed: set[str] = set()
+        """Items whose text was shown as deltas."""
         self._thoughts: set[str] = set()
         self._open_line: IO[str] | None = None
-        """Where a line has been begun and not ended."""
+        """The stream whose last line has no end yet."""
 
     def show(self, event: UniversalEvent) -> None:
         if isinstance(event, ItemStarted):
@@ -82,7 +82,7 @@ class Screen:
                     self._notice(f"[{part.name}] {part.arguments}", "cyan")
 
     def _delta(self, item_id: str, text: str) -> None:
-        self._spoken.add(item_id)
+        self._streamed.add(item_id)
         thought = item_id in self._thoughts
         if thought and self._quiet:
             return
@@ -95,7 +95,7 @@ class Screen:
 
     def _completed(self, item: UniversalItem) -> None:
         if item.kind == "message" and item.role == "assistant":
-            if item.item_id not in self._spoken and item.text:
+            if item.item_id not in self._streamed and item.text:
                 self._delta(item.item_id, item.text)
             for part in item.content:
                 if isinstance(part, ImagePart):
@@ -105,7 +105,7 @@ class Screen:
             self._result(item)
         elif item.kind == "status":
             for status in item.content:
-                if isinstance(status, StatusPart) and not status.label.endswith(_HOUSEKEEPING):
+                if isinstance(status, StatusPart) and not status.label.endswith(_SESSION_UPDATE):
                     self._notice(f"{status.label}: {status.detail or ''}".rstrip(": "), None)
 
     def _result(self, item: UniversalItem) -> None:

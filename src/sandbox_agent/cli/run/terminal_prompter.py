@@ -1,7 +1,6 @@
-"""The person at the terminal: decides what agents may do and answers what they ask.
+"""Permission and question prompts on the terminal.
 
-A policy may decide first. Where nobody can be asked, permissions are refused and questions rejected;
-silence never means yes.
+The `--approve` policy decides first. Without a terminal, permissions are refused and questions are rejected.
 """
 
 from __future__ import annotations
@@ -30,25 +29,25 @@ class TerminalPrompter:
     def __init__(self, approve: str | None, *, can_ask: bool) -> None:
         self._approve = approve
         self._can_ask = can_ask
-        self._one_at_a_time = asyncio.Lock()
+        self._prompt_lock = asyncio.Lock()
 
     async def decide(self, request: PermissionRequest) -> str:
         """`once`, `always` or `reject`."""
         reads = self._approve == "reads" and request.kind in READING_KINDS
         if self._approve == "all" or reads:
-            _tell(f"allowed: {request.action}")
+            _notice(f"allowed: {request.action}")
             return auto_approve(request)
         if self._approve == "none" or not self._can_ask:
-            _tell(f"refused: {request.action}")
+            _notice(f"refused: {request.action}")
             return "reject"
-        async with self._one_at_a_time:
+        async with self._prompt_lock:
             return await self._ask_permission(request)
 
     async def answer(self, question: Question) -> Answer | Reject:
         if not self._can_ask:
-            _tell(f"not answered: {question.prompt}")
+            _notice(f"not answered: {question.prompt}")
             return REJECT
-        async with self._one_at_a_time:
+        async with self._prompt_lock:
             return await self._ask_question(question)
 
     async def _ask_permission(self, request: PermissionRequest) -> str:
@@ -78,11 +77,11 @@ class TerminalPrompter:
             answers = [_chosen(question, part) for part in parts if part]
             if answers and all(answer is not None for answer in answers):
                 return [answer for answer in answers if answer is not None]
-            click.echo("that is not one of the answers", err=True)
+            click.echo("this is not one of the answers", err=True)
 
 
 def _chosen(question: Question, part: str) -> str | None:
-    """The value meant by a number, a value or a label; None if it is not on offer."""
+    """The value for a number, a value or a label; None if the question has no such option."""
     if not question.options:
         return part
     if part.isdigit() and 1 <= int(part) <= len(question.options):
@@ -94,7 +93,7 @@ def _chosen(question: Question, part: str) -> str | None:
 
 
 async def _read_line(prompt: str) -> str | None:
-    """A line from the terminal; None at its end. Not in a thread: a thread in `input` cannot be ended."""
+    """A line from the terminal; None at its end. A thread that blocks in `input` could not be ended."""
     click.echo(prompt, err=True, nl=False)
     sys.stderr.flush()
     loop = asyncio.get_running_loop()
@@ -114,5 +113,5 @@ async def _read_line(prompt: str) -> str | None:
     return received.decode("utf-8", "replace").rstrip("\r\n")
 
 
-def _tell(text: str) -> None:
+def _notice(text: str) -> None:
     click.secho(text, dim=True, err=True)

@@ -1,19 +1,23 @@
-"""`server`, `mock-agent` and `adapter` as click sees them, for the list of commands and shell completion.
+"""`server`, `mock-agent` and `adapter` as click commands, for the list of commands and shell completion.
 
-They are started by `entry.py` without click. What is here runs only if click is asked for them in a way the
-entry does not understand, and then hands over.
+`entry.py` starts them without click. These callbacks run only if options that the entry does not know precede
+the command.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import click
 
 from sandbox_agent import settings
 from sandbox_agent.agents.adapters.entry import NAMES
+from sandbox_agent.agents.adapters.entry import main as run_adapter
+from sandbox_agent.agents.mock.entry import main as run_mock_agent
+from sandbox_agent.cli.server import command
 
-_TOKEN_FIELDS = ("token", "no_token")  # every command has these two anyway
+_TOKEN_FIELDS = ("token", "no_token")  # every command gets these two
 
 
 def _options() -> list[click.Parameter]:
@@ -33,25 +37,17 @@ def _options() -> list[click.Parameter]:
 
 
 def _serve(**_: Any) -> int:
-    import sys
-
-    from sandbox_agent.cli.server import command
-
-    words = sys.argv[1:]
-    words.remove("server")
-    return command.run(words)
+    arguments = sys.argv[1:]
+    arguments.remove("server")
+    return command.run(arguments)
 
 
 def _adapter(name: str, program: str | None) -> int:
-    from sandbox_agent.agents.adapters.entry import main
-
-    return main([name, *(("--program", program) if program else ())])
+    return run_adapter([name, *(("--program", program) if program else ())])
 
 
 def _mock_agent() -> int:
-    from sandbox_agent.agents.mock.entry import main
-
-    return main()
+    return run_mock_agent()
 
 
 server = click.Command("server", params=_options(), callback=_serve, help="Run the server in the foreground.")
@@ -59,9 +55,7 @@ adapter = click.Command(
     "adapter",
     params=[
         click.Argument(["name"], type=click.Choice(NAMES)),
-        click.Option(
-            ["--program"], metavar="FILE", help="The vendor's program; the one on PATH if not given."
-        ),
+        click.Option(["--program"], metavar="FILE", help="The vendor's program; by default the one on PATH."),
     ],
     callback=_adapter,
     help="Speak ACP on stdin and stdout around a vendor's own program.",

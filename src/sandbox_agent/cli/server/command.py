@@ -1,20 +1,16 @@
-"""`sandbox-agent server`: from the command line to a running server, without a detour through a framework."""
+"""`sandbox-agent server`: read the settings, check them, and run the server."""
 
 from __future__ import annotations
 
-import gc
 import os
+import pwd
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from sandbox_agent.cli.server import settings_parser
 from sandbox_agent.cli.server.settings_parser import HelpRequested
-from sandbox_agent.settings import SettingsError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sandbox_agent.settings import Settings
+from sandbox_agent.settings import Settings, SettingsError
 
 _USAGE = """Usage: sandbox-agent server [OPTIONS]
 
@@ -30,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
         settings = settings_parser.parse(arguments, os.environ)
         return _serve(settings)
     except HelpRequested:
-        print(_USAGE + settings_parser.help_text() + "\n  -h, --help\n      show this")
+        print(_USAGE + settings_parser.help_text() + "\n  -h, --help\n      show this help")
         return 0
     except SettingsError as error:
         print(f"sandbox-agent: {error}", file=sys.stderr)
@@ -38,12 +34,11 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _check_agents_file(settings: Settings) -> None:
-    """A fault in the user's own agents is said now, not with the first request."""
+    """Report an error in the agents file at start, not with the first request."""
     own = settings.own_agents_file
     if own is None:
         return
-    from pathlib import Path
-
+    # Imports the TOML parser, which a server without an agents file does not need.
     from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 
     try:
@@ -53,17 +48,15 @@ def _check_agents_file(settings: Settings) -> None:
 
 
 def _check_fs_root(settings: Settings) -> None:
-    """A root that is not there is said now, not with the first request."""
+    """Report a missing root at start, not with the first request."""
     if settings.fs_root is not None and not os.path.isdir(settings.fs_root):
         raise SettingsError(f"--fs-root is not a directory: {settings.fs_root}")
 
 
 def _check_agent_user(settings: Settings) -> None:
-    """A user that agents cannot be is said now, not with the first agent."""
+    """Report an impossible agent user at start, not with the first agent."""
     if settings.agent_user is None:
         return
-    import pwd
-
     try:
         entry = pwd.getpwnam(settings.agent_user)
     except KeyError:
@@ -73,8 +66,7 @@ def _check_agent_user(settings: Settings) -> None:
 
 
 def _serve(settings: Settings) -> int:
-    # Loading makes no garbage, and the search for it takes time; `server.serve` allows it again.
-    gc.disable()
+    # Not imported by `server --help`.
     from sandbox_agent import logs
     from sandbox_agent.http.http1 import server
 
@@ -96,5 +88,5 @@ def _serve(settings: Settings) -> int:
         )
         return 1
     sys.stderr.flush()
-    # Not a plain return: a worker thread that hangs on a dead disk must not keep the process alive.
+    # A worker thread that hangs on a dead disk must not keep the process alive.
     os._exit(0)

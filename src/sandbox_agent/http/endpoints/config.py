@@ -70,7 +70,7 @@ async def list_skills(request: Request, services: Services) -> Response:
 async def _get(request: Request, services: Services, kind: ConfigKind) -> Response:
     directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
     store = ConfigStore(services.workspace, kind.name)
-    entry = await services.file_work.run(_path(services, directory), store.get, directory, name)
+    entry = await services.file_executor.run(_path(services, directory), store.get, directory, name)
     try:
         return json_response(kind.parse(entry))
     except InvalidRequest as error:
@@ -81,7 +81,7 @@ async def _put(request: Request, services: Services, kind: ConfigKind) -> Respon
     directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
     entry = encode(kind.parse(await json_bytes(request, services)))
     store = ConfigStore(services.workspace, kind.name)
-    await services.file_work.run(
+    await services.file_executor.run(
         _path(services, directory), store.put, directory, name, entry, ProgressToken()
     )
     return Response(204)
@@ -90,14 +90,16 @@ async def _put(request: Request, services: Services, kind: ConfigKind) -> Respon
 async def _delete(request: Request, services: Services, kind: ConfigKind) -> Response:
     directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
     store = ConfigStore(services.workspace, kind.name)
-    await services.file_work.run(_path(services, directory), store.delete, directory, name, ProgressToken())
+    await services.file_executor.run(
+        _path(services, directory), store.delete, directory, name, ProgressToken()
+    )
     return Response(204)
 
 
 async def _list(request: Request, services: Services, kind: ConfigKind) -> Response:
     directory = DIRECTORY.read(request)
     store = ConfigStore(services.workspace, kind.name)
-    stored = await services.file_work.run(_path(services, directory), store.load, directory)
+    stored = await services.file_executor.run(_path(services, directory), store.load, directory)
     entries: dict[str, msgspec.Struct] = {}
     invalid: dict[str, str] = {}
     for name, entry in sorted(stored.items()):

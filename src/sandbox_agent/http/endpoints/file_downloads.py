@@ -1,7 +1,7 @@
-"""Answers that are read from disk while they are being sent: a file, a long listing, a directory as tar.
+"""Responses that are read from disk while they are sent: a file, a long listing, a directory as tar.
 
-Each holds one piece in memory. Whatever happens to the client, `Pieces.aclose` lets go of the open files; a
-file that turns out shorter than promised breaks the connection instead of ending like a whole one.
+Each holds one piece in memory. `Pieces.aclose` closes the open files, also when the client disconnects. A
+file that becomes shorter while it is sent breaks the connection, so that it does not look complete.
 """
 
 from __future__ import annotations
@@ -17,27 +17,30 @@ from sandbox_agent.errors import StreamError
 from sandbox_agent.http.conditional import etag_listed, requested_range
 from sandbox_agent.http.messages import HeaderList, Request, Response, StreamingResponse
 from sandbox_agent.workspace.files.bodies import FsEntry
-from sandbox_agent.workspace.files.executor import Lane
+from sandbox_agent.workspace.files.listing import BATCH, entries
+from sandbox_agent.workspace.files.open_file import OpenFile
 from sandbox_agent.workspace.files.progress_token import ProgressToken
-from sandbox_agent.workspace.files.reads import BATCH, OpenFile, entries
+from sandbox_agent.workspace.files.serial_executor import SerialExecutor
 from sandbox_agent.workspace.tar import writer
 
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
 
 PIECE = 1 << 18
-WHOLE = 1 << 16  # files up to here are read in the step that opens them, whatever size the system claims
+WHOLE = 1 << 16  # files up to this size are read in the step that opens them
 _OCTETS = (b"content-type", b"application/octet-stream")
 
 
 class Pieces:
     """The pieces of a body, each read in a thread by `step`, which returns None at the end.
 
-    Not an async generator: the `finally` of one does not run if it is closed before its first step.
+    This is not an async generator, because the `finally` of one does not run before its first step.
     """
 
-    def __init__(self, lane: Lane, step: Callable[[], bytes | None], cleanup: Callable[[], None]) -> None:
-        self._lane = lane
+    def __init__(
+        self, serial: SerialExecutor, step: Callable[[], bytes | None], cleanup: Callable[[], None]
+    ) -> None:
+        self._serial = serial
         self._step = step
         self._cleanup = cleanup
 
@@ -45,34 +48,36 @@ class Pieces:
         return self
 
     async def __anext__(self) -> bytes:
-        piece = await self._lane.run(self._step)
+        piece = await self._serial.run(self._step)
         if piece is None:
             raise StopAsyncIteration
         return piece
 
     async def aclose(self) -> None:
-        self._lane.close(self._cleanup)
+        self._serial.close(self._cleanup)
 
 
 async def send_file(request: Request, services: Services, path: str) -> Response | StreamingResponse:
-    """A file, or the range of it that was asked for."""
+    """A file, or the requested range of it."""
     file = OpenFile(services.workspace, path)
-    lane = services.file_work.lane(file.path)
-    answer: Response | StreamingResponse | None = None
+    serial = SerialExecutor(services.file_executor, file.path)
+    response: Response | StreamingResponse | None = None
     try:
-        first = await lane.run(file.open_and_read, WHOLE + 1)
-        answer = _file_answer(request, file, first, lane)
-        return answer
+        first = await serial.run(file.open_and_read, WHOLE + 1)
+        response = _file_response(request, file, first, serial)
+        return response
     finally:
-        if not isinstance(answer, StreamingResponse):
-            lane.close(file.close)
+        if not isinstance(response, StreamingResponse):
+            serial.close(file.close)
 
 
-def _file_answer(request: Request, file: OpenFile, first: bytes, lane: Lane) -> Response | StreamingResponse:
+def _file_response(
+    request: Request, file: OpenFile, first: bytes, serial: SerialExecutor
+) -> Response | StreamingResponse:
     is_whole = len(first) <= WHOLE
     if not is_whole and file.size <= WHOLE:
-        # The process file system claims size 0: nobody knows the end before it is reached.
-        return StreamingResponse(200, [_OCTETS], Pieces(lane, _Range(file, 0, None), file.close))
+        # The process file system reports size 0: the end is known only when it is reached.
+        return StreamingResponse(200, [_OCTETS], Pieces(serial, _Range(file, 0, None), file.close))
     size = len(first) if is_whole else file.size
     headers: HeaderList = [(b"etag", file.etag.encode()), (b"accept-ranges", b"bytes")]
     known = request.header(b"if-none-match")
@@ -88,11 +93,11 @@ def _file_answer(request: Request, file: OpenFile, first: bytes, lane: Lane) -> 
     if is_whole:
         return Response(status, first[begin:end], headers)
     headers.append((b"content-length", b"%d" % (end - begin)))
-    return StreamingResponse(status, headers, Pieces(lane, _Range(file, begin, end), file.close))
+    return StreamingResponse(status, headers, Pieces(serial, _Range(file, begin, end), file.close))
 
 
 class _Range:
-    """Reads a file from `begin` to `end`, or to wherever it ends when `end` is None."""
+    """Reads a file from `begin` to `end`, or to its end if `end` is None."""
 
     def __init__(self, file: OpenFile, begin: int, end: int | None) -> None:
         self._file = file
@@ -113,22 +118,23 @@ class _Range:
 
 
 async def send_listing(services: Services, path: str) -> Response | StreamingResponse:
-    """A directory as a JSON array; a long one in pieces."""
-    listing = _Listing(entries(services.workspace, path, ProgressToken()))
-    lane = services.file_work.lane(services.workspace.absolute(path))
-    answer: Response | StreamingResponse | None = None
+    """The entries of a directory as a JSON array; a long one in pieces."""
+    progress = ProgressToken()
+    listing = _Listing(entries(services.workspace, path, progress))
+    serial = SerialExecutor(services.file_executor, services.workspace.absolute(path), progress)
+    response: Response | StreamingResponse | None = None
     try:
-        first = await lane.run(listing) or b""
+        first = await serial.run(listing) or b""
         if listing.is_over:
-            answer = Response.json(first)
+            response = Response.json(first)
         else:
             headers: HeaderList = [(b"content-type", b"application/json")]
             listing.held_back = first
-            answer = StreamingResponse(200, headers, Pieces(lane, listing, listing.close))
-        return answer
+            response = StreamingResponse(200, headers, Pieces(serial, listing, listing.close))
+        return response
     finally:
-        if not isinstance(answer, StreamingResponse):
-            lane.close(listing.close)
+        if not isinstance(response, StreamingResponse):
+            serial.close(listing.close)
 
 
 class _Listing:
@@ -140,7 +146,7 @@ class _Listing:
         self._begun = False
         self.is_over = False
         self.held_back: bytes | None = None
-        """A piece that was looked at before the answer began."""
+        """The first piece, read before the response started."""
 
     def __call__(self) -> bytes | None:
         if self.held_back is not None:
@@ -159,18 +165,21 @@ class _Listing:
 async def send_archive(services: Services, path: str) -> StreamingResponse:
     """A directory as tar."""
     absolute = services.workspace.absolute(path)
-    archive = writer.archive(services.workspace, path, ProgressToken())
-    lane = services.file_work.lane(absolute)
+    progress = ProgressToken()
+    archive = writer.archive(services.workspace, path, progress)
+    serial = SerialExecutor(services.file_executor, absolute, progress)
     try:
-        await lane.run(next, archive)  # what cannot be archived at all is told before the answer begins
+        await serial.run(
+            next, archive
+        )  # fails before the response starts if the path cannot be archived at all
     except BaseException:
-        lane.close(archive.close)
+        serial.close(archive.close)
         raise
     headers: HeaderList = [
         (b"content-type", b"application/x-tar"),
         (b"content-disposition", f"attachment; filename*=UTF-8''{_archive_name(absolute)}".encode()),
     ]
-    return StreamingResponse(200, headers, Pieces(lane, lambda: _gathered(archive), archive.close))
+    return StreamingResponse(200, headers, Pieces(serial, lambda: _gathered(archive), archive.close))
 
 
 def _archive_name(absolute: str) -> str:
@@ -178,7 +187,7 @@ def _archive_name(absolute: str) -> str:
 
 
 def _gathered(pieces: Iterator[bytes]) -> bytes | None:
-    """Headers and small files come in crumbs; one hop between threads should carry more."""
+    """Join headers and small files to larger pieces, because each piece costs a thread switch."""
     parts: list[bytes] = []
     size = 0
     for piece in pieces:

@@ -1,7 +1,7 @@
-"""Bodies that go to disk while they arrive: one file, or a tar archive.
+"""Uploads that are written to disk while they arrive: one file, or a tar archive.
 
-The client is read only as fast as the disk takes the bytes, so memory holds one block. An upload that breaks
-off leaves the file as it was; an archive keeps the entries that were complete.
+The body is read only as fast as the disk takes the bytes, so memory holds one block. A broken upload leaves
+the file unchanged; a broken archive keeps its complete entries.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sandbox_agent.http.openapi.operation import HeaderParameter
 from sandbox_agent.workspace.files.atomic_write import AtomicWrite
 from sandbox_agent.workspace.files.bodies import FsUploaded, FsWritten
 from sandbox_agent.workspace.files.progress_token import ProgressToken
+from sandbox_agent.workspace.files.serial_executor import SerialExecutor
 from sandbox_agent.workspace.tar.extraction import ArchiveLimits, Extraction
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ async def receive_file(request: Request, services: Services, path: str) -> tuple
     none_match = IF_NONE_MATCH.read(request)
     must_not_exist = none_match is not None and none_match.strip() == "*"
 
-    def wanted(etag: str | None) -> bool:
+    def matches(etag: str | None) -> bool:
         if match is not None and not etag_listed(match, etag):
             return False
         return none_match is None or must_not_exist or not etag_listed(none_match, etag)
@@ -40,18 +41,19 @@ async def receive_file(request: Request, services: Services, path: str) -> tuple
     write = AtomicWrite(
         services.workspace,
         path,
-        condition=wanted if is_conditional else None,
+        condition=matches if is_conditional else None,
         must_not_exist=must_not_exist,
     )
-    lane = services.file_work.lane(write.path)
+    progress = ProgressToken()
+    serial = SerialExecutor(services.file_executor, write.path, progress)
     try:
-        await lane.run(write.begin)
+        await serial.run(write.begin)
         async for block in _blocks(request.stream()):
-            await lane.run(write.write, block)
-        await lane.run(write.commit, ProgressToken())
+            await serial.run(write.write, block)
+        await serial.run(write.commit, progress)
         return FsWritten(write.path, write.bytes_written), write.etag
     finally:
-        lane.close(write.abort)
+        serial.close(write.abort)
 
 
 async def receive_archive(request: Request, services: Services, path: str) -> FsUploaded:
@@ -62,30 +64,21 @@ async def receive_archive(request: Request, services: Services, path: str) -> Fs
         total_bytes=settings.tar_max_bytes,
         file_bytes=settings.tar_max_bytes,
     )
-    pulse = ProgressToken()
-    extraction = Extraction(services.workspace, path, limits, pulse)
-    lane = services.file_work.lane(extraction.destination)
+    progress = ProgressToken()
+    extraction = Extraction(services.workspace, path, limits, progress)
+    serial = SerialExecutor(services.file_executor, extraction.destination, progress)
     try:
-        await lane.run(extraction.begin)
+        await serial.run(extraction.begin)
         async for block in _blocks(request.stream()):
-            await lane.run(_feed, extraction, block, pulse)
-        await lane.run(_finish, extraction, pulse)
+            await serial.run(extraction.feed, block)
+        await serial.run(extraction.finish)
         return FsUploaded(extraction.paths, extraction.truncated)
     finally:
-        lane.close(extraction.close)
-
-
-def _feed(extraction: Extraction, block: bytes, pulse: ProgressToken) -> None:
-    """`pulse` is named so that the time limit sees how the extraction gets ahead."""
-    extraction.feed(block)
-
-
-def _finish(extraction: Extraction, pulse: ProgressToken) -> None:
-    extraction.finish()
+        serial.close(extraction.close)
 
 
 async def _blocks(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The same bytes in larger pieces: each costs a hop to a thread and back."""
+    """The same bytes in larger pieces, because each piece costs a thread switch."""
     held: list[bytes] = []
     size = 0
     async for piece in pieces:

@@ -1,6 +1,6 @@
 """`/v1/fs`: read, write and change files and directories.
 
-All work on files happens in threads (`Services.file_work`), step by step, with a time limit.
+All work on files happens in threads (`Services.file_executor`), step by step, with a time limit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from sandbox_agent.http.openapi.operation import (
     RequiredText,
     ResponseSpec,
 )
-from sandbox_agent.workspace.files import bodies, changes, reads
+from sandbox_agent.workspace.files import bodies, directory_entries, listing
+from sandbox_agent.workspace.files.move import move
 from sandbox_agent.workspace.files.progress_token import ProgressToken
 
 if TYPE_CHECKING:
@@ -138,8 +139,13 @@ async def write_file(request: Request, services: Services) -> Response:
 async def delete_entry(request: Request, services: Services) -> Response:
     path, recursive = _PATH.read(request), _RECURSIVE.read(request)
     absolute = services.workspace.absolute(path)
-    await services.file_work.run(
-        absolute, changes.delete, services.workspace, path, recursive=recursive, pulse=ProgressToken()
+    await services.file_executor.run(
+        absolute,
+        directory_entries.delete,
+        services.workspace,
+        path,
+        recursive=recursive,
+        progress=ProgressToken(),
     )
     return json_response(bodies.FsPath(absolute))
 
@@ -162,7 +168,7 @@ async def delete_entry(request: Request, services: Services) -> Response:
 async def make_directory(request: Request, services: Services) -> Response:
     path = _PATH.read(request)
     absolute = services.workspace.absolute(path)
-    await services.file_work.run(absolute, changes.mkdir, services.workspace, path)
+    await services.file_executor.run(absolute, directory_entries.mkdir, services.workspace, path)
     return json_response(bodies.FsPath(absolute))
 
 
@@ -187,14 +193,14 @@ async def make_directory(request: Request, services: Services) -> Response:
 async def move_entry(request: Request, services: Services) -> Response:
     body = await json_body(request, services, bodies.FsMove)
     absolute = services.workspace.absolute(body.source)
-    source, to = await services.file_work.run(
+    source, to = await services.file_executor.run(
         absolute,
-        changes.move,
+        move,
         services.workspace,
         body.source,
         body.to,
         overwrite=bool(body.overwrite),
-        pulse=ProgressToken(),
+        progress=ProgressToken(),
     )
     return json_response(bodies.FsMoved(source, to))
 
@@ -211,7 +217,7 @@ async def move_entry(request: Request, services: Services) -> Response:
 async def stat_path(request: Request, services: Services) -> Response:
     path = _PATH.read(request)
     absolute = services.workspace.absolute(path)
-    return json_response(await services.file_work.run(absolute, reads.stat, services.workspace, path))
+    return json_response(await services.file_executor.run(absolute, listing.stat, services.workspace, path))
 
 
 @Operation(

@@ -1,9 +1,9 @@
-"""One JSON file of a directory: a map from name to entry, shared by everyone who works in that directory.
+"""The config file of a directory: a JSON map from name to entry.
 
 `<directory>/.sandbox-agent/config/<kind>.json`, pretty-printed and sorted by name. Writers take turns, also
-between processes, by a lock on the config directory itself, which leaves no file behind; the file is replaced
-in one rename. Entries nobody touches keep every byte that is not white space. A file that is not a JSON
-object is reported and never overwritten.
+between processes, by a lock on the config directory itself, which leaves no lock file; the file is replaced
+in one rename. Other entries keep every byte that is not white space. A file that is not a JSON object is
+reported and never overwritten.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import msgspec
 
 from sandbox_agent.errors import Conflict, InvalidRequest, NotFound
 from sandbox_agent.workspace.files.atomic_write import AtomicWrite
-from sandbox_agent.workspace.files.os_errors import telling
+from sandbox_agent.workspace.files.open_file import OpenFile
+from sandbox_agent.workspace.files.os_errors import map_os_errors
 from sandbox_agent.workspace.files.progress_token import ProgressToken
-from sandbox_agent.workspace.files.reads import OpenFile
 from sandbox_agent.workspace.files.workspace import Workspace
 
 CONFIG_DIRECTORY = ".sandbox-agent/config"
 FILE_MODE = 0o644  # other users' tools read these files too
-MAX_BYTES = 64 << 20  # nobody writes such a file by hand; it keeps a stray disk image out of memory
+MAX_BYTES = 64 << 20  # far above any config; keeps a misplaced large file out of memory
 _LOCK_RETRY_S = 0.005
 
 Entries = dict[str, msgspec.Raw]
@@ -52,24 +52,24 @@ class ConfigStore:
         except KeyError:
             raise NotFound.resource(self.kind, name) from None
 
-    def put(self, directory: str, name: str, entry: bytes, pulse: ProgressToken) -> None:
+    def put(self, directory: str, name: str, entry: bytes, progress: ProgressToken) -> None:
         """Write one entry, whole; the others stay as they are."""
         path = self._file(directory)
         self._make_directory(os.path.dirname(path))
-        with self._locked(os.path.dirname(path), pulse):
+        with self._locked(os.path.dirname(path), progress):
             entries = self._load(path)
             entries[name] = msgspec.Raw(entry)
-            self._store(path, entries, pulse)
+            self._store(path, entries, progress)
 
-    def delete(self, directory: str, name: str, pulse: ProgressToken) -> None:
-        """Remove one entry; nothing happens, and nothing is created, when it is not there."""
+    def delete(self, directory: str, name: str, progress: ProgressToken) -> None:
+        """Remove one entry; a missing entry or file changes nothing."""
         path = self._file(directory)
         if name not in self._load(path):
             return
-        with self._locked(os.path.dirname(path), pulse):
+        with self._locked(os.path.dirname(path), progress):
             entries = self._load(path)
             if entries.pop(name, None) is not None:
-                self._store(path, entries, pulse)
+                self._store(path, entries, progress)
 
     def _file(self, directory: str) -> str:
         absolute = self._workspace.absolute_directory(directory)
@@ -93,40 +93,42 @@ class ConfigStore:
         except (msgspec.DecodeError, UnicodeDecodeError) as exc:
             raise Conflict(f"{path} is not a JSON object: {exc}") from None
 
-    def _store(self, path: str, entries: Entries, pulse: ProgressToken) -> None:
+    def _store(self, path: str, entries: Entries, progress: ProgressToken) -> None:
         text = msgspec.json.format(msgspec.json.encode(dict(sorted(entries.items()))), indent=2)
         file = AtomicWrite(self._workspace, path, mode=FILE_MODE)
         try:
             file.begin()
             file.write(text + b"\n")
-            file.commit(pulse)
+            file.commit(progress)
         finally:
             file.abort()
 
     def _make_directory(self, path: str) -> None:
-        with self._workspace.place(path, follow=True, make_parents=True) as place, telling(path):
+        with self._workspace.resolve(path, follow=True, make_parents=True) as resolved, map_os_errors(path):
             with contextlib.suppress(FileExistsError):
-                os.mkdir(place.name, dir_fd=place.parent)
+                os.mkdir(resolved.name, dir_fd=resolved.parent)
 
     @contextlib.contextmanager
-    def _locked(self, path: str, pulse: ProgressToken) -> Iterator[None]:
-        with self._workspace.place(path, follow=True) as place, telling(path):
+    def _locked(self, path: str, progress: ProgressToken) -> Iterator[None]:
+        with self._workspace.resolve(path, follow=True) as resolved, map_os_errors(path):
             try:
-                fd = os.open(place.name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=place.parent)
+                fd = os.open(
+                    resolved.name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=resolved.parent
+                )
             except NotADirectoryError:
                 raise InvalidRequest(f"path is not a directory: {path}") from None
         try:
-            self._wait_for_lock(fd, pulse)
+            self._wait_for_lock(fd, progress)
             yield
         finally:
             os.close(fd)
 
-    def _wait_for_lock(self, fd: int, pulse: ProgressToken) -> None:
-        """Ask again and again instead of sleeping in the kernel: a waiter that was given up must leave."""
+    def _wait_for_lock(self, fd: int, progress: ProgressToken) -> None:
+        """Poll instead of blocking in the kernel, so that a cancelled waiter can leave."""
         while True:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
             except BlockingIOError:
-                pulse.check()
+                progress.check_cancelled()
                 time.sleep(_LOCK_RETRY_S)

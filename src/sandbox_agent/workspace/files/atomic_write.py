@@ -1,24 +1,25 @@
-"""Writing a file so that nobody ever sees half of it.
+"""Atomic replacement of a file.
 
 The bytes go to a temporary file beside the target, are synced to disk, and replace the target in one rename.
-Links are followed, the mode (and, where allowed, the owner) of an existing file is kept, special files are
-refused unopened. `abort` leaves everything as it was: no temporary file, no parents that were made for it.
+Links are followed, the mode (and, where permitted, the owner) of an existing file is kept, special files are
+refused without opening them. `abort` restores the initial state: no temporary file, no created parents.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat as modes
 from collections.abc import Callable, Iterator
 
 from sandbox_agent.errors import InvalidRequest, PreconditionFailed
 from sandbox_agent.workspace.files import renameat2
-from sandbox_agent.workspace.files.os_errors import telling
+from sandbox_agent.workspace.files.file_metadata import copy_owner_and_mode, etag_of
+from sandbox_agent.workspace.files.os_errors import map_os_errors
 from sandbox_agent.workspace.files.progress_token import ProgressToken
-from sandbox_agent.workspace.files.reads import etag_of
-from sandbox_agent.workspace.files.root import Place
+from sandbox_agent.workspace.files.resolved_path import ResolvedPath
 from sandbox_agent.workspace.files.temporary_file import TemporaryFile
 from sandbox_agent.workspace.files.workspace import Workspace
 
@@ -26,11 +27,11 @@ _OVERWRITE = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLO
 _COPY_PIECE = 1 << 20
 
 Condition = Callable[[str | None], bool]
-"""Takes the ETag of what is there now, None for nothing, and says whether to go on."""
+"""Takes the ETag of the existing file, None without one, and returns whether to write."""
 
 
 class AtomicWrite:
-    """One file being written: `begin`, `write`, `commit`, and `abort` in any case. One thread at a time."""
+    """A file being written: `begin`, `write`, `commit`, and `abort` in any case. One thread at a time."""
 
     def __init__(
         self,
@@ -48,53 +49,53 @@ class AtomicWrite:
         self._mode = mode
         self._condition = condition
         self._must_not_exist = must_not_exist
-        self._place: Place | None = None
+        self._resolved: ResolvedPath | None = None
         self._temporary: TemporaryFile | None = None
 
     def begin(self) -> None:
         """Check the target and open the temporary file."""
-        self._place = place = self._workspace.place(self.path, follow=True, make_parents=True)
-        with telling(self.path):
-            existing = self._check_target(place)
-            self._temporary = file = TemporaryFile(place.parent, 0o666)
+        self._resolved = resolved = self._workspace.resolve(self.path, follow=True, make_parents=True)
+        with map_os_errors(self.path):
+            existing = self._check_target(resolved)
+            self._temporary = file = TemporaryFile(resolved.parent, 0o666)
             if self._mode is not None:
                 os.fchmod(file.fd, self._mode)
             elif existing is not None:
-                _take_over(existing, file.fd)
+                copy_owner_and_mode(existing, file.fd)
 
     def write(self, data: bytes) -> None:
         assert self._temporary is not None  # noqa: S101 - begin() comes first
-        with telling(self.path):
+        with map_os_errors(self.path):
             self._temporary.write(memoryview(data))
         self.bytes_written += len(data)
 
-    def commit(self, pulse: ProgressToken) -> None:
-        """Put the new content in place.
+    def commit(self, progress: ProgressToken) -> None:
+        """Replace the target by the new content.
 
         Raises:
-            PreconditionFailed: the target is no longer what the condition asked for.
+            PreconditionFailed: the target no longer meets the condition.
         """
-        assert self._place is not None and self._temporary is not None  # noqa: S101 - after begin()
-        with telling(self.path):
+        assert self._resolved is not None and self._temporary is not None  # noqa: S101 - after begin()
+        with map_os_errors(self.path):
             os.fsync(self._temporary.fd)
-            pulse.beat()
-            self._put_in_place(self._place, self._temporary.give_name())
+            progress.advance()
+            self._replace_target(self._resolved, self._temporary.give_name())
             self._temporary.name = ""
-            self._place.created.clear()
-            self.etag = etag_of(self._place.lstat())
-            _sync_directory(self._place.parent)
+            self._resolved.created.clear()
+            self.etag = etag_of(self._resolved.lstat())
+            _sync_directory(self._resolved.parent)
 
     def abort(self) -> None:
-        """Leave everything as it was; after `commit`, only let go of what is open."""
-        place, self._place = self._place, None
+        """Restore the initial state; after `commit`, only close what is open."""
+        resolved, self._resolved = self._resolved, None
         if self._temporary is not None:
             self._temporary.discard()
-        if place is not None:
-            place.forget_created_parents()
-            place.close()
+        if resolved is not None:
+            resolved.remove_created_parents()
+            resolved.close()
 
-    def _check_target(self, place: Place) -> os.stat_result | None:
-        existing = place.lstat_or_none()
+    def _check_target(self, resolved: ResolvedPath) -> os.stat_result | None:
+        existing = resolved.lstat_or_none()
         if existing is not None:
             if modes.S_ISDIR(existing.st_mode):
                 raise InvalidRequest(f"path is a directory: {self.path}")
@@ -106,36 +107,29 @@ class AtomicWrite:
             raise PreconditionFailed(f"the file is not the one asked for: {self.path}")
         return existing
 
-    def _put_in_place(self, place: Place, temporary: str) -> None:
-        parent = place.parent
+    def _replace_target(self, resolved: ResolvedPath, temporary: str) -> None:
+        parent = resolved.parent
         if self._must_not_exist:
             try:
-                renameat2.without_replacing(parent, temporary, parent, place.name)
+                renameat2.without_replacing(parent, temporary, parent, resolved.name)
             except FileExistsError:
                 raise PreconditionFailed(f"the file exists already: {self.path}") from None
             return
-        with _turn_taking(parent) if self._condition is not None else contextlib.nullcontext():
-            self._check_target(place)
+        with _exclusive_lock(parent) if self._condition is not None else contextlib.nullcontext():
+            self._check_target(resolved)
             try:
-                os.rename(temporary, place.name, src_dir_fd=parent, dst_dir_fd=parent)
+                os.rename(temporary, resolved.name, src_dir_fd=parent, dst_dir_fd=parent)
             except OSError as exc:
                 if exc.errno != errno.EBUSY:
                     raise
-                _overwrite_mount_point(place, temporary)
+                _overwrite_mount_point(resolved, temporary)
 
 
-def _take_over(existing: os.stat_result, fd: int) -> None:
-    """Mode, and owner where that is allowed."""
-    with contextlib.suppress(PermissionError):
-        os.fchown(fd, existing.st_uid, existing.st_gid)
-    os.fchmod(fd, modes.S_IMODE(existing.st_mode))
-
-
-def _overwrite_mount_point(place: Place, temporary: str) -> None:
-    """A file that is itself a mount, as /etc/hosts in a container, can only be written in place."""
-    source = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.parent)
+def _overwrite_mount_point(resolved: ResolvedPath, temporary: str) -> None:
+    """Write a file that is itself a mount, as /etc/hosts in a container: it cannot be replaced."""
+    source = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=resolved.parent)
     try:
-        target = os.open(place.name, _OVERWRITE, dir_fd=place.parent)
+        target = os.open(resolved.name, _OVERWRITE, dir_fd=resolved.parent)
         try:
             while os.sendfile(target, source, None, _COPY_PIECE):
                 pass
@@ -144,14 +138,12 @@ def _overwrite_mount_point(place: Place, temporary: str) -> None:
             os.close(target)
     finally:
         os.close(source)
-    os.unlink(temporary, dir_fd=place.parent)
+    os.unlink(temporary, dir_fd=resolved.parent)
 
 
 @contextlib.contextmanager
-def _turn_taking(directory: int) -> Iterator[None]:
-    """Conditional writers of one directory go one by one, so that the check still holds at the rename."""
-    import fcntl  # only conditional writes need it
-
+def _exclusive_lock(directory: int) -> Iterator[None]:
+    """Conditional writes in one directory take turns, so that the check still holds at the rename."""
     fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
@@ -161,7 +153,7 @@ def _turn_taking(directory: int) -> Iterator[None]:
 
 
 def _sync_directory(directory: int) -> None:
-    """The rename is on disk too; a directory that cannot be read or synced is no failure of the write."""
+    """Sync the rename too; a directory that cannot be read or synced does not fail the write."""
     try:
         fd = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=directory)
     except OSError:

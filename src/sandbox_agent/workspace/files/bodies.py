@@ -1,10 +1,7 @@
-"""What the file endpoints say and take, as typed bodies. They also give the OpenAPI schemas."""
+"""Bodies of the file endpoints. The OpenAPI schemas are generated from them."""
 
 from __future__ import annotations
 
-import os
-import stat as modes
-import time
 from typing import Annotated, Literal
 
 import msgspec
@@ -62,30 +59,7 @@ class FsMoved(msgspec.Struct):
 
 
 class FsUploaded(msgspec.Struct):
-    """What an archive brought; `paths` stops at 1024 and then says so in `truncated`."""
+    """The unpacked paths, at most 1024; `truncated` says whether there are more."""
 
     paths: list[str]
     truncated: bool
-
-
-def entry_type(found: os.stat_result) -> Literal["file", "directory"]:
-    return "directory" if modes.S_ISDIR(found.st_mode) else "file"
-
-
-def mode_text(found: os.stat_result) -> str:
-    return f"{modes.S_IMODE(found.st_mode):04o}"
-
-
-def modified_text(found: os.stat_result) -> str | UnsetType:
-    """Nanoseconds survive only as text; times a calendar with four digits cannot hold are left out."""
-    seconds, nanoseconds = divmod(found.st_mtime_ns, 1_000_000_000)
-    try:
-        t = time.gmtime(seconds)
-    except (OverflowError, ValueError, OSError):
-        return UNSET
-    if not 1 <= t.tm_year <= 9999:
-        return UNSET
-    return (
-        f"{t.tm_year:04}-{t.tm_mon:02}-{t.tm_mday:02}T{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02}"
-        f".{nanoseconds:09}+00:00"
-    )

@@ -1,7 +1,7 @@
-"""One table from what the operating system says to what the caller is told.
+"""The mapping from errors of the operating system to errors of `sandbox_agent.errors`.
 
-`telling(path)` wraps a piece of file work: an `OSError` leaves it as an error of `sandbox_agent.errors` that
-names the path the caller used. Anything not in the table is a `StreamError` with the system's own text.
+`map_os_errors(path)` wraps file work: an `OSError` inside becomes an error that names the path of the
+request. An error code that is not in the tables becomes a `StreamError` with the system's own text.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class OutsideRoot(Exception):
 
 
 def error_for(exc: OSError, path: str) -> SandboxAgentError:
-    """The error that tells about `exc` at `path`."""
+    """The error for `exc` at `path`."""
     code = exc.errno
     if code == errno.ENOENT:
         return NotFound.resource("path", path)
@@ -48,8 +48,8 @@ def error_for(exc: OSError, path: str) -> SandboxAgentError:
 
 
 @contextmanager
-def telling(path: str) -> Iterator[None]:
-    """Turn system errors inside the block into errors about `path`."""
+def map_os_errors(path: str) -> Iterator[None]:
+    """Replace system errors inside the block by errors about `path`."""
     try:
         yield
     except OutsideRoot:

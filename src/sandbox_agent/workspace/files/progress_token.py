@@ -1,8 +1,8 @@
-"""The heartbeat of a piece of file work that runs in a thread.
+"""Progress and cancellation of file work that runs in a thread.
 
-Long work (a big copy, a recursive delete, an archive) calls `beat()` whenever it gets ahead. The waiter
-measures silence, not length, and may give up: then the next `beat()` raises `Abandoned`, so that work whose
-caller was already told "timeout" never changes anything later.
+Long work (a large copy, a recursive delete, an archive) calls `advance()` for each step. The waiter measures
+the time without progress, not the total time, and may give up; the next `advance()` then raises
+`OperationCancelled`, so that work whose caller already got a time-out changes nothing later.
 """
 
 from __future__ import annotations
@@ -10,32 +10,31 @@ from __future__ import annotations
 import time
 
 
-class Abandoned(Exception):
-    """Nobody waits for this work any more."""
+class OperationCancelled(Exception):
+    """The caller of this work has given up."""
 
 
 class ProgressToken:
-    """Last sign of life of one piece of work. Thread-safe."""
-
-    __slots__ = ("_abandoned", "last")
+    """Shared by the thread that works and the waiter. Thread-safe."""
 
     def __init__(self) -> None:
-        self._abandoned = False
+        self._is_cancelled = False
         self.last = time.monotonic()
+        """When the work last made progress."""
 
-    def beat(self) -> None:
-        """Say that the work got ahead.
+    def advance(self) -> None:
+        """Report progress.
 
         Raises:
-            Abandoned: the waiter gave up.
+            OperationCancelled: the waiter has given up.
         """
-        self.check()
+        self.check_cancelled()
         self.last = time.monotonic()
 
-    def check(self) -> None:
-        """Stop if nobody waits any more; for work that waits for others and does not get ahead."""
-        if self._abandoned:
-            raise Abandoned
+    def check_cancelled(self) -> None:
+        """Raise `OperationCancelled` if the waiter has given up; for work that waits without progress."""
+        if self._is_cancelled:
+            raise OperationCancelled
 
-    def abandon(self) -> None:
-        self._abandoned = True
+    def cancel(self) -> None:
+        self._is_cancelled = True

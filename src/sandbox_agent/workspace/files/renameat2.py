@@ -1,11 +1,12 @@
 """renameat2: renames that never overwrite, and renames that swap two names in one step.
 
-Where the kernel or file system lacks it the caller gets the nearest safe thing: a hard link for files, a
-check and a plain rename for directories, and `swap` says no.
+Where the kernel or file system lacks it, `without_replacing` uses a hard link for files, and a check and a
+plain rename for directories; `swap` returns False.
 """
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import functools
 import os
@@ -40,7 +41,7 @@ def without_replacing(source_fd: int, source: str, target_fd: int, target: str) 
 
 
 def swap(one_fd: int, one: str, other_fd: int, other: str) -> bool:
-    """Let two names trade places in one step; False where the system cannot."""
+    """Exchange two names in one step; False where the system cannot."""
     return _renameat2(one_fd, one, other_fd, other, _EXCHANGE)
 
 
@@ -48,8 +49,6 @@ def _renameat2(source_fd: int, source: str, target_fd: int, target: str, flags: 
     function = _system_call()
     if function is None:
         return False
-    import ctypes  # as below
-
     if function(source_fd, os.fsencode(source), target_fd, os.fsencode(target), flags) == 0:
         return True
     code = ctypes.get_errno()
@@ -60,12 +59,10 @@ def _renameat2(source_fd: int, source: str, target_fd: int, target: str, flags: 
 
 @functools.cache
 def _system_call() -> Renameat2 | None:
-    import ctypes  # 3 ms that only the first move has to pay
-
     try:
         function = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError):
-        return None  # a C library without it
+        return None  # the C library lacks it
     function.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
     function.restype = ctypes.c_int
     call: Renameat2 = function

@@ -1,79 +1,22 @@
-"""Walking to a file without ever leaving a directory: openat, one component at a time.
+"""Path resolution that never leaves a directory: openat, one component at a time.
 
-A `Root` is an open directory. `walk` follows a path below it with `O_NOFOLLOW` opens, reads symbolic links
-itself and goes on from where they point, so a link that is swapped in meanwhile is seen and never followed
-blindly. `..` goes back to a directory that is already open, never through the file system. A path or link
-that climbs above the root raises `OutsideRoot`, except where the root is `/` itself, as in POSIX.
+A `Root` is an open directory. `walk` follows a path below it with `O_NOFOLLOW` opens and resolves symbolic
+links itself, so a link that replaces a directory during the walk is seen and never followed by the kernel.
+`..` returns to a directory that is already open, never through the file system. A path or link that climbs
+above the root raises `OutsideRoot`, except where the root is `/` itself, as in POSIX.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-from types import TracebackType
 
+from sandbox_agent.workspace.files.open_flags import PASS_THROUGH
 from sandbox_agent.workspace.files.os_errors import OutsideRoot
+from sandbox_agent.workspace.files.resolved_path import ResolvedPath
 
 MAX_LINKS = 40  # as the kernel
-MAX_DEPTH = 512  # every directory on the way is held open
-_PASS_THROUGH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class Place:
-    """Where a name is (or would be): its open parent directories and its last component.
-
-    `name` is `.` when the path is the root itself. Use as a context manager: it holds file descriptors.
-    """
-
-    __slots__ = ("created", "directories", "name")
-
-    def __init__(self, directories: list[int], name: str, created: list[tuple[int, str]]) -> None:
-        self.directories = directories
-        self.name = name
-        self.created = created
-        """Parents made on the way, each as (index of its own parent in `directories`, name)."""
-
-    @property
-    def parent(self) -> int:
-        return self.directories[-1]
-
-    def lstat(self) -> os.stat_result:
-        return os.stat(self.name, dir_fd=self.parent, follow_symlinks=False)
-
-    def lstat_or_none(self) -> os.stat_result | None:
-        try:
-            return self.lstat()
-        except FileNotFoundError:
-            return None
-
-    def lies_in(self, directory: os.stat_result) -> bool:
-        """Whether `directory` is one of the parents of this place."""
-        for fd in self.directories:
-            parent = os.fstat(fd)
-            if (parent.st_dev, parent.st_ino) == (directory.st_dev, directory.st_ino):
-                return True
-        return False
-
-    def forget_created_parents(self) -> None:
-        """Remove the parents made on the way, as far as they are still empty."""
-        for index, name in reversed(self.created):
-            try:
-                os.rmdir(name, dir_fd=self.directories[index])
-            except OSError:
-                return
-
-    def close(self) -> None:
-        directories, self.directories = self.directories, []
-        for fd in directories:
-            os.close(fd)
-
-    def __enter__(self) -> Place:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+MAX_DEPTH = 512  # every directory of the path is held open
 
 
 class Root:
@@ -85,7 +28,7 @@ class Root:
 
     @classmethod
     def of_directory(cls, fd: int, path: str) -> Root:
-        """A root on a directory that is open already; takes over nothing, duplicates `fd`."""
+        """A root on an open directory; `fd` is duplicated and stays with the caller."""
         root = cls.__new__(cls)
         root.path = path
         root.fd = os.dup(fd)
@@ -102,8 +45,8 @@ class Root:
             return absolute[len(self.path) + 1 :]
         raise OutsideRoot
 
-    def walk(self, relative: str, *, follow: bool, make_parents: bool = False) -> Place:
-        """Go to `relative`; with `follow` also through links at its end, dangling ones too.
+    def walk(self, relative: str, *, follow: bool, make_parents: bool = False) -> ResolvedPath:
+        """Resolve `relative`; with `follow` also links at its end, dangling ones too.
 
         Raises:
             OSError: as open(2) would, for a component on the way.
@@ -113,8 +56,8 @@ class Root:
 
     def walk_from(
         self, start: list[int], relative: str, *, follow: bool, make_parents: bool = False
-    ) -> Place:
-        """As `walk`, beginning in the last of `start`: open directories from the root downwards."""
+    ) -> ResolvedPath:
+        """As `walk`, starting in the last of `start`: open directories from the root downwards."""
         pending = _components(relative)
         directories = [os.dup(fd) for fd in start]
         created: list[tuple[int, str]] = []
@@ -127,7 +70,7 @@ class Root:
                     if len(directories) > 1:
                         names = names[:-1]
                         os.close(directories.pop())
-                        created = [made for made in created if made[0] < len(directories)]
+                        created = [entry for entry in created if entry[0] < len(directories)]
                     elif self.path != "/":
                         raise OutsideRoot
                     continue
@@ -146,15 +89,15 @@ class Root:
                     pending.extend(_components(target))
                     continue
                 if not pending:
-                    return Place(directories, name, created)
+                    return ResolvedPath(directories, name, created)
                 if len(directories) > MAX_DEPTH:
                     raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
                 directories.append(_enter(name, directories, created if make_parents else None))
                 names.append(name)
             if names:  # the path ended in `..` or in a link to a directory above
                 os.close(directories.pop())
-                return Place(directories, names[-1], created)
-            return Place(directories, ".", created)
+                return ResolvedPath(directories, names[-1], created)
+            return ResolvedPath(directories, ".", created)
         except BaseException:
             for fd in directories:
                 os.close(fd)
@@ -177,14 +120,14 @@ def _link_target(name: str, directory: int) -> str | None:
 
 def _enter(name: str, directories: list[int], created: list[tuple[int, str]] | None) -> int:
     try:
-        return os.open(name, _PASS_THROUGH, dir_fd=directories[-1])
+        return os.open(name, PASS_THROUGH, dir_fd=directories[-1])
     except FileNotFoundError:
         if created is None:
             raise
     try:
         os.mkdir(name, dir_fd=directories[-1])
     except FileExistsError:
-        pass  # another request was quicker
+        pass  # another request created it
     else:
         created.append((len(directories) - 1, name))
-    return os.open(name, _PASS_THROUGH, dir_fd=directories[-1])
+    return os.open(name, PASS_THROUGH, dir_fd=directories[-1])

@@ -1,7 +1,7 @@
-"""A file that is being written and is not there yet.
+"""A file that is being written and does not have its final name yet.
 
-Where the file system can, it has no name until it is complete, so not even a killed server leaves anything
-behind; elsewhere it has a hidden name beside its target, which `discard` removes.
+Where the file system supports O_TMPFILE it has no name until it is complete, so even a killed server leaves
+nothing behind; elsewhere it has a hidden name beside its target, which `discard` removes.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import errno
 import os
 import secrets
 
+from sandbox_agent.workspace.files.open_flags import CREATE_FILE
+
 _UNNAMED = os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC
-_NAMED = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-SYNC_EVERY = 64 << 20  # so that the sync at the end of a huge file never takes minutes without a sign of life
-_CANNOT = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL)
+SYNC_EVERY = 64 << 20  # so that the final sync of a huge file does not take minutes without progress
+_UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL)
 _OWN_DESCRIPTORS = "/proc/self/fd"
 
 
@@ -23,7 +24,7 @@ def temporary_name() -> str:
 
 
 class TemporaryFile:
-    """An open file in the directory `parent`; give it a `name` and rename it, or `discard` it."""
+    """An open file in the directory `parent`: `give_name` and rename it, or `discard` it."""
 
     def __init__(self, parent: int, mode: int) -> None:
         self._parent = parent
@@ -41,7 +42,7 @@ class TemporaryFile:
             self._unsynced = 0
 
     def give_name(self) -> str:
-        """A hidden name in the directory, from which it can be renamed."""
+        """Give it a hidden name in the directory, from which it can be renamed, and return the name."""
         if not self.name:
             name = temporary_name()
             os.link(f"{_OWN_DESCRIPTORS}/{self.fd}", name, dst_dir_fd=self._parent, follow_symlinks=True)
@@ -49,7 +50,7 @@ class TemporaryFile:
         return self.name
 
     def discard(self) -> None:
-        """Close it, and remove the name if it still has one; harmless when repeated."""
+        """Close it and remove its name, if it still has one; may be repeated."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
@@ -63,9 +64,9 @@ class TemporaryFile:
             try:
                 return os.open(".", _UNNAMED, mode, dir_fd=self._parent)
             except OSError as exc:
-                if exc.errno not in _CANNOT:
+                if exc.errno not in _UNSUPPORTED:
                     raise
         name = temporary_name()
-        fd = os.open(name, _NAMED, mode, dir_fd=self._parent)
+        fd = os.open(name, CREATE_FILE, mode, dir_fd=self._parent)
         self.name = name
         return fd

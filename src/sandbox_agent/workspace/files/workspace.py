@@ -1,7 +1,7 @@
-"""From the text of a request to a place in the file system.
+"""Resolution of the paths of requests.
 
-Absolute paths are used as they are; relative ones start at the home directory, or at the root when one is
-set, and may not contain `..`. With a root everything outside it is refused, whatever links say. The home
+Absolute paths are used as they are; relative ones start at the home directory, or at the root if one is set,
+and must not contain `..`. With a root everything outside it is refused, also through links. The home
 directory, the root, `/` and the directories above them are protected from deleting and moving.
 """
 
@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.workspace.files.os_errors import telling
-from sandbox_agent.workspace.files.root import Place, Root
+from sandbox_agent.workspace.files.file_metadata import same_file
+from sandbox_agent.workspace.files.os_errors import map_os_errors
+from sandbox_agent.workspace.files.resolved_path import ResolvedPath
+from sandbox_agent.workspace.files.root import Root
 
 
 class Workspace:
@@ -32,14 +34,14 @@ class Workspace:
         self.root.close()
 
     def absolute(self, path: str) -> str:
-        """The absolute form of a request's path, as it appears in answers.
+        """The absolute form of a request's path, as it appears in responses.
 
         Raises:
             InvalidRequest: NUL, not UTF-8, or `..` in a relative path.
         """
         _check_text(path)
         if path.startswith("/"):
-            return self._in_own_spelling(_without_trailing_slash(path))
+            return self._with_real_root(_without_trailing_slash(path))
         if ".." in path.split("/"):
             raise InvalidRequest(f"invalid relative path: {path}")
         base = self.root.path if self.bounded else self.home
@@ -49,15 +51,15 @@ class Workspace:
         """The absolute form of a config `directory`: relative ones start at the working directory."""
         _check_text(directory)
         base = self.root.path if self.bounded else self.cwd
-        return self._in_own_spelling(_without_trailing_slash(os.path.join(base, directory)))
+        return self._with_real_root(_without_trailing_slash(os.path.join(base, directory)))
 
-    def place(self, absolute: str, *, follow: bool, make_parents: bool = False) -> Place:
-        """Walk to an absolute path.
+    def resolve(self, absolute: str, *, follow: bool, make_parents: bool = False) -> ResolvedPath:
+        """Open the parent directories of an absolute path.
 
         Raises:
-            SandboxAgentError: what the system said about it.
+            SandboxAgentError: the path cannot be reached.
         """
-        with telling(absolute):
+        with map_os_errors(absolute):
             return self.root.walk(self.root.relative(absolute), follow=follow, make_parents=make_parents)
 
     def refuse_protected_name(self, absolute: str) -> None:
@@ -65,26 +67,25 @@ class Workspace:
         if os.path.normpath(absolute).replace("//", "/") in ("/", self.home):
             raise InvalidRequest(f"path is protected: {absolute}")
 
-    def refuse_protected(self, place: Place, absolute: str) -> None:
-        """Refuse to delete, move or replace the directories that everything else stands on."""
-        found = place.lstat_or_none()
+    def refuse_protected(self, resolved: ResolvedPath, absolute: str) -> None:
+        """Refuse to delete, move or replace the home directory, the root and their parents."""
+        found = resolved.lstat_or_none()
         if found is None:
             return
-        identity = (found.st_dev, found.st_ino)
         for protected in (self.home, self.root.path):
             while True:
                 try:
                     stat = os.stat(protected)
                 except OSError:
                     stat = None
-                if stat is not None and (stat.st_dev, stat.st_ino) == identity:
+                if stat is not None and same_file(stat, found):
                     raise InvalidRequest(f"path is protected: {absolute}")
                 if protected == "/":
                     break
                 protected = os.path.dirname(protected)
 
-    def _in_own_spelling(self, absolute: str) -> str:
-        """Paths may name the root as the operator did, through links, or by its real path."""
+    def _with_real_root(self, absolute: str) -> str:
+        """Replace the root as the operator wrote it, possibly through links, by its real path."""
         if self.bounded and self._given_root != self.root.path:
             if absolute == self._given_root or absolute.startswith(self._given_root + "/"):
                 return self.root.path + absolute[len(self._given_root) :]
@@ -107,3 +108,9 @@ def _check_text(path: str) -> None:
 
 def _without_trailing_slash(path: str) -> str:
     return path.rstrip("/") or "/"
+
+
+def refuse_blank(path: str, name: str) -> None:
+    """Refuse a path of a request that is empty or white space."""
+    if not path.strip():
+        raise InvalidRequest(f"'{name}' must not be blank")

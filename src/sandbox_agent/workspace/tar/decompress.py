@@ -1,7 +1,7 @@
-"""Compressed bodies taken apart piece by piece, so that a small body cannot become a big memory.
+"""Decompression in pieces, so that a small body cannot take much memory.
 
-The form is told by the first bytes: gzip, zstd (needs the `zstd` extra) or plain. Output is handed on in
-pieces of bounded size while the input is being read; nothing is kept.
+The first bytes tell the format: gzip, zstd (needs the `zstd` extra) or plain. Output is passed on in pieces
+of bounded size while the input is being read; nothing is kept.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Plain:
 
 
 class Gzip:
-    """gzip, also several members one after the other."""
+    """gzip, also several members in sequence."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -66,7 +66,7 @@ class Gzip:
 
 
 class Zstd:
-    """zstd, also several frames one after the other."""
+    """zstd, also several frames in sequence."""
 
     def __init__(self, output: Output) -> None:
         try:
@@ -90,7 +90,7 @@ class Zstd:
             raise InvalidRequest(f"the zstd data is damaged: {exc}") from None
 
     def finish(self) -> None:
-        pass  # a frame that is cut off leaves the archive without its end, and that is told
+        pass  # a truncated frame leaves the archive without its end, which the tar reader reports
 
 
 class _WriteTo:

@@ -1,9 +1,9 @@
-"""Unpacking an uploaded tar so that nothing outside the destination is ever touched.
+"""Unpacking of an uploaded tar that never touches anything outside the destination.
 
-Members are judged one by one before anything of them is written, and each is reached by walking from the open
-destination directory (`Root`), so neither names, nor links of the archive, nor links that were there before
-lead out. Files are written beside their name and renamed; what was there is replaced, a link is not followed.
-An error stops the work: members before it stay, the one at fault leaves nothing.
+Each member is checked before anything of it is written, and is reached by walking from the open destination
+directory (`Root`), so neither names, nor links of the archive, nor existing links lead out. Files are written
+beside their name and renamed over an existing file; a link is replaced, not followed. An error stops the
+extraction: earlier members stay, the faulty one leaves nothing.
 """
 
 from __future__ import annotations
@@ -15,16 +15,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sandbox_agent.errors import InvalidRequest, PayloadTooLarge
-from sandbox_agent.workspace.files.os_errors import OutsideRoot, telling
+from sandbox_agent.workspace.files.open_flags import PASS_THROUGH, READ_DIRECTORY
+from sandbox_agent.workspace.files.os_errors import OutsideRoot, map_os_errors
 from sandbox_agent.workspace.files.progress_token import ProgressToken
-from sandbox_agent.workspace.files.root import Place, Root
-from sandbox_agent.workspace.files.temporary_file import TemporaryFile, temporary_name
+from sandbox_agent.workspace.files.resolved_path import ResolvedPath
+from sandbox_agent.workspace.files.root import Root
+from sandbox_agent.workspace.files.temporary_file import temporary_name
 from sandbox_agent.workspace.files.workspace import Workspace, displayed
 from sandbox_agent.workspace.tar import decompress, reader
+from sandbox_agent.workspace.tar.extracted_file import ExtractedFile, rename_over
 from sandbox_agent.workspace.tar.links import refuse_escaping_link
 from sandbox_agent.workspace.tar.reader import Member
 
-MAX_LISTED = 1024  # paths in the answer; all members are unpacked
+MAX_LISTED = 1024  # paths in the response; all members are unpacked
 _SPECIAL = {
     reader.CHARACTER: "a device",
     reader.BLOCK_DEVICE: "a device",
@@ -34,7 +37,7 @@ _SPECIAL = {
 
 @dataclass(frozen=True)
 class ArchiveLimits:
-    """Beyond these an archive is 413. Bytes are counted after decompression, headers included."""
+    """An archive beyond these is refused with 413. Bytes are counted after decompression, with headers."""
 
     entries: int = 1_000_000
     total_bytes: int = 64 << 30
@@ -42,33 +45,35 @@ class ArchiveLimits:
 
 
 class Extraction:
-    """One archive on its way to disk: `begin`, `feed` its bytes, `finish`, and `close` in any case.
+    """One archive being unpacked: `begin`, `feed` its bytes, `finish`, and `close` in any case.
 
     One thread at a time. Each method raises errors of `sandbox_agent.errors`.
     """
 
-    def __init__(self, workspace: Workspace, path: str, limits: ArchiveLimits, pulse: ProgressToken) -> None:
+    def __init__(
+        self, workspace: Workspace, path: str, limits: ArchiveLimits, progress: ProgressToken
+    ) -> None:
         self._workspace = workspace
         self.destination = workspace.absolute(path)
         self.paths: list[str] = []
         self.truncated = False
-        self.pulse = pulse
+        self.progress = progress
         self._limits = limits
         self._entries = 0
         self._bytes = 0
         self._first = b""
         self._decompressor: decompress.Decompressor | None = None
         self._reader = reader.TarReader(self)
-        self._file: _FileInProgress | None = None
+        self._file: ExtractedFile | None = None
         self._closed_directories: dict[str, int] = {}
         self._opened: Root | None = None
 
     def begin(self) -> None:
-        """Open the destination; it is made if it is missing."""
+        """Open the destination; a missing one is created."""
         self._opened = _open_destination(self._workspace, self.destination)
 
     def feed(self, data: bytes) -> None:
-        """The next bytes of the body; what comes after the end of the archive is ignored."""
+        """Take the next bytes of the body; bytes after the end of the archive are ignored."""
         if self._decompressor is None:
             self._first += data
             if len(self._first) < len(decompress.ZSTD_MAGIC):
@@ -79,7 +84,7 @@ class Extraction:
             self._decompressor.feed(data)
 
     def finish(self) -> None:
-        """No more bytes come. None at all are an empty archive."""
+        """End the archive. An empty body is an empty archive."""
         if self._first:
             raise InvalidRequest("the body is not a tar archive")
         if self._decompressor is None:
@@ -88,8 +93,8 @@ class Extraction:
             self._decompressor.finish()
             self._reader.finish()
         for name, mode in reversed(self._closed_directories.items()):
-            with self._telling(name), self._root.walk(name, follow=False) as place:
-                _set_directory_mode(place, mode)
+            with self._map_errors(name), self._root.walk(name, follow=False) as resolved:
+                _set_directory_mode(resolved, mode)
 
     def close(self) -> None:
         if self._file is not None:
@@ -104,19 +109,19 @@ class Extraction:
         assert self._opened is not None  # noqa: S101 - begin() comes first
         return self._opened
 
-    # What the tar reader calls.
+    # Methods of `TarSink`, called by the tar reader.
 
     def member(self, member: Member) -> None:
-        self.pulse.beat()
+        self.progress.advance()
         self._entries += 1
         if self._entries > self._limits.entries:
             raise PayloadTooLarge(f"more than {self._limits.entries} entries", self._limits.entries)
         if member.size > self._limits.file_bytes and member.kind == reader.REGULAR:
             raise PayloadTooLarge(f"an entry is too large: {displayed(member.name)}", self._limits.file_bytes)
         name = _checked_name(member.name)
-        with self._telling(member.name):
+        with self._map_errors(member.name):
             if member.kind == reader.REGULAR:
-                self._file = _FileInProgress(self._parent_of(name), member)
+                self._file = ExtractedFile(self._parent_of(name), member)
             elif member.kind == reader.DIRECTORY:
                 self._make_directory(name, member)
             elif member.kind == reader.SYMLINK:
@@ -130,19 +135,19 @@ class Extraction:
 
     def data(self, piece: memoryview) -> None:
         assert self._file is not None  # noqa: S101 - the reader sends data only after a regular member
-        with telling(self.destination):
+        with map_os_errors(self.destination):
             self._file.write(piece)
 
     def member_done(self) -> None:
         if self._file is not None:
             file, self._file = self._file, None
-            with self._telling(file.name):
+            with self._map_errors(file.name):
                 file.complete()
 
     def _decompressed(self, data: bytes) -> None:
         if self._reader.ended:
             return
-        self.pulse.beat()
+        self.progress.advance()
         self._bytes += len(data)
         if self._bytes > self._limits.total_bytes:
             raise PayloadTooLarge("the unpacked archive is too large", self._limits.total_bytes)
@@ -154,31 +159,31 @@ class Extraction:
         else:
             self.truncated = True
 
-    def _parent_of(self, name: str) -> Place:
+    def _parent_of(self, name: str) -> ResolvedPath:
         return self._root.walk(name, follow=False, make_parents=True)
 
     def _make_directory(self, name: str, member: Member) -> None:
-        with self._parent_of(name) as place:
-            if place.name == ".":
+        with self._parent_of(name) as resolved:
+            if resolved.name == ".":
                 return  # the destination itself keeps its mode
-            existing = place.lstat_or_none()
+            existing = resolved.lstat_or_none()
             if existing is not None and modes.S_ISLNK(existing.st_mode):
-                os.unlink(place.name, dir_fd=place.parent)
+                os.unlink(resolved.name, dir_fd=resolved.parent)
                 existing = None
             if existing is None:
-                os.mkdir(place.name, 0o700, dir_fd=place.parent)
+                os.mkdir(resolved.name, 0o700, dir_fd=resolved.parent)
             elif not modes.S_ISDIR(existing.st_mode):
                 raise InvalidRequest(f"the entry is a directory, but a file is there: {displayed(name)}")
-            if member.mode & 0o700 != 0o700:  # it must take the entries inside first
+            if member.mode & 0o700 != 0o700:  # the entries inside are created first
                 self._closed_directories[name] = member.mode
-            _set_directory_mode(place, member.mode | 0o700)
+            _set_directory_mode(resolved, member.mode | 0o700)
 
     def _make_symlink(self, name: str, member: Member) -> None:
-        with self._parent_of(name) as place:
-            refuse_escaping_link(self._root, place, member.link)
+        with self._parent_of(name) as resolved:
+            refuse_escaping_link(self._root, resolved, member.link)
             temporary = temporary_name()
-            os.symlink(member.link, temporary, dir_fd=place.parent)
-            _rename_over(place, temporary)
+            os.symlink(member.link, temporary, dir_fd=resolved.parent)
+            rename_over(resolved, temporary)
 
     def _make_hard_link(self, name: str, member: Member) -> None:
         target = _checked_name(member.link)
@@ -187,7 +192,7 @@ class Extraction:
             source = self._root.walk(target, follow=False)
         except FileNotFoundError:
             raise InvalidRequest(f"the hard link leads nowhere: {shown}") from None
-        with source, self._parent_of(name) as place:
+        with source, self._parent_of(name) as resolved:
             found = source.lstat_or_none()
             if found is None:
                 raise InvalidRequest(f"the hard link leads nowhere: {shown}")
@@ -198,18 +203,18 @@ class Extraction:
                 source.name,
                 temporary,
                 src_dir_fd=source.parent,
-                dst_dir_fd=place.parent,
+                dst_dir_fd=resolved.parent,
                 follow_symlinks=False,
             )
-            _rename_over(place, temporary)
+            rename_over(resolved, temporary)
             with contextlib.suppress(FileNotFoundError):  # rename of two names of one file keeps both
-                os.unlink(temporary, dir_fd=place.parent)
+                os.unlink(temporary, dir_fd=resolved.parent)
 
     @contextlib.contextmanager
-    def _telling(self, name: str) -> Iterator[None]:
+    def _map_errors(self, name: str) -> Iterator[None]:
         path = displayed(os.path.join(self.destination, name.lstrip("/")))
         try:
-            with telling(path):
+            with map_os_errors(path):
                 try:
                     yield
                 except OutsideRoot:
@@ -220,50 +225,12 @@ class Extraction:
             raise InvalidRequest(f"invalid relative path: {displayed(name)}") from None
 
 
-class _FileInProgress:
-    """A regular file of the archive that is being written beside its name."""
-
-    def __init__(self, place: Place, member: Member) -> None:
-        self.name = member.name
-        self._place = place
-        self._member = member
-        try:
-            existing = place.lstat_or_none()
-            if place.name == "." or (existing is not None and modes.S_ISDIR(existing.st_mode)):
-                raise InvalidRequest(
-                    f"the entry is a file, but a directory is there: {displayed(member.name)}"
-                )
-            self._temporary = TemporaryFile(place.parent, 0o600)
-        except BaseException:
-            place.close()
-            raise
-
-    def write(self, piece: memoryview) -> None:
-        self._temporary.write(piece)
-
-    def complete(self) -> None:
-        try:
-            os.fchmod(self._temporary.fd, self._member.mode)
-            with contextlib.suppress(OSError, OverflowError, ValueError):  # a time the system cannot hold
-                os.utime(self._temporary.fd, (self._member.modified, self._member.modified))
-            _rename_over(self._place, self._temporary.give_name())
-            self._temporary.name = ""
-        finally:
-            self.discard()
-
-    def discard(self) -> None:
-        self._temporary.discard()
-        self._place.close()
-
-
 def _open_destination(workspace: Workspace, absolute: str) -> Root:
-    with workspace.place(absolute, follow=True, make_parents=True) as place, telling(absolute):
+    with workspace.resolve(absolute, follow=True, make_parents=True) as resolved, map_os_errors(absolute):
         with contextlib.suppress(FileExistsError):
-            os.mkdir(place.name, dir_fd=place.parent)
+            os.mkdir(resolved.name, dir_fd=resolved.parent)
         try:
-            fd = os.open(
-                place.name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.parent
-            )
+            fd = os.open(resolved.name, PASS_THROUGH, dir_fd=resolved.parent)
         except NotADirectoryError:
             raise InvalidRequest(f"path is not a directory: {absolute}") from None
         try:
@@ -273,24 +240,15 @@ def _open_destination(workspace: Workspace, absolute: str) -> Root:
 
 
 def _checked_name(name: str) -> str:
-    """A name as the archive has it, if it is relative and goes only downwards."""
+    """The name, if it is relative and leads only downwards."""
     if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
         raise InvalidRequest(f"invalid relative path: {displayed(name)}")
     return name
 
 
-def _rename_over(place: Place, temporary: str) -> None:
-    try:
-        os.rename(temporary, place.name, src_dir_fd=place.parent, dst_dir_fd=place.parent)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary, dir_fd=place.parent)
-        raise
-
-
-def _set_directory_mode(place: Place, mode: int) -> None:
-    """Through an open directory, so that a link put in its place meanwhile is not followed."""
-    fd = os.open(place.name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=place.parent)
+def _set_directory_mode(resolved: ResolvedPath, mode: int) -> None:
+    """Through an open directory, so that a link that replaced it is not followed."""
+    fd = os.open(resolved.name, READ_DIRECTORY, dir_fd=resolved.parent)
     try:
         os.fchmod(fd, mode)
     finally:

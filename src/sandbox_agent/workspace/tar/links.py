@@ -1,8 +1,8 @@
-"""Which symbolic links of an archive may be created: those that stay inside the destination, for good.
+"""The check of symbolic links in an archive: a link must stay inside the destination permanently.
 
-Where a link leads can change when later members arrive, so looking at the moment is not enough: a `..` is
-accepted only behind directories that are really there (they are never replaced by links), and every other
-name only leads downwards. Then no order of members can make a link that was accepted lead out.
+Later members can change the target of a link, so a check at the time of creation is not enough. A `..` is
+accepted only behind directories that exist (they are never replaced by links), and every other name leads
+downwards. Then no order of members can make an accepted link lead out of the destination.
 """
 
 from __future__ import annotations
@@ -10,53 +10,51 @@ from __future__ import annotations
 import os
 
 from sandbox_agent.errors import InvalidRequest
+from sandbox_agent.workspace.files.open_flags import PASS_THROUGH
 from sandbox_agent.workspace.files.os_errors import OutsideRoot
-from sandbox_agent.workspace.files.root import Place, Root
+from sandbox_agent.workspace.files.resolved_path import ResolvedPath
+from sandbox_agent.workspace.files.root import Root
 from sandbox_agent.workspace.files.workspace import displayed
 
 
-def refuse_escaping_link(root: Root, place: Place, target: str) -> None:
-    """Check the link `target` that is to be made at `place` below `root`.
+def refuse_escaping_link(root: Root, resolved: ResolvedPath, target: str) -> None:
+    """Check the link `target` that is to be created at `resolved`, below `root`.
 
     Raises:
-        InvalidRequest: it leads out, or may do so later.
+        InvalidRequest: it leads out, or could do so later.
     """
     refusal = InvalidRequest(
-        f"the link leads out of the destination: {displayed(place.name)} -> {displayed(target)}"
+        f"the link leads out of the destination: {displayed(resolved.name)} -> {displayed(target)}"
     )
     if not target or target.startswith("/") or "\0" in target:
         raise refusal
-    directories = [os.dup(fd) for fd in place.directories]
+    directories = [os.dup(fd) for fd in resolved.directories]
     try:
         parts = [part for part in target.split("/") if part not in ("", ".")]
         last_up = max((index for index, part in enumerate(parts) if part == ".."), default=-1)
         for part in parts[: last_up + 1]:
             if part != "..":
                 try:
-                    directories.append(
-                        os.open(
-                            part,
-                            os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC,
-                            dir_fd=directories[-1],
-                        )
-                    )
+                    directories.append(os.open(part, PASS_THROUGH, dir_fd=directories[-1]))
                 except OSError:
                     raise refusal from None
             elif len(directories) == 1:
                 raise refusal
             else:
                 os.close(directories.pop())
-        _refuse_way_out(root, directories, parts[last_up + 1 :], refusal)
+        _refuse_existing_escape(root, directories, parts[last_up + 1 :], refusal)
     finally:
         for fd in directories:
             os.close(fd)
 
 
-def _refuse_way_out(root: Root, directories: list[int], names: list[str], refusal: InvalidRequest) -> None:
-    """Follow what is on disk already: a link that was there before may lead out."""
+def _refuse_existing_escape(
+    root: Root, directories: list[int], names: list[str], refusal: InvalidRequest
+) -> None:
+    """Follow the existing links on disk: an older link may lead out."""
     try:
         root.walk_from(directories, "/".join(names), follow=True).close()
     except OutsideRoot:
         raise refusal from None
     except OSError:
-        return  # it leads nowhere yet; every link made later is checked on its own
+        return  # the target does not exist yet; every link created later is checked itself

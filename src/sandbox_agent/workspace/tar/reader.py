@@ -1,8 +1,8 @@
-"""A tar archive taken apart as its bytes arrive, with bounded memory and without any file system.
+"""A push parser for tar archives with bounded memory; it does not touch the file system.
 
 `feed` takes pieces of any size and calls the `TarSink`: `member` at each header, `data` for the content of
-regular files, `member_done` after it. Understood are ustar, GNU long names and pax headers; sparse files are
-not. Names and links are passed on as they stand in the archive: judging them is the sink's business.
+regular files, `member_done` after it. ustar, GNU long names and pax headers are supported, sparse files are
+not. Names and links are passed on unchanged; the sink checks them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Member(NamedTuple):
 
 
 class TarSink(Protocol):
-    """Who gets the members."""
+    """Receives the members."""
 
     def member(self, member: Member) -> None: ...
 
@@ -54,7 +54,7 @@ class TarReader:
         self._header = bytearray()
         self._meta: bytearray | None = None
         self._meta_kind = b""
-        self._remaining = 0  # bytes of the content that are still to come
+        self._remaining = 0  # bytes of the content that are still missing
         self._padding = 0  # bytes after it, up to the next block
         self._long: dict[str, str] = {}
         self.ended = False
@@ -72,7 +72,7 @@ class TarReader:
                 view = self._take_header(view)
 
     def finish(self) -> None:
-        """No more bytes come."""
+        """End the input."""
         if not self.ended:
             raise InvalidRequest("the archive is cut off: its end is missing")
 
@@ -162,7 +162,7 @@ class TarReader:
 def _check_sum(header: bytes) -> None:
     stored = _number(header[148:156], "checksum")
     blank = header[:148] + b" " * 8 + header[156:]
-    signed = sum(byte - 256 if byte > 127 else byte for byte in blank)  # some old programs count this way
+    signed = sum(byte - 256 if byte > 127 else byte for byte in blank)  # some old programs sum signed bytes
     if stored not in (sum(blank), signed):
         raise InvalidRequest(
             "the archive is damaged: a header has a wrong checksum (or this is not a tar file)"
@@ -198,7 +198,7 @@ def _field(raw: bytes) -> str:
 
 
 def _text(raw: bytes) -> str:
-    """Names on disk are bytes; those that are not UTF-8 go there unchanged."""
+    """Names on disk are bytes; those that are not UTF-8 are kept unchanged."""
     return raw.decode("utf-8", "surrogateescape")
 
 

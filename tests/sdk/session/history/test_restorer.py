@@ -54,7 +54,7 @@ async def test_a_crashed_agent_is_resumed_by_the_next_prompt(connect: Connect) -
     assert types(events).count("turn.started") == types(events).count("turn.ended")
 
 
-@pytest.mark.clause("spec3-session-ids", "decision-31-client", "decision-39", "issue5-8-restore-order")
+@pytest.mark.clause("spec3-session-ids", "decision-31-client", "decision-39", "sdk-restore-order")
 async def test_a_client_that_comes_back_reattaches_to_the_running_agent(
     connect: Connect, tmp_path: Path
 ) -> None:
@@ -82,7 +82,7 @@ async def test_resuming_twice_at_once_gives_one_session(connect: Connect, tmp_pa
     assert one is two and (await one.prompt("echo once")).text == "once"
 
 
-@pytest.mark.clause("issue5-8-restarts")
+@pytest.mark.clause("sdk-restarts")
 async def test_a_turn_goes_on_without_its_client_and_is_complete_afterwards(
     connect: Connect, tmp_path: Path
 ) -> None:
@@ -103,7 +103,7 @@ async def test_a_turn_goes_on_without_its_client_and_is_complete_afterwards(
     assert [e.sequence for e in events] == list(range(1, len(events) + 1))
 
 
-@pytest.mark.clause("issue5-6-found-again")
+@pytest.mark.clause("sdk-found-again")
 async def test_an_open_permission_is_found_again_by_the_next_client(connect: Connect, tmp_path: Path) -> None:
     first = await connect(store=tmp_path / "s.db")
     session = await first.sessions.create("mock", id="asking")
@@ -121,7 +121,7 @@ async def test_an_open_permission_is_found_again_by_the_next_client(connect: Con
     assert [e.data.permission_id for e in resolved] == open_id and resolved[0].data.status == "accept"
 
 
-@pytest.mark.clause("issue5-6-found-again")
+@pytest.mark.clause("sdk-found-again")
 async def test_an_open_question_is_found_again_and_answered_by_hand(connect: Connect, tmp_path: Path) -> None:
     first = await connect(store=tmp_path / "s.db")
     session = await first.sessions.create("mock", id="q", on_question=lambda _: None)
@@ -144,7 +144,7 @@ async def _quietly(work: Any) -> None:
         return
 
 
-@pytest.mark.clause("promise-P-rolling-restart", "issue5-8-restarts")
+@pytest.mark.clause("promise-P-rolling-restart", "sdk-restarts")
 async def test_a_restarted_server_is_survived_by_the_client(own_server: LiveServer, connect: Connect) -> None:
     client = await connect()
     session = await client.sessions.create("mock", thought_level="high")
@@ -155,7 +155,7 @@ async def test_a_restarted_server_is_survived_by_the_client(own_server: LiveServ
     assert session.info.thought_level == "high"
 
 
-@pytest.mark.clause("issue5-8-restarts", "issue5-8-restore-order")
+@pytest.mark.clause("sdk-restarts", "sdk-restore-order")
 async def test_client_and_server_restarted_the_conversation_goes_on(
     own_server: LiveServer, connect: Connect, tmp_path: Path
 ) -> None:
@@ -173,7 +173,7 @@ async def test_client_and_server_restarted_the_conversation_goes_on(
     assert [e.sequence for e in events] == list(range(1, len(events) + 1))
 
 
-@pytest.mark.clause("issue5-8-restore-order")
+@pytest.mark.clause("sdk-restore-order")
 async def test_load_is_the_next_best_and_its_history_is_not_stored_twice(
     own_server: LiveServer, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,7 +194,7 @@ async def test_load_is_the_next_best_and_its_history_is_not_stored_twice(
     assert texts == ["before", "I shall crash now.", "after"]
 
 
-@pytest.mark.clause("issue5-8-restore-order")
+@pytest.mark.clause("sdk-restore-order")
 async def test_an_agent_that_can_restore_nothing_is_told_the_transcript(
     own_server: LiveServer, connect: Connect, tmp_path: Path
 ) -> None:
@@ -220,7 +220,7 @@ async def test_an_agent_that_can_restore_nothing_is_told_the_transcript(
     assert users == ["my name is Ada", "and now?", "once more"], "the transcript is no message of the user"
 
 
-@pytest.mark.clause("issue5-8-restore-order")
+@pytest.mark.clause("sdk-restore-order")
 async def test_the_policy_decides_which_ways_are_allowed(
     own_server: LiveServer, connect: Connect, tmp_path: Path
 ) -> None:
@@ -253,7 +253,7 @@ async def test_another_instance_under_the_stored_id_is_not_taken_for_ours(
     assert (await second.sessions.resume("mine")).restored.method == "resumed"
 
 
-@pytest.mark.clause("issue5-8-restarts")
+@pytest.mark.clause("sdk-restarts")
 async def test_two_sessions_of_one_process_both_reattach(connect: Connect, tmp_path: Path) -> None:
     first = await connect(store=tmp_path / "s.db")
     one = await first.sessions.create("mock", id="one")
@@ -305,7 +305,7 @@ async def test_a_leftover_session_can_be_terminated_without_resuming_it(
     assert types(await second.sessions.events("left"))[-1] == "session.ended"
 
 
-@pytest.mark.clause("issue5-8-restore-order")
+@pytest.mark.clause("sdk-restore-order")
 def test_a_transcript_keeps_the_newest_and_says_what_is_missing() -> None:
     mapper = UniversalMapper("s")
     events = mapper.feed({"id": 0, "method": "session/new", "params": {}}, "client", time=0)

@@ -39,7 +39,7 @@ async def resolved(session: AsyncSession) -> list[str]:
 
 
 @pytest.mark.clause(
-    "spec2-3.3-reply-by-kind", "spec3-human-in-the-loop", "decision-35-client", "issue5-6-policies"
+    "spec2-3.3-reply-by-kind", "spec3-human-in-the-loop", "decision-35-client", "sdk-policies"
 )
 @pytest.mark.parametrize(
     ("policy", "said", "status"),
@@ -75,7 +75,7 @@ async def test_a_callback_may_be_async_and_sees_what_is_asked(client: AsyncSandb
     assert asked[0].session_id == session.id
 
 
-@pytest.mark.clause("issue5-6-policies")
+@pytest.mark.clause("sdk-policies")
 async def test_without_callback_and_reader_a_permission_is_cancelled_at_once(
     client: AsyncSandboxAgent,
 ) -> None:
@@ -110,13 +110,13 @@ async def test_a_callback_that_returns_none_leaves_the_request_open(client: Asyn
     assert "reject_once" in (await turn).text
 
 
-@pytest.mark.clause("issue5-6-policies")
+@pytest.mark.clause("sdk-policies")
 async def test_a_permission_time_limit_cancels_and_never_approves(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock", on_permission=lambda _: None, permission_timeout=0.2)
     assert (await session.prompt("permission")).text == "Permission outcome: cancelled"
 
 
-@pytest.mark.clause("sdk-A.8-permission-listeners")
+@pytest.mark.clause("sdk-permission-listeners")
 async def test_a_callback_gets_the_whole_request_and_may_answer_by_hand(client: AsyncSandboxAgent) -> None:
     asked: list[PermissionRequest] = []
 
@@ -136,7 +136,7 @@ async def test_a_callback_gets_the_whole_request_and_may_answer_by_hand(client: 
     assert len(asked) == 1
 
 
-@pytest.mark.clause("sdk-A.8-permission-listeners")
+@pytest.mark.clause("sdk-permission-listeners")
 async def test_a_permission_is_answered_with_a_response_of_acp(client: AsyncSandboxAgent) -> None:
     async def answer(request: PermissionRequest) -> None:
         await session.reply_permission(request.id, ONCE)
@@ -147,7 +147,7 @@ async def test_a_permission_is_answered_with_a_response_of_acp(client: AsyncSand
         await session.reply_permission("perm_1", ONCE)
 
 
-@pytest.mark.clause("sdk-A.8-permission-listeners")
+@pytest.mark.clause("sdk-permission-listeners")
 async def test_each_session_answers_its_own_permissions(client: AsyncSandboxAgent) -> None:
     sessions = [await client.sessions.create("mock", id=name) for name in ("first", "second")]
     asked = [asyncio.Event() for _ in sessions]
@@ -163,7 +163,7 @@ async def test_each_session_answers_its_own_permissions(client: AsyncSandboxAgen
     assert "selected allow-once" in (await turns[0]).text
 
 
-@pytest.mark.clause("issue5-6-policies")
+@pytest.mark.clause("sdk-policies")
 async def test_a_callback_that_raises_is_told_to_the_caller(client: AsyncSandboxAgent) -> None:
     def broken(_: PermissionRequest) -> str:
         raise LookupError("no idea")
@@ -175,7 +175,7 @@ async def test_a_callback_that_raises_is_told_to_the_caller(client: AsyncSandbox
     assert (await session.prompt("echo on")).text == "on"
 
 
-@pytest.mark.clause("issue5-6-cancel-answers-permissions")
+@pytest.mark.clause("sdk-cancel-answers-permissions")
 async def test_cancelling_a_turn_answers_its_open_permissions(client: AsyncSandboxAgent) -> None:
     # This agent waits for the answer even after a cancel, as gemini, goose and others do.
     session = await client.sessions.create("amp")
@@ -251,7 +251,7 @@ async def test_a_question_is_answered_or_refused_by_hand(client: AsyncSandboxAge
     assert (await turn.result()).text == "You rejected the question."
 
 
-@pytest.mark.clause("issue5-6-policies")
+@pytest.mark.clause("sdk-policies")
 async def test_without_callback_and_reader_a_question_is_rejected(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     assert (await session.prompt("question")).text == "You rejected the question."

@@ -90,7 +90,7 @@ async def gateway(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
     yield ImpatientGateway(StreamingAsgiTransport(create_app(Settings())))
 
 
-@pytest.mark.clause("issue5-4-gateway")
+@pytest.mark.clause("sdk-gateway")
 async def test_the_page_of_a_gateway_does_not_end_the_turn(gateway: ImpatientGateway, tmp_path: Path) -> None:
     async with await AsyncSandboxAgent.connect(
         "http://localhost", "", transport=gateway, default_directory=str(tmp_path)
@@ -100,7 +100,7 @@ async def test_the_page_of_a_gateway_does_not_end_the_turn(gateway: ImpatientGat
         assert gateway.pages == 1
 
 
-@pytest.mark.clause("issue5-4-reconnect")
+@pytest.mark.clause("sdk-reconnect")
 async def test_a_stream_that_falls_silent_is_dropped_and_read_again(
     own_server: LiveServer, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:

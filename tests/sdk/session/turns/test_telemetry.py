@@ -23,7 +23,7 @@ def exporter() -> Iterator[InMemorySpanExporter]:
     provider.shutdown()
 
 
-@pytest.mark.clause("spec2-5-trace-in-meta", "issue5-10-opentelemetry")
+@pytest.mark.clause("spec2-5-trace-in-meta", "sdk-opentelemetry")
 async def test_a_prompt_is_a_span_and_its_context_travels_in_meta(
     client: AsyncSandboxAgent, exporter: InMemorySpanExporter
 ) -> None:
@@ -44,7 +44,7 @@ async def test_a_prompt_is_a_span_and_its_context_travels_in_meta(
     assert sent["params"]["_meta"]["sandboxagent.dev"]["turn"]
 
 
-@pytest.mark.clause("issue5-10-opentelemetry")
+@pytest.mark.clause("sdk-opentelemetry")
 async def test_a_failed_prompt_is_a_span_with_an_error(
     client: AsyncSandboxAgent, exporter: InMemorySpanExporter
 ) -> None:

@@ -92,7 +92,7 @@ async def test_a_stream_gives_typed_events_text_deltas_and_raw_messages(client: 
     assert raw[0]["method"] == "session/prompt" and raw[-1]["result"]["stopReason"] == "end_turn"
 
 
-@pytest.mark.clause("issue5-4-turns")
+@pytest.mark.clause("sdk-turns")
 async def test_leaving_a_stream_early_cancels_the_turn(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     async with session.stream("stream 100000 5") as turn:
@@ -110,7 +110,7 @@ async def test_an_error_in_the_block_is_not_hidden_by_the_cancel(client: AsyncSa
     assert not session.busy
 
 
-@pytest.mark.clause("issue5-4-turns")
+@pytest.mark.clause("sdk-turns")
 async def test_cancelling_the_waiting_task_cancels_the_turn(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     started = asyncio.Event()
@@ -133,7 +133,7 @@ async def test_a_turn_cancelled_before_it_was_sent_never_is(client: AsyncSandbox
     assert "session/prompt" not in [message.get("method") for message in await session.raw_events()]
 
 
-@pytest.mark.clause("issue5-4-turns")
+@pytest.mark.clause("sdk-turns")
 async def test_cancel_is_public_and_ends_the_turn_as_cancelled(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     async with session.stream("hang") as turn:
@@ -143,7 +143,7 @@ async def test_cancel_is_public_and_ends_the_turn_as_cancelled(client: AsyncSand
         assert (await turn.result()).stop_reason == "cancelled"
 
 
-@pytest.mark.clause("issue5-4-turns")
+@pytest.mark.clause("sdk-turns")
 async def test_prompts_queue_up_and_queue_false_refuses(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     first = asyncio.create_task(session.prompt("stream 3 20"))
@@ -155,7 +155,7 @@ async def test_prompts_queue_up_and_queue_false_refuses(client: AsyncSandboxAgen
     assert (await first).text.startswith("chunk 1") and (await second).text == "second"
 
 
-@pytest.mark.clause("issue5-4-turns")
+@pytest.mark.clause("sdk-turns")
 async def test_a_time_limit_raises_and_cancels_the_turn(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     with pytest.raises(APITimeoutError, match=r"0\.3 s"):
@@ -163,7 +163,7 @@ async def test_a_time_limit_raises_and_cancels_the_turn(client: AsyncSandboxAgen
     assert (await session.prompt("echo free again")).text == "free again"
 
 
-@pytest.mark.clause("issue5-4-turns")
+@pytest.mark.clause("sdk-turns")
 async def test_an_agent_that_ignores_cancel_does_not_hang_its_reader(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create("mock")
     turn = session.stream("hang hard")

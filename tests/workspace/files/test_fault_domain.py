@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandbox_agent.workspace.files.mounts import area_of
+from sandbox_agent.workspace.files.fault_domain import fault_domain
 
 LINES = """\
 22 1 254:0 / / rw - ext4 /dev/vda rw
@@ -17,12 +17,12 @@ LINES = """\
 def test_the_longest_mount_point_wins(tmp_path: Path) -> None:
     info = tmp_path / "mountinfo"
     info.write_text(LINES)
-    assert area_of("/mnt/net work/a/b", str(info)) == "/mnt/net work"
-    assert area_of("/mnt/net work/inner/b", str(info)) == "/mnt/net work/inner"
-    assert area_of("/mnt/net works", str(info)) == "/mnt/net works"
-    assert area_of("/home/a/../b", str(info)) == "/home/b"
-    assert area_of("/proc", str(info)) == "/proc"
+    assert fault_domain("/mnt/net work/a/b", str(info)) == "/mnt/net work"
+    assert fault_domain("/mnt/net work/inner/b", str(info)) == "/mnt/net work/inner"
+    assert fault_domain("/mnt/net works", str(info)) == "/mnt/net works"
+    assert fault_domain("/home/a/../b", str(info)) == "/home/b"
+    assert fault_domain("/proc", str(info)) == "/proc"
 
 
 def test_without_a_list_every_path_is_its_own_area(tmp_path: Path) -> None:
-    assert area_of("/mnt/x", str(tmp_path / "missing")) == "/mnt/x"
+    assert fault_domain("/mnt/x", str(tmp_path / "missing")) == "/mnt/x"

@@ -1,28 +1,27 @@
-"""stat, listings and reading: links, special files, odd names and times."""
+"""stat and listings: links, unusual names and times, batches."""
 
 from __future__ import annotations
 
 import os
 import re
-import socket
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from sandbox_agent.errors import InvalidRequest, NotFound
-from sandbox_agent.workspace.files import reads
-from sandbox_agent.workspace.files.bodies import FsEntry, modified_text
+from sandbox_agent.workspace.files.bodies import FsEntry
+from sandbox_agent.workspace.files.file_metadata import modified_text
+from sandbox_agent.workspace.files.listing import BATCH, entries, stat
 from sandbox_agent.workspace.files.progress_token import ProgressToken
-from sandbox_agent.workspace.files.reads import OpenFile
 from sandbox_agent.workspace.files.workspace import Workspace
 
 
-def listing(workspace: Workspace, path: str) -> dict[str, FsEntry]:
-    return {entry.name: entry for batch in reads.entries(workspace, path, ProgressToken()) for entry in batch}
+def listed(workspace: Workspace, path: str) -> dict[str, FsEntry]:
+    return {entry.name: entry for batch in entries(workspace, path, ProgressToken()) for entry in batch}
 
 
-@pytest.mark.clause("issue4-1-links-and-entries")
+@pytest.mark.clause("files-links-and-entries")
 def test_entries_say_type_size_time_link_and_mode(workspace: Workspace, home: Path) -> None:
     (home / "f").write_bytes(b"12345")
     os.chmod(home / "f", 0o640)
@@ -31,7 +30,7 @@ def test_entries_say_type_size_time_link_and_mode(workspace: Workspace, home: Pa
     (home / "to-d").symlink_to("d")
     (home / "dangling").symlink_to("nowhere")
     os.mkfifo(home / "fifo")
-    found = listing(workspace, "")
+    found = listed(workspace, "")
     assert found["f"] == FsEntry(
         name="f",
         path=f"{home}/f",
@@ -49,80 +48,42 @@ def test_entries_say_type_size_time_link_and_mode(workspace: Workspace, home: Pa
     ]
 
 
-@pytest.mark.clause("issue4-1-links-and-entries")
+@pytest.mark.clause("files-links-and-entries")
 def test_stat_follows_links_and_says_so(workspace: Workspace, home: Path) -> None:
     (home / "d").mkdir()
     (home / "link").symlink_to("d")
-    found = reads.stat(workspace, "link")
+    found = stat(workspace, "link")
     assert (found.entry_type, found.symlink, found.path) == ("directory", True, f"{home}/link")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}\+00:00", str(found.modified))
     (home / "dangling").symlink_to("nowhere")
     with pytest.raises(NotFound) as missing:
-        reads.stat(workspace, "dangling")
+        stat(workspace, "dangling")
     assert missing.value.extensions == {"details": {"resource": "path", "id": f"{home}/dangling"}}
 
 
 def test_a_name_that_is_not_utf8_is_still_listed(workspace: Workspace, home: Path) -> None:
     os.close(os.open(os.fsencode(home) + b"/\xff", os.O_CREAT))
-    assert "\ufffd" in listing(workspace, "")
+    assert "\ufffd" in listed(workspace, "")
 
 
 def test_a_time_no_calendar_holds_is_left_out(workspace: Workspace, home: Path) -> None:
     (home / "f").write_bytes(b"")
     os.utime(home / "f", (0, -(1 << 31)))
-    assert str(reads.stat(workspace, "f").modified).startswith("1901-12-13")
+    assert str(stat(workspace, "f").modified).startswith("1901-12-13")
     far = type("Far", (), {"st_mtime_ns": 1 << 70})()
     assert modified_text(far) is msgspec.UNSET
 
 
 def test_listing_comes_in_batches(workspace: Workspace, home: Path) -> None:
-    for number in range(reads.BATCH + 5):
+    for number in range(BATCH + 5):
         (home / f"{number}").touch()
-    batches = [len(batch) for batch in reads.entries(workspace, "", ProgressToken())]
-    assert batches == [reads.BATCH, 5]
+    batches = [len(batch) for batch in entries(workspace, "", ProgressToken())]
+    assert batches == [BATCH, 5]
 
 
 def test_listing_a_file_is_refused(workspace: Workspace, home: Path) -> None:
     (home / "f").touch()
     with pytest.raises(InvalidRequest, match=r"path is not a directory: .*/f$"):
-        listing(workspace, "f")
+        listed(workspace, "f")
     with pytest.raises(InvalidRequest, match="not a directory"):
-        listing(workspace, "f/below")
-
-
-def test_special_files_are_refused_without_opening_them(workspace: Workspace, home: Path) -> None:
-    os.mkfifo(home / "fifo")
-    (home / "to-fifo").symlink_to("fifo")
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(home / "socket"))
-    (home / "d").mkdir()
-    try:
-        for path in ("fifo", "to-fifo", "socket", "d", "/dev/null", "/dev/tty"):
-            with pytest.raises(InvalidRequest, match="path is not a file"):
-                OpenFile(workspace, path).open()
-    finally:
-        listener.close()
-
-
-def test_a_file_of_the_process_file_system_is_read_to_its_end(workspace: Workspace) -> None:
-    file = OpenFile(workspace, "/proc/self/status")
-    try:
-        assert b"VmRSS" in file.open_and_read(1 << 16)
-        assert file.size == 0
-    finally:
-        file.close()
-
-
-def test_the_etag_follows_the_content(workspace: Workspace, home: Path) -> None:
-    def etag() -> str:
-        file = OpenFile(workspace, "f")
-        file.open()
-        file.close()
-        return file.etag
-
-    (home / "f").write_bytes(b"one")
-    first = etag()
-    assert etag() == first
-    (home / "g").write_bytes(b"two")
-    (home / "g").rename(home / "f")
-    assert etag() != first
+        listed(workspace, "f/below")

@@ -1,7 +1,7 @@
 """The files of a daemon: `<data>/daemon/daemon-HOST-PORT.*`, dots of the host written as dashes.
 
-`.pid` has the process id and, on a second line, what proves it; `.version` the version that runs; `.token`
-its token, for its owner's eyes only; `.log` what it writes; `.lock` is held while it is started or stopped.
+`.pid` has the process id and, on a second line, its start time; `.version` the running version; `.token` its
+token, readable by its owner only; `.log` its output; `.lock` is held while it is started or stopped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class DaemonFiles:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One person at a time starts or stops a daemon."""
+        """Hold the lock, so that one process at a time starts or stops the daemon."""
         self.stem.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self.path("lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _OWNER_ONLY)
         try:
@@ -53,14 +53,14 @@ class DaemonFiles:
             os.close(descriptor)
 
     def recorded(self) -> ProcessIdentity | None:
-        """Whom the pid file names, living or not; None without a pid file of ours."""
+        """The process in the pid file, running or not; None without a valid pid file."""
         try:
             return ProcessIdentity.parse(self.path("pid").read_text())
         except (OSError, UnicodeDecodeError):
             return None
 
-    def living(self) -> ProcessIdentity | None:
-        """The daemon, if it really runs."""
+    def running(self) -> ProcessIdentity | None:
+        """The daemon, if it runs."""
         recorded = self.recorded()
         return recorded if recorded is not None and recorded.is_alive() else None
 
@@ -73,9 +73,9 @@ class DaemonFiles:
         except OSError:
             return None
 
-    def token_of_living(self) -> str | None:
-        """The token of the daemon that runs here now; None if it has none or does not run."""
-        if self.living() is None:
+    def running_token(self) -> str | None:
+        """The token of the running daemon; None if it has none or does not run."""
+        if self.running() is None:
             return None
         try:
             return self.token.read_text(encoding="utf-8").strip() or None
@@ -90,22 +90,22 @@ class DaemonFiles:
         write_private(self.path("version"), version + "\n")
         write_private(self.path("pid"), str(identity))
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Remove everything but the log."""
         for kind in ("pid", "version", "token"):
             self.path(kind).unlink(missing_ok=True)
 
     def open_log(self) -> int:
-        """A descriptor to append to the log; a log that has grown large becomes `.log.1` first."""
+        """Open the log for appending; a log over 10 MiB is renamed to `.log.1` first."""
         if self.log.exists() and self.log.stat().st_size > _LOG_LIMIT_BYTES:
             os.replace(self.log, self.path("log.1"))
         return os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, _OWNER_ONLY)
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file for its owner's eyes, whole or not at all."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY)
+    """Write a file that only its owner can read, in one step."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _OWNER_ONLY)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
-    os.replace(fresh, path)
+    os.replace(temporary, path)

@@ -1,4 +1,4 @@
-"""One errand: a server, an agent, a session, a turn; and everything ended again."""
+"""One turn of `sandbox-agent run`: a server, an agent, a session and a prompt, all ended afterwards."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import click
 
 from sandbox_agent.cli.api.install_progress import install
-from sandbox_agent.cli.run.renderer import View
+from sandbox_agent.cli.run.renderer import Renderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
 
 @dataclass(frozen=True)
-class OneTurn:
+class TurnRequest:
     agent: str
     prompt: str
     directory: str | None
@@ -23,40 +23,40 @@ class OneTurn:
     mode: str | None = None
     thought_level: str | None = None
     endpoint: str | None = None
-    """A server that runs already; None starts one."""
+    """A running server; None starts one."""
     token: str | None = None
 
 
-async def hold(errand: OneTurn, person: TerminalPrompter, view: View) -> str:
-    """Run the errand to its end; returns the stop reason."""
-    if errand.endpoint is None:
-        client = await AsyncSandboxAgent.start(default_directory=errand.directory)
+async def run_turn(request: TurnRequest, prompter: TerminalPrompter, renderer: Renderer) -> str:
+    """Run the turn and return its stop reason."""
+    if request.endpoint is None:
+        client = await AsyncSandboxAgent.start(default_directory=request.directory)
     else:
-        client = await AsyncSandboxAgent.connect(errand.endpoint, errand.token)
+        client = await AsyncSandboxAgent.connect(request.endpoint, request.token)
     async with client:
-        await _make_ready(client, errand.agent)
+        await _prepare_agent(client, request.agent)
         session = await client.sessions.create(
-            errand.agent,
-            directory=errand.directory,
-            model=errand.model,
-            mode=errand.mode,
-            thought_level=errand.thought_level,
+            request.agent,
+            directory=request.directory,
+            model=request.model,
+            mode=request.mode,
+            thought_level=request.thought_level,
             use_directory_config=True,
-            on_permission=person.decide,
-            on_question=person.answer,
+            on_permission=prompter.decide,
+            on_question=prompter.answer,
         )
         for event in await session.events():
-            view.show(event)
-        async with session.stream(errand.prompt, attachments=errand.attachments) as turn:
+            renderer.show(event)
+        async with session.stream(request.prompt, attachments=request.attachments) as turn:
             async for event in turn:
-                view.show(event)
+                renderer.show(event)
             result = await turn.result()
-        view.finish(result)
+        renderer.finish(result)
         return result.stop_reason
 
 
-async def _make_ready(client: AsyncSandboxAgent, agent: str) -> None:
-    """Install what is missing, with progress, and say beforehand what is going to fail."""
+async def _prepare_agent(client: AsyncSandboxAgent, agent: str) -> None:
+    """Install a missing agent, with progress, and warn about missing credentials."""
     info = await client.agents.get(agent)
     if not info.installed:
         api = HttpApi(client.base_url, token=client.token)

@@ -1,4 +1,4 @@
-"""How this program starts itself again as a process of its own."""
+"""The command that starts this program again as a separate process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sandbox_agent.http.services import server_executable
 
 
 def own_command() -> list[str]:
-    """The words that start `sandbox-agent` the way it was started now."""
+    """The arguments that start `sandbox-agent` as it was started now."""
     script = server_executable()
     if script and os.access(script, os.X_OK):
         return [script]

@@ -1,6 +1,6 @@
-"""Which file system a path belongs to, found without touching the path.
+"""The part of the file system that hangs together with a path, found without touching the path.
 
-Asking the file system itself would hang where it hangs; the kernel's list of mounts never does.
+A call to the file system itself would hang with it; the kernel's list of mounts never hangs.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 
 
-def area_of(path: str, mountinfo: str = "/proc/self/mountinfo") -> str:
-    """The mount point that holds `path` by its text. On the root file system every path is its own area.
+def fault_domain(path: str, mountinfo: str = "/proc/self/mountinfo") -> str:
+    """The mount point that holds `path` by its text. On the root file system every path is its own domain.
 
-    A path there may lead elsewhere through links, so one that hangs says nothing about its neighbours.
+    A path there may lead elsewhere through links, so a hanging one says nothing about its neighbours.
     """
     absolute = os.path.normpath(os.path.join("/", path))
     best = "/"
@@ -31,7 +31,7 @@ def _mount_points(mountinfo: str) -> list[str]:
 
 
 def _unescaped(field: str) -> str:
-    """Blanks and the like are written as octal escapes."""
+    """The kernel writes white space and backslashes as octal escapes."""
     for escape, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         field = field.replace(escape, character)
     return field

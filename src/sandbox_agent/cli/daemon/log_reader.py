@@ -1,4 +1,4 @@
-"""Shows the end of a log file and, if wanted, what is added to it, also after it was replaced."""
+"""Print the end of a log file and follow it, also after it was replaced."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class LogReader:
         self._file: IO[bytes] = path.open("rb")
 
     def show_last(self, lines: int) -> None:
-        """Write the last lines, reading from the end."""
+        """Print the last lines, reading from the end of the file."""
         end = self._file.seek(0, os.SEEK_END)
         tail = b""
         while end > 0 and tail.count(b"\n") <= lines:
@@ -30,7 +30,7 @@ class LogReader:
         self._write(b"".join(tail.splitlines(keepends=True)[-lines:] if lines else []))
 
     def follow(self) -> None:
-        """Write what comes, until interrupted."""
+        """Print added bytes until interrupted."""
         while True:
             while chunk := self._file.read(_BLOCK):
                 self._write(chunk)

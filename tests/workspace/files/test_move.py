@@ -1,4 +1,4 @@
-"""mkdir, delete and move: links are links, and the destination survives every failure."""
+"""move: a link is moved itself, and the destination survives every failure."""
 
 from __future__ import annotations
 
@@ -13,30 +13,11 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.errors import InvalidRequest, NotFound, SandboxAgentError
-from sandbox_agent.workspace.files import directory_trees, renameat2
-from sandbox_agent.workspace.files.changes import delete, mkdir, move
-from sandbox_agent.workspace.files.progress_token import Abandoned, ProgressToken
+from sandbox_agent.workspace.files import renameat2
+from sandbox_agent.workspace.files.move import move
+from sandbox_agent.workspace.files.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
-
-
-def tree(top: Path) -> dict[str, str]:
-    found = {}
-    for directory, directories, files in os.walk(top):
-        for name in (*directories, *files):
-            path = Path(directory, name)
-            key = str(path.relative_to(top))
-            if path.is_symlink():
-                found[key] = f"-> {os.readlink(path)}"
-            else:
-                found[key] = "/" if path.is_dir() else path.read_text()
-    return found
-
-
-def fill(top: Path, **files: str) -> None:
-    for name, text in files.items():
-        path = top / name.replace("__", "/")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+from tests.workspace.files.file_trees import fill, tree
 
 
 @pytest.fixture
@@ -47,111 +28,22 @@ def elsewhere() -> Iterator[Path]:
     shutil.rmtree(top)
 
 
-# ---- mkdir
-
-
-def test_mkdir_makes_parents_and_is_content_with_what_exists(workspace: Workspace, home: Path) -> None:
-    assert mkdir(workspace, "a/b/c") == f"{home}/a/b/c"
-    assert mkdir(workspace, "a/b/c") == f"{home}/a/b/c"
-    (home / "link").symlink_to("a")
-    mkdir(workspace, "link")
-    mkdir(workspace, "link/d")
-    assert (home / "a/d").is_dir()
-
-
-def test_mkdir_over_or_below_a_file_is_refused(workspace: Workspace, home: Path) -> None:
-    fill(home, f="x")
-    for path in ("f", "f/g", "f/g/h"):
-        with pytest.raises(InvalidRequest):
-            mkdir(workspace, path)
-
-
-# ---- delete
-
-
-@pytest.mark.clause("issue4-1-links-and-entries")
-def test_delete_acts_on_links_themselves(workspace: Workspace, home: Path) -> None:
-    fill(home, d__keep="kept")
-    (home / "to-directory").symlink_to("d")
-    (home / "dangling").symlink_to("nowhere")
-    for name in ("to-directory", "dangling"):
-        assert delete(workspace, name, recursive=False, pulse=ProgressToken()) == f"{home}/{name}"
-    assert tree(home) == {"d": "/", "d/keep": "kept"}
-
-
-def test_a_full_directory_needs_recursive(workspace: Workspace, home: Path) -> None:
-    fill(home, d__e__f="x", d__g="y")
-    (home / "d/link").symlink_to("/etc")
-    with pytest.raises(InvalidRequest, match=r"directory is not empty: .*/d"):
-        delete(workspace, "d", recursive=False, pulse=ProgressToken())
-    delete(workspace, "d", recursive=True, pulse=ProgressToken())
-    assert tree(home) == {}
-    assert Path("/etc/passwd").exists()
-
-
-def test_special_files_can_be_deleted(workspace: Workspace, home: Path) -> None:
-    os.mkfifo(home / "fifo")
-    delete(workspace, "fifo", recursive=False, pulse=ProgressToken())
-    assert tree(home) == {}
-
-
-@pytest.mark.clause("wire-files-protected")
-def test_what_everything_stands_on_is_never_deleted_or_moved(workspace: Workspace, home: Path) -> None:
-    fill(home, keep="kept")
-    for path in ("/", "//", "/.", "/..", str(home), f"{home}/", f"{home}/.", f"{home}/../home", "", " ", "."):
-        with pytest.raises(InvalidRequest):
-            delete(workspace, path, recursive=True, pulse=ProgressToken())
-        for overwrite in (False, True):
-            with pytest.raises(InvalidRequest):
-                move(workspace, path, "/nowhere/x", overwrite=overwrite, pulse=ProgressToken())
-            with pytest.raises(InvalidRequest):
-                move(workspace, "keep", path, overwrite=overwrite, pulse=ProgressToken())
-    with pytest.raises(InvalidRequest, match="protected"):  # a parent of home would take it along
-        delete(workspace, str(home.parent), recursive=True, pulse=ProgressToken())
-    assert tree(home) == {"keep": "kept"}
-
-
-def test_the_root_is_protected(bounded: Workspace, home: Path) -> None:
-    for path in (str(home), ".", f"{home}/."):
-        with pytest.raises(InvalidRequest):
-            delete(bounded, path, recursive=True, pulse=ProgressToken())
-
-
-def test_a_delete_that_was_given_up_stops(workspace: Workspace, home: Path) -> None:
-    fill(home, d__a="1", d__b="2")
-    pulse = ProgressToken()
-    pulse.abandon()
-    with pytest.raises(Abandoned):
-        delete(workspace, "d", recursive=True, pulse=pulse)
-    assert len(tree(home)) == 3
-
-
-def test_a_tree_that_is_too_deep_is_refused(workspace: Workspace, home: Path) -> None:
-    mkdir(workspace, "/".join(["d"] * (directory_trees.MAX_DEPTH + 5)))
-    with pytest.raises(InvalidRequest, match="deeper"):
-        delete(workspace, "d", recursive=True, pulse=ProgressToken())
-    shutil.rmtree(home / "d")
-
-
-# ---- move
-
-
 def test_move_makes_parents_of_the_destination(workspace: Workspace, home: Path) -> None:
     fill(home, a="A")
-    assert move(workspace, "a", "x/y/z", overwrite=False, pulse=ProgressToken()) == (
+    assert move(workspace, "a", "x/y/z", overwrite=False, progress=ProgressToken()) == (
         f"{home}/a",
         f"{home}/x/y/z",
     )
     assert tree(home) == {"x": "/", "x/y": "/", "x/y/z": "A"}
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_missing_source_leaves_the_destination(workspace: Workspace, home: Path, overwrite: bool) -> None:
     fill(home, kept="kept", d__kept="kept")
     for to in ("kept", "d", "new/deep/place"):
         with pytest.raises(NotFound):
-            move(workspace, "missing", to, overwrite=overwrite, pulse=ProgressToken())
+            move(workspace, "missing", to, overwrite=overwrite, progress=ProgressToken())
     assert tree(home) == {"kept": "kept", "d": "/", "d/kept": "kept"}
 
 
@@ -160,27 +52,27 @@ def test_an_existing_destination_is_refused_without_overwrite(workspace: Workspa
     (home / "dangling").symlink_to("nowhere")
     for to in ("b", "d", "dangling", "a"):
         with pytest.raises(InvalidRequest, match="destination already exists"):
-            move(workspace, "a", to, overwrite=False, pulse=ProgressToken())
+            move(workspace, "a", to, overwrite=False, progress=ProgressToken())
     assert tree(home) == {"a": "A", "b": "B", "d": "/", "d/c": "C", "dangling": "-> nowhere"}
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 def test_moving_onto_itself(workspace: Workspace, home: Path) -> None:
     fill(home, a="A", d__x="X")
     for path in ("a", "d"):
-        move(workspace, path, path, overwrite=True, pulse=ProgressToken())
-        move(workspace, path, f"{home}/d/../{path}", overwrite=True, pulse=ProgressToken())
+        move(workspace, path, path, overwrite=True, progress=ProgressToken())
+        move(workspace, path, f"{home}/d/../{path}", overwrite=True, progress=ProgressToken())
     assert tree(home) == {"a": "A", "d": "/", "d/x": "X"}
 
 
 def test_two_names_of_one_file_become_one(workspace: Workspace, home: Path) -> None:
     fill(home, a="A")
     os.link(home / "a", home / "b")
-    move(workspace, "a", "b", overwrite=True, pulse=ProgressToken())
+    move(workspace, "a", "b", overwrite=True, progress=ProgressToken())
     assert tree(home) == {"b": "A"}
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("to", ["d/inside", "d/new/deeper", "d/e/f", "link/inside"])
 def test_a_directory_cannot_move_into_itself(
@@ -190,17 +82,17 @@ def test_a_directory_cannot_move_into_itself(
     (home / "link").symlink_to("d")
     before = tree(home)
     with pytest.raises(InvalidRequest):
-        move(workspace, "d", to, overwrite=overwrite, pulse=ProgressToken())
+        move(workspace, "d", to, overwrite=overwrite, progress=ProgressToken())
     assert tree(home) == before
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 def test_a_source_inside_the_destination_is_refused(workspace: Workspace, home: Path) -> None:
     fill(home, d__e__f="F", d__g="G")
     before = tree(home)
     for source in ("d/e", "d/g", "d/e/f"):
         with pytest.raises(InvalidRequest, match="inside the destination"):
-            move(workspace, source, "d", overwrite=True, pulse=ProgressToken())
+            move(workspace, source, "d", overwrite=True, progress=ProgressToken())
     assert tree(home) == before
 
 
@@ -218,7 +110,7 @@ def make(place: Path, kind: str, text: str) -> None:
             (place / "inside").write_text(text)
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 @pytest.mark.parametrize("can_swap", [True, False])
 @pytest.mark.parametrize("new", KINDS)
 @pytest.mark.parametrize("old", KINDS)
@@ -230,7 +122,7 @@ def test_overwrite_replaces_any_kind_by_any_kind(
     make(home / "from", new, "new")
     make(home / "to", old, "old")
     make(home / "expected", new, "new")
-    move(workspace, "from", "to", overwrite=True, pulse=ProgressToken())
+    move(workspace, "from", "to", overwrite=True, progress=ProgressToken())
     found = tree(home)
     assert {k.replace("expected", "to"): v for k, v in found.items() if k.startswith("expected")} == {
         k: v for k, v in found.items() if k.startswith("to")
@@ -238,7 +130,7 @@ def test_overwrite_replaces_any_kind_by_any_kind(
     assert not any(k.startswith(("from", ".")) for k in found)
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 @pytest.mark.parametrize("new", KINDS)
 @pytest.mark.parametrize("old", [*KINDS, None])
 def test_moves_to_another_file_system(
@@ -250,7 +142,7 @@ def test_moves_to_another_file_system(
         os.chmod(home / "from", 0o740)
     if old is not None:
         make(elsewhere / "to", old, "old")
-    move(workspace, "from", f"{elsewhere}/to", overwrite=old is not None, pulse=ProgressToken())
+    move(workspace, "from", f"{elsewhere}/to", overwrite=old is not None, progress=ProgressToken())
     expected = {k.replace("expected", "to"): v for k, v in tree(home).items() if k.startswith("expected")}
     assert tree(elsewhere) == expected
     assert "from" not in tree(home)
@@ -258,7 +150,7 @@ def test_moves_to_another_file_system(
         assert (elsewhere / "to").stat().st_mode & 0o777 == 0o740
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 def test_a_failed_copy_to_another_file_system_changes_nothing(
     workspace: Workspace, home: Path, elsewhere: Path
 ) -> None:
@@ -266,24 +158,24 @@ def test_a_failed_copy_to_another_file_system_changes_nothing(
     os.mkfifo(home / "d" / "fifo")  # cannot be copied
     fill(elsewhere, to__kept="kept")
     with pytest.raises(InvalidRequest, match="special file"):
-        move(workspace, "d", f"{elsewhere}/to", overwrite=True, pulse=ProgressToken())
+        move(workspace, "d", f"{elsewhere}/to", overwrite=True, progress=ProgressToken())
     with pytest.raises(InvalidRequest, match="special file"):
-        move(workspace, "d", f"{elsewhere}/new/deep", overwrite=True, pulse=ProgressToken())
+        move(workspace, "d", f"{elsewhere}/new/deep", overwrite=True, progress=ProgressToken())
     assert tree(elsewhere) == {"to": "/", "to/kept": "kept"}
     assert sorted(os.listdir(home / "d")) == ["a", "b", "fifo"]
 
 
 def test_a_copy_that_was_given_up_changes_nothing(workspace: Workspace, home: Path, elsewhere: Path) -> None:
     fill(home, d__a="A")
-    pulse = ProgressToken()
-    pulse.abandon()
-    with pytest.raises(Abandoned):
-        move(workspace, "d", f"{elsewhere}/to", overwrite=True, pulse=pulse)
+    progress = ProgressToken()
+    progress.cancel()
+    with pytest.raises(OperationCancelled):
+        move(workspace, "d", f"{elsewhere}/to", overwrite=True, progress=progress)
     assert tree(elsewhere) == {}
     assert tree(home) == {"d": "/", "d/a": "A"}
 
 
-@pytest.mark.clause("issue4-3-move")
+@pytest.mark.clause("files-move")
 def test_of_many_moves_to_one_name_exactly_one_wins(workspace: Workspace, home: Path) -> None:
     for number in range(12):
         (home / f"from{number}").write_text(str(number))
@@ -291,7 +183,7 @@ def test_of_many_moves_to_one_name_exactly_one_wins(workspace: Workspace, home: 
 
     def attempt(number: int) -> None:
         try:
-            move(workspace, f"from{number}", "to", overwrite=False, pulse=ProgressToken())
+            move(workspace, f"from{number}", "to", overwrite=False, progress=ProgressToken())
         except InvalidRequest as error:
             errors.append(error)
 
