@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sandbox_agent.agents.layout import Layout
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.settings import Settings
-    from sandbox_agent.workspace.files.file_executor import FileExecutor
+    from sandbox_agent.workspace.executor.file_executor import FileExecutor
     from sandbox_agent.workspace.files.workspace import Workspace
 
 logger = logs.Log("sandbox_agent.http")
@@ -129,7 +129,7 @@ class Services:
 
     @cached_property
     def file_executor(self) -> FileExecutor:
-        from sandbox_agent.workspace.files.file_executor import FileExecutor  # as the workspace
+        from sandbox_agent.workspace.executor.file_executor import FileExecutor  # as the workspace
 
         return FileExecutor(silence_s=self.settings.fs_timeout_ms / 1000)
 

@@ -14,7 +14,7 @@ import pytest
 
 from sandbox_agent.errors import Conflict, InvalidRequest, NotFound, PermissionDenied
 from sandbox_agent.workspace.config.store import ConfigStore
-from sandbox_agent.workspace.files.progress_token import OperationCancelled, ProgressToken
+from sandbox_agent.workspace.executor.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 
 ENTRY = b'{"type":"local","command":"x","args":[]}'

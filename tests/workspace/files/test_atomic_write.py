@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied, PreconditionFailed, StreamError
+from sandbox_agent.workspace.executor.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files import temporary_file
 from sandbox_agent.workspace.files.atomic_write import AtomicWrite, Condition
 from sandbox_agent.workspace.files.open_file import OpenFile
-from sandbox_agent.workspace.files.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 
 

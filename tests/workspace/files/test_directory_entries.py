@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.errors import InvalidRequest
+from sandbox_agent.workspace.executor.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files import directory_trees
 from sandbox_agent.workspace.files.directory_entries import delete, mkdir
 from sandbox_agent.workspace.files.move import move
-from sandbox_agent.workspace.files.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 from tests.workspace.files.file_trees import fill, tree
 

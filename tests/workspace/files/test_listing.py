@@ -10,10 +10,10 @@ import msgspec
 import pytest
 
 from sandbox_agent.errors import InvalidRequest, NotFound
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.bodies import FsEntry
 from sandbox_agent.workspace.files.file_metadata import modified_text
 from sandbox_agent.workspace.files.listing import BATCH, entries, stat
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 
 

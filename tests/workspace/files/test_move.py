@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.errors import InvalidRequest, NotFound, SandboxAgentError
+from sandbox_agent.workspace.executor.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files import renameat2
 from sandbox_agent.workspace.files.move import move
-from sandbox_agent.workspace.files.progress_token import OperationCancelled, ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 from tests.workspace.files.file_trees import fill, tree
 

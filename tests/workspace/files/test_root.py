@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied, SandboxAgentError
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files import listing, renameat2
 from sandbox_agent.workspace.files.directory_entries import delete, mkdir
 from sandbox_agent.workspace.files.move import move
 from sandbox_agent.workspace.files.open_file import OpenFile
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 
 

@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from sandbox_agent.workspace.files.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 from sandbox_agent.workspace.tar.extraction import ArchiveLimits, Extraction
 

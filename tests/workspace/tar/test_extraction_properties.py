@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox_agent.errors import SandboxAgentError
-from sandbox_agent.workspace.files.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 from sandbox_agent.workspace.tar.writer import archive as archive_pieces
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.errors import InvalidRequest, NotFound
-from sandbox_agent.workspace.files.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 from sandbox_agent.workspace.tar.writer import archive
 

@@ -21,7 +21,7 @@ from sandbox_agent.http.endpoints.config_kinds import (
 from sandbox_agent.http.json_body import encode, json_bytes, json_response
 from sandbox_agent.http.messages import Request, Response
 from sandbox_agent.workspace.config.store import ConfigStore
-from sandbox_agent.workspace.files.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services

@@ -16,11 +16,11 @@ import msgspec
 from sandbox_agent.errors import StreamError
 from sandbox_agent.http.conditional import etag_listed, requested_range
 from sandbox_agent.http.messages import HeaderList, Request, Response, StreamingResponse
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.serial_executor import SerialExecutor
 from sandbox_agent.workspace.files.bodies import FsEntry
 from sandbox_agent.workspace.files.listing import BATCH, entries
 from sandbox_agent.workspace.files.open_file import OpenFile
-from sandbox_agent.workspace.files.progress_token import ProgressToken
-from sandbox_agent.workspace.files.serial_executor import SerialExecutor
 from sandbox_agent.workspace.tar import writer
 
 if TYPE_CHECKING:

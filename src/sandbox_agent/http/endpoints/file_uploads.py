@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from sandbox_agent.http.conditional import etag_listed
 from sandbox_agent.http.messages import Request
 from sandbox_agent.http.openapi.operation import HeaderParameter
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.serial_executor import SerialExecutor
 from sandbox_agent.workspace.files.atomic_write import AtomicWrite
 from sandbox_agent.workspace.files.bodies import FsUploaded, FsWritten
-from sandbox_agent.workspace.files.progress_token import ProgressToken
-from sandbox_agent.workspace.files.serial_executor import SerialExecutor
 from sandbox_agent.workspace.tar.extraction import ArchiveLimits, Extraction
 
 if TYPE_CHECKING:

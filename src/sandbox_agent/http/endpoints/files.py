@@ -23,9 +23,9 @@ from sandbox_agent.http.openapi.operation import (
     RequiredText,
     ResponseSpec,
 )
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files import bodies, directory_entries, listing
 from sandbox_agent.workspace.files.move import move
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services

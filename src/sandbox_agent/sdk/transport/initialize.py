@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from sandbox_agent.sdk.universal import meta
+from sandbox_agent.version import version
 
 PROTOCOL_VERSION = 1
-
-
-@cache
-def _version() -> str:
-    # Imported on first use: it takes 10 ms and only connections need it.
-    from importlib.metadata import version
-
-    return version("sandbox-agent")
 
 
 def initialize_params(*, forms: bool) -> dict[str, Any]:
@@ -29,7 +21,7 @@ def initialize_params(*, forms: bool) -> dict[str, Any]:
         "clientInfo": {
             "name": "sandbox-agent-python",
             "title": "Sandbox Agent SDK",
-            "version": _version(),
+            "version": version(),
         },
         "clientCapabilities": capabilities,
     }

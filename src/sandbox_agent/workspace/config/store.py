@@ -17,10 +17,10 @@ from collections.abc import Iterator
 import msgspec
 
 from sandbox_agent.errors import Conflict, InvalidRequest, NotFound
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.atomic_write import AtomicWrite
 from sandbox_agent.workspace.files.open_file import OpenFile
 from sandbox_agent.workspace.files.os_errors import map_os_errors
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 
 CONFIG_DIRECTORY = ".sandbox-agent/config"

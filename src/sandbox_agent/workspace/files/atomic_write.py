@@ -15,10 +15,10 @@ import stat as modes
 from collections.abc import Callable, Iterator
 
 from sandbox_agent.errors import InvalidRequest, PreconditionFailed
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files import renameat2
 from sandbox_agent.workspace.files.file_metadata import copy_owner_and_mode, etag_of
 from sandbox_agent.workspace.files.os_errors import map_os_errors
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 from sandbox_agent.workspace.files.resolved_path import ResolvedPath
 from sandbox_agent.workspace.files.temporary_file import TemporaryFile
 from sandbox_agent.workspace.files.workspace import Workspace

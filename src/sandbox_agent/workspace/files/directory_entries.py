@@ -10,9 +10,9 @@ import os
 import stat as modes
 
 from sandbox_agent.errors import InvalidRequest
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files import directory_trees
 from sandbox_agent.workspace.files.os_errors import map_os_errors
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace, refuse_blank
 
 

@@ -10,11 +10,11 @@ import stat as modes
 from collections.abc import Generator
 
 from sandbox_agent.errors import InvalidRequest
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.bodies import FsEntry, FsStat
 from sandbox_agent.workspace.files.file_metadata import entry_type, mode_text, modified_text
 from sandbox_agent.workspace.files.open_flags import READ_DIRECTORY
 from sandbox_agent.workspace.files.os_errors import map_os_errors
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace, displayed
 
 BATCH = 1000

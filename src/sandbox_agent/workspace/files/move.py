@@ -15,10 +15,10 @@ import stat as modes
 from collections.abc import Callable, Iterator
 
 from sandbox_agent.errors import InvalidRequest, NotFound
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files import directory_trees, renameat2
 from sandbox_agent.workspace.files.file_metadata import same_file
 from sandbox_agent.workspace.files.os_errors import map_os_errors
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 from sandbox_agent.workspace.files.resolved_path import ResolvedPath
 from sandbox_agent.workspace.files.temporary_file import temporary_name
 from sandbox_agent.workspace.files.workspace import Workspace, refuse_blank

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sandbox_agent.errors import InvalidRequest, PayloadTooLarge
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.open_flags import PASS_THROUGH, READ_DIRECTORY
 from sandbox_agent.workspace.files.os_errors import OutsideRoot, map_os_errors
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 from sandbox_agent.workspace.files.resolved_path import ResolvedPath
 from sandbox_agent.workspace.files.root import Root
 from sandbox_agent.workspace.files.temporary_file import temporary_name

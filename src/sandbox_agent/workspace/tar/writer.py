@@ -13,10 +13,10 @@ from collections.abc import Generator, Iterator
 from tarfile import TarInfo
 
 from sandbox_agent.errors import InvalidRequest
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.directory_trees import refuse_too_deep
 from sandbox_agent.workspace.files.open_flags import READ_DIRECTORY, READ_FILE
 from sandbox_agent.workspace.files.os_errors import map_os_errors
-from sandbox_agent.workspace.files.progress_token import ProgressToken
 from sandbox_agent.workspace.files.workspace import Workspace
 
 BLOCK = 512

@@ -11,13 +11,13 @@ import itertools
 import json
 import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from importlib.metadata import version
 from typing import Any
 
 from sandbox_agent.agents.adapters.codex import login
 from sandbox_agent.agents.adapters.codex.program import real_program
 from sandbox_agent.agents.adapters.common import adapter_errors, timeouts
 from sandbox_agent.agents.adapters.common.native_process import Message, NativeProcess
+from sandbox_agent.version import version
 
 Notified = Callable[[str, Message], None]
 Requested = Callable[[str, Message], Awaitable[Message]]
@@ -70,7 +70,7 @@ class CodexServer:
             on_garbage=self._garbage,
         )
         process.ended.add_done_callback(lambda _: self._gone(process))
-        info = {"name": "sandbox-agent", "title": "Sandbox Agent", "version": version("sandbox-agent")}
+        info = {"name": "sandbox-agent", "title": "Sandbox Agent", "version": version()}
         # Collaboration modes, and with them questions, are behind this capability.
         params = {"clientInfo": info, "capabilities": {"experimentalApi": True}}
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Any
 
 from acp import PROTOCOL_VERSION
@@ -44,6 +43,7 @@ from sandbox_agent.agents.adapters.common.client_channel import ClientChannel
 from sandbox_agent.agents.adapters.common.config_options import Settings
 from sandbox_agent.agents.adapters.common.prompt import Block, Picture, Text, read_prompt
 from sandbox_agent.agents.adapters.common.turn import Turn
+from sandbox_agent.version import version
 
 McpServers = list[Any]
 
@@ -118,9 +118,7 @@ class NativeAgent(ABC):
         self.desk.introduced(client_capabilities)
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
-            agent_info=Implementation(
-                name=f"{self.name}-native", title=self.title, version=version("sandbox-agent")
-            ),
+            agent_info=Implementation(name=f"{self.name}-native", title=self.title, version=version()),
             agent_capabilities=AgentCapabilities(
                 load_session=self.loads_sessions,
                 prompt_capabilities=PromptCapabilities(image=self.takes_pictures, embedded_context=True),

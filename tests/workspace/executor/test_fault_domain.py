@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandbox_agent.workspace.files.fault_domain import fault_domain
+from sandbox_agent.workspace.executor.fault_domain import fault_domain
 
 LINES = """\
 22 1 254:0 / / rw - ext4 /dev/vda rw

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
-from sandbox_agent.workspace.files.fault_domain import fault_domain
-from sandbox_agent.workspace.files.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.fault_domain import fault_domain
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 
 
 class FileTask:

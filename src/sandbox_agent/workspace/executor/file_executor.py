@@ -18,8 +18,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from sandbox_agent import logs
 from sandbox_agent.errors import Timeout
-from sandbox_agent.workspace.files.file_task import FileTask
-from sandbox_agent.workspace.files.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.file_task import FileTask
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 
 THREADS = 16  # file work mostly waits for the disk; more threads would only queue there
 LONG_S = 1.0

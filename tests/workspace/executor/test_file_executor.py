@@ -10,9 +10,9 @@ from collections.abc import Callable
 import pytest
 
 from sandbox_agent.errors import Timeout
-from sandbox_agent.workspace.files.file_executor import HANGING_PER_DOMAIN, FileExecutor
-from sandbox_agent.workspace.files.progress_token import ProgressToken
-from sandbox_agent.workspace.files.serial_executor import SerialExecutor
+from sandbox_agent.workspace.executor.file_executor import HANGING_PER_DOMAIN, FileExecutor
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.serial_executor import SerialExecutor
 
 
 async def test_hung_work_is_answered_and_takes_no_thread_from_others() -> None:

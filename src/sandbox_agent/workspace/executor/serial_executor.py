@@ -9,9 +9,9 @@ from typing import Any, ParamSpec, TypeVar
 
 from sandbox_agent import logs
 from sandbox_agent.errors import Timeout
-from sandbox_agent.workspace.files.file_executor import FileExecutor
-from sandbox_agent.workspace.files.file_task import FileTask
-from sandbox_agent.workspace.files.progress_token import ProgressToken
+from sandbox_agent.workspace.executor.file_executor import FileExecutor
+from sandbox_agent.workspace.executor.file_task import FileTask
+from sandbox_agent.workspace.executor.progress_token import ProgressToken
 
 logger = logs.Log("sandbox_agent.files")
 
