@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.agents.catalog.catalog import BUILTIN_IDS, Catalog
+from sandbox_agent.agents.catalog.catalog import Catalog, builtin_ids
 from sandbox_agent.agents.credentials import available_for, discover, environment_of, exported_keys
 
 LATER, EARLIER = "2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z"
@@ -113,7 +113,7 @@ def test_malformed_files_are_passed_over(tmp_path: Path, text: str) -> None:
 @pytest.mark.clause("decision-44")
 def test_nothing_found_means_not_available_for_all_but_the_mock(tmp_path: Path) -> None:
     catalog = Catalog()
-    available = {agent for agent in BUILTIN_IDS if available_for(catalog.get(agent), {}, tmp_path)}
+    available = {agent for agent in builtin_ids() if available_for(catalog.get(agent), {}, tmp_path)}
     assert available == {"mock"}
 
 
@@ -135,7 +135,7 @@ BOTH = {"opencode", "opencode-native", "pi", "goose", "hermes", "fast-agent"}
 def test_available_is_what_the_agent_really_reads(tmp_path: Path, variable: str, agents: set[str]) -> None:
     catalog = Catalog()
     environ = {variable: "k"}
-    available = {agent for agent in BUILTIN_IDS if available_for(catalog.get(agent), environ, tmp_path)}
+    available = {agent for agent in builtin_ids() if available_for(catalog.get(agent), environ, tmp_path)}
     assert available == agents | {"mock"}
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.installer import Installer
-from sandbox_agent.agents.launch.acp_handshake import conversation
+from sandbox_agent.agents.install.layout import InstallLayout
+from sandbox_agent.agents.launch.acp_probe import open_probe
 from sandbox_agent.agents.launch.launcher import Launcher
-from sandbox_agent.agents.layout import Layout
 
 
 class InstallHouse:
     def __init__(self, directory: Path, agents: str) -> None:
         self.directory = directory
-        self.layout = Layout(directory / "data")
+        self.layout = InstallLayout(directory / "data")
         self.agents_file = directory / "agents.toml"
         self.agents_file.write_text(agents)
         self.catalog = Catalog.load(self.agents_file)
@@ -43,8 +43,8 @@ class InstallHouse:
     async def starts(self, agent: str = "tiny") -> bool:
         """Whether the installed agent really answers."""
         spec = await self.launcher().prepare(agent)
-        async with conversation(spec) as talk:
-            return (await talk.initialize(30))["protocolVersion"] == 1
+        async with open_probe(spec) as probe:
+            return (await probe.initialize(30))["protocolVersion"] == 1
 
     def builds(self, agent: str = "tiny") -> list[str]:
         """What lies in the agent's folder, complete or not."""
@@ -62,8 +62,8 @@ class InstallHouse:
             "from pathlib import Path\n"
             "from sandbox_agent.agents.catalog.catalog import Catalog\n"
             "from sandbox_agent.agents.install.installer import Installer\n"
-            "from sandbox_agent.agents.layout import Layout\n"
-            "installer = Installer(Catalog.load(Path(sys.argv[1])), Layout(Path(sys.argv[2])))\n"
+            "from sandbox_agent.agents.install.layout import InstallLayout\n"
+            "installer = Installer(Catalog.load(Path(sys.argv[1])), InstallLayout(Path(sys.argv[2])))\n"
             "tell = lambda progress: print(progress.step, flush=True)\n"
             "result = asyncio.run(installer.install(sys.argv[3], progress=tell))\n"
             "print(json.dumps(dataclasses.asdict(result)))\n"

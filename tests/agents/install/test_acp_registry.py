@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.agents.install.acp_registry import Package, RegistryUnavailable, look_up
+from sandbox_agent.agents.install.acp_registry import RegistryPackage, RegistryUnavailable, find_distribution
+from sandbox_agent.agents.install.layout import registry_platform
 from sandbox_agent.agents.install.progress import Progress
-from sandbox_agent.agents.layout import registry_platform
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallHouse
 from tests.agents.tiny_agent import npm_agent, npm_package, wheel
@@ -189,17 +189,19 @@ async def test_preview_is_found_by_its_version(site: tuple[Path, str]) -> None:
     preview = {"version": "3.0.0", "distribution": {"npx": {"package": "tiny@3.0.0"}}}
     entry = {"id": "t", "version": "2.0.0", "distribution": {"uvx": {"package": "t@2.0"}}, "preview": preview}
     (folder / "r.json").write_text(json.dumps({"agents": [entry]}))
-    assert await look_up(f"{address}/r.json", ["t"]) == Package("pypi", "t==2.0", "2.0.0")
-    assert await look_up(f"{address}/r.json", ["t"], "3.0.0") == Package("npm", "tiny@3.0.0", "3.0.0")
-    assert await look_up(f"{address}/r.json", ["t"], "4.0.0") is None
-    assert await look_up(f"{address}/r.json", ["unknown"]) is None
+    assert await find_distribution(f"{address}/r.json", ["t"]) == RegistryPackage("pypi", "t==2.0", "2.0.0")
+    assert await find_distribution(f"{address}/r.json", ["t"], "3.0.0") == RegistryPackage(
+        "npm", "tiny@3.0.0", "3.0.0"
+    )
+    assert await find_distribution(f"{address}/r.json", ["t"], "4.0.0") is None
+    assert await find_distribution(f"{address}/r.json", ["unknown"]) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"agents": 1}', "<html>"])
 async def test_document_that_is_no_registry(site: tuple[Path, str], text: str) -> None:
     (site[0] / "r.json").write_text(text)
     with pytest.raises(RegistryUnavailable):
-        await look_up(f"{site[1]}/r.json", ["t"])
+        await find_distribution(f"{site[1]}/r.json", ["t"])
 
 
 @pytest.mark.parametrize(
@@ -214,7 +216,7 @@ async def test_document_that_is_no_registry(site: tuple[Path, str], text: str) -
 )
 async def test_malformed_entry_is_passed_over(site: tuple[Path, str], entry: Any) -> None:
     (site[0] / "r.json").write_text(json.dumps({"agents": [entry]}))
-    assert await look_up(f"{site[1]}/r.json", ["t"]) is None
+    assert await find_distribution(f"{site[1]}/r.json", ["t"]) is None
 
 
 async def test_wanted_version_of_one_of_several_packages_is_put_beside_the_others(

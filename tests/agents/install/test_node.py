@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.agents.install.launcher_script import write_executable
+from sandbox_agent.agents.install.layout import npm_platform
 from sandbox_agent.agents.install.node import NODE_VERSION
 from sandbox_agent.agents.install.progress import Progress
-from sandbox_agent.agents.layout import npm_platform
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallHouse
 from tests.agents.install.npm_registry import NpmRegistry

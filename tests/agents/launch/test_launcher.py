@@ -17,9 +17,9 @@ import sandbox_agent
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.installer import Installer
 from sandbox_agent.agents.install.launcher_script import launcher_text, write_executable, write_manifest
-from sandbox_agent.agents.launch.acp_handshake import conversation
+from sandbox_agent.agents.install.layout import InstallLayout
+from sandbox_agent.agents.launch.acp_probe import open_probe
 from sandbox_agent.agents.launch.launcher import Launcher
-from sandbox_agent.agents.layout import Layout
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.errors import AgentNotInstalled, InvalidRequest, UnsupportedAgent
 
@@ -30,7 +30,7 @@ class House:
     """A data directory, a PATH and an environment of a test's own."""
 
     def __init__(self, directory: Path, agents: str = "") -> None:
-        self.layout = Layout(directory / "data")
+        self.layout = InstallLayout(directory / "data")
         self.layout.processes.mkdir(parents=True)
         self.on_path = directory / "path"
         self.on_path.mkdir()
@@ -168,8 +168,8 @@ async def test_mock_starts_on_a_fresh_machine_even_where_files_shadow_modules(
     hostile.mkdir()
     (hostile / "json.py").write_text("raise SystemExit('shadowed')")
     spec = await house.launcher().prepare("mock", cwd=str(hostile))
-    async with conversation(spec) as talk:
-        assert (await talk.initialize(20))["protocolVersion"] == 1
+    async with open_probe(spec) as probe:
+        assert (await probe.initialize(20))["protocolVersion"] == 1
 
 
 async def test_mock_starts_from_a_zip(tmp_path: Path) -> None:
@@ -180,9 +180,9 @@ async def test_mock_starts_from_a_zip(tmp_path: Path) -> None:
         "import asyncio, json, os\n"
         "from pathlib import Path\n"
         "from sandbox_agent.agents.catalog.catalog import Catalog\n"
-        "from sandbox_agent.agents.layout import Layout\n"
+        "from sandbox_agent.agents.install.layout import InstallLayout\n"
         "from sandbox_agent.agents.launch.launcher import Launcher\n"
-        "launcher = Launcher(Catalog(), Layout(Path('/nonexistent')), None, server_executable='x')\n"
+        "launcher = Launcher(Catalog(), InstallLayout(Path('/nonexistent')), None, server_executable='x')\n"
         "spec = asyncio.run(launcher.prepare('mock', cwd='/'))\n"
         "print(json.dumps([spec.argv, spec.env.get('PYTHONPATH', '')]))\n"
     )
@@ -198,8 +198,8 @@ async def test_mock_starts_from_a_zip(tmp_path: Path) -> None:
     # -S keeps the installed copy out of sight: only the zip is left to import from.
     isolated = [argv[0], "-S", *argv[1:]]
     env = {"PYTHONPATH": python_path, "HOME": str(tmp_path)}
-    async with conversation(LaunchSpec(tuple(isolated), env, "/")) as talk:
-        assert (await talk.initialize(20))["protocolVersion"] == 1
+    async with open_probe(LaunchSpec(tuple(isolated), env, "/")) as probe:
+        assert (await probe.initialize(20))["protocolVersion"] == 1
 
 
 @pytest.mark.parametrize("agent", ["mock", "opencode", "goose", "amp-native"])
@@ -227,7 +227,7 @@ def test_what_is_wrong_is_said_at_once(house: House) -> None:
         house.launcher().prepare_now("mock", cwd="/", env={"A=B": "x"})
 
 
-def test_starting_an_agent_that_is_there_loads_nothing_heavy(house: House) -> None:
+def test_starting_an_installed_agent_loads_neither_asyncio_nor_msgspec(house: House) -> None:
     build = house.layout.builds("claude") / "1"
     build.mkdir(parents=True)
     write_manifest(build, {"version": "1.2.3", "source": "fallback"})
@@ -238,10 +238,10 @@ def test_starting_an_agent_that_is_there_loads_nothing_heavy(house: House) -> No
         "import sys\n"
         "from sandbox_agent.agents.catalog.catalog import Catalog\n"
         "from sandbox_agent.agents.launch.launcher import Launcher\n"
-        "from sandbox_agent.agents.layout import Layout\n"
-        "launcher = Launcher(Catalog(), Layout(sys.argv[1]), None, server_executable='x')\n"
+        "from sandbox_agent.agents.install.layout import InstallLayout\n"
+        "launcher = Launcher(Catalog(), InstallLayout(sys.argv[1]), None, server_executable='x')\n"
         "assert all(launcher.prepare_now(agent) for agent in ('mock', 'claude', 'goose'))\n"
-        "heavy = 'typing re enum collections functools pathlib json asyncio msgspec tomllib'.split()\n"
+        "heavy = 'asyncio msgspec httpx acp'.split()\n"
         "print([name for name in heavy if name in sys.modules])\n"
     )
     command = [sys.executable, "-c", code, str(house.layout.bin.parent)]

@@ -1,7 +1,7 @@
 """The ACP registry: a public JSON document of agents and how each is distributed.
 
-Only asked for agents without a pin, or when a version is wanted that is not the pinned one. A registry that
-does not answer within seconds is an error of its own, so callers can go on with what they know.
+It is asked only for agents without a pin, or when a version is requested. `RegistryUnavailable` is a class of
+its own, so that callers can fall back to the pinned package.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox_agent.agents.layout import registry_platform
+from sandbox_agent.agents.install.platform_name import registry_platform
 
 DEFAULT_URL = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json"
 _CONNECT_LIMIT_S = 3
@@ -22,12 +22,12 @@ _DOCUMENT_BYTES = 16 * 1024 * 1024
 
 
 class RegistryUnavailable(Exception):
-    """The registry cannot be reached or is not a registry; the text says which."""
+    """The registry cannot be reached, or the document is not a registry."""
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
-    """An agent that comes as a package."""
+class RegistryPackage:
+    """An agent that is distributed as a package."""
 
     source: str
     """`npm` or `pypi`."""
@@ -38,19 +38,21 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
-    """An agent that comes as an archive, or a single program, for this machine."""
+class RegistryArchive:
+    """An agent that is distributed as an archive, or as a single program, for this machine."""
 
     archive: str
     command: str
-    """The program in it."""
+    """The path of the program in the archive."""
     version: str
     sha256: str | None = None
     args: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
 
 
-async def look_up(url: str, ids: Sequence[str], version: str | None = None) -> Archive | Package | None:
+async def find_distribution(
+    url: str, ids: Sequence[str], version: str | None = None
+) -> RegistryArchive | RegistryPackage | None:
     """How the registry distributes the first of `ids` it has, on this machine, in `version` if given.
 
     None if it has no such agent; raises `RegistryUnavailable`.
@@ -75,19 +77,19 @@ def _editions(entry: Any) -> list[dict[str, Any]]:
     return [entry, preview] if isinstance(preview, dict) else [entry]
 
 
-def _distribution(entry: Mapping[str, Any]) -> Archive | Package | None:
-    ways, version = entry.get("distribution"), str(entry.get("version", ""))
-    if not isinstance(ways, dict):
+def _distribution(entry: Mapping[str, Any]) -> RegistryArchive | RegistryPackage | None:
+    channels, version = entry.get("distribution"), str(entry.get("version", ""))
+    if not isinstance(channels, dict):
         return None
     for kind, source in (("npx", "npm"), ("uvx", "pypi")):
-        way = ways.get(kind)
+        way = channels.get(kind)
         if isinstance(way, dict) and isinstance(way.get("package"), str):
             package = _pypi_name(way["package"]) if source == "pypi" else way["package"]
-            return Package(source, package, version, _args(way), _env(way))
-    archives = ways.get("binary")
+            return RegistryPackage(source, package, version, _args(way), _env(way))
+    archives = channels.get("binary")
     way = archives.get(registry_platform()) if isinstance(archives, dict) else None
     if isinstance(way, dict) and isinstance(way.get("archive"), str) and isinstance(way.get("cmd"), str):
-        return Archive(way["archive"], way["cmd"], version, way.get("sha256"), _args(way), _env(way))
+        return RegistryArchive(way["archive"], way["cmd"], version, way.get("sha256"), _args(way), _env(way))
     return None
 
 
@@ -96,18 +98,18 @@ def _args(way: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _env(way: Mapping[str, Any]) -> dict[str, str]:
-    """Its variables; names that no shell could export are left out."""
+    """Its variables, without names that a shell cannot export."""
     variables = way.get("env") or {}
     return {str(k): str(v) for k, v in variables.items() if re.fullmatch(r"[A-Za-z_]\w*", str(k))}
 
 
 def _pypi_name(package: str) -> str:
-    """uvx writes versions as `name@1.2` or `name==1.2`; pip knows only the second."""
+    """uvx accepts `name@1.2` and `name==1.2`; pip only the second form."""
     return re.sub(r"(?<=\w)@(?=\d)", "==", package)
 
 
 def _fetch(url: str) -> dict[str, Any]:
-    # Imported here: it brings TLS along, which a server that asks no registry does not need.
+    # Imported here: httpx and TLS take tens of milliseconds, and most servers never ask the registry.
     import httpx
 
     limits = httpx.Timeout(_DOCUMENT_LIMIT_S, connect=_CONNECT_LIMIT_S)

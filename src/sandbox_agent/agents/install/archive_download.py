@@ -1,7 +1,7 @@
-"""Fetch an agent that is distributed as an archive or as a single program, and unpack it safely.
+"""Download an agent that is distributed as an archive or as a single program, and unpack it.
 
-The checksum is compared before anything is unpacked, and no member of the archive may land outside the
-folder. Only https is accepted, except from this machine itself.
+The checksum is compared before anything is unpacked, and no member of the archive can be written outside the
+folder. Only https is accepted, except from loopback addresses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sandbox_agent.agents.install.command import CommandFailed
+from sandbox_agent.agents.install.run_command import CommandFailed
 
 _CONNECT_LIMIT_S = 10
 _SILENCE_LIMIT_S = 60
@@ -24,7 +24,7 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 def download_and_unpack(
     url: str, command: str, sha256: str | None, folder: Path, on_bytes: Callable[[int, int | None], None]
 ) -> Path:
-    """Fetch `url`, unpack it into `folder` and return the program `command` in it. Blocks: run in a thread.
+    """Download `url`, unpack it into `folder` and return the program `command`. Blocks: run it in a thread.
 
     Raises `CommandFailed` with the reason.
     """
@@ -38,7 +38,7 @@ def download_and_unpack(
     archive = folder / ".download"
     digest = _fetch(url, archive, on_bytes)
     if sha256 is not None and digest != sha256.lower():
-        raise CommandFailed(f"{url} has the sha256 {digest}, the registry promised {sha256}")
+        raise CommandFailed(f"{url} has the sha256 {digest}; the registry says {sha256}")
     try:
         _unpack(archive, parts.path, folder, program)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:
@@ -52,7 +52,7 @@ def download_and_unpack(
 
 
 def _fetch(url: str, target: Path, on_bytes: Callable[[int, int | None], None]) -> str:
-    # Imported here: it brings TLS along, which a server that downloads nothing does not need.
+    # Imported here: httpx and TLS take tens of milliseconds, and few agents are archives.
     import httpx
 
     digest = hashlib.sha256()
@@ -79,7 +79,7 @@ def _unpack(archive: Path, name: str, folder: Path, program: Path) -> None:
             tar.extractall(folder, filter="data")
     elif name.endswith(".zip"):
         with zipfile.ZipFile(archive) as packed:
-            packed.extractall(folder)  # noqa: S202 - zipfile keeps members inside the folder by itself
+            packed.extractall(folder)  # noqa: S202 - zipfile never writes outside the folder
     else:
         program.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(archive, program)

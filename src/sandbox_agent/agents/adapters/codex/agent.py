@@ -27,9 +27,9 @@ from sandbox_agent.agents.adapters.common.native_agent import (
     stdio_server,
 )
 from sandbox_agent.agents.adapters.common.native_process import Message
+from sandbox_agent.agents.adapters.common.native_turn import StopReason, Turn
 from sandbox_agent.agents.adapters.common.prompt import Picture, Text
 from sandbox_agent.agents.adapters.common.questions import Choice, Question
-from sandbox_agent.agents.adapters.common.turn import StopReason, Turn
 from sandbox_agent.agents.adapters.common.updates import Unparsed
 
 _MODES = {

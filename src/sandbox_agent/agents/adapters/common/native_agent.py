@@ -42,8 +42,8 @@ from acp.schema import (
 from sandbox_agent.agents.adapters.common import adapter_errors, timeouts, updates
 from sandbox_agent.agents.adapters.common.client_channel import ClientChannel
 from sandbox_agent.agents.adapters.common.config_options import Settings
+from sandbox_agent.agents.adapters.common.native_turn import Turn
 from sandbox_agent.agents.adapters.common.prompt import Block, Picture, Text, read_prompt
-from sandbox_agent.agents.adapters.common.turn import Turn
 
 McpServers = list[Any]
 

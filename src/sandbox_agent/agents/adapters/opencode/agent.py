@@ -24,9 +24,9 @@ from sandbox_agent.agents.adapters.common.native_agent import (
     stdio_server,
 )
 from sandbox_agent.agents.adapters.common.native_process import Message
+from sandbox_agent.agents.adapters.common.native_turn import Turn
 from sandbox_agent.agents.adapters.common.prompt import Picture, Text
 from sandbox_agent.agents.adapters.common.questions import Choice, Question
-from sandbox_agent.agents.adapters.common.turn import Turn
 from sandbox_agent.agents.adapters.common.updates import Unparsed
 from sandbox_agent.agents.adapters.opencode import schema as native
 from sandbox_agent.agents.adapters.opencode.events import OpenCodeConverter

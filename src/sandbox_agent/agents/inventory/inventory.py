@@ -1,7 +1,7 @@
-"""What `GET /v1/agents` says of each agent: is it here, which version, what can it do.
+"""What `GET /v1/agents` answers for each agent: whether it is installed, its version, its capabilities.
 
-Everything that may be slow is bounded: files are read in threads, `--version` of a foreign program gets two
-seconds and is remembered, and models come from a probe that runs behind the answer.
+Slow work is bounded: files are read in threads, `--version` of a program gets 2 s and is cached, and models
+come from a probe that runs after the response.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from sandbox_agent.agents import credentials
-from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES
-from sandbox_agent.agents.catalog.catalog import AgentSpec, Catalog
-from sandbox_agent.agents.catalog.session_options import models_and_modes, static_options
-from sandbox_agent.agents.install.command import CommandFailed, run_command
+from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, AgentSpec
+from sandbox_agent.agents.catalog.catalog import Catalog
+from sandbox_agent.agents.install.layout import InstallLayout
+from sandbox_agent.agents.install.run_command import CommandFailed, run_command
+from sandbox_agent.agents.inventory.options_probe import OptionsProbe
+from sandbox_agent.agents.inventory.session_options import models_and_modes, static_options
 from sandbox_agent.agents.launch.launcher import Launcher
-from sandbox_agent.agents.launch.options_probe import Prober
 from sandbox_agent.agents.launch.program import Program, find_program
-from sandbox_agent.agents.layout import Layout
 
 _VERSION_LIMIT_S = 2.0
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
@@ -33,7 +33,7 @@ class Inventory:
     def __init__(
         self,
         catalog: Catalog,
-        layout: Layout,
+        layout: InstallLayout,
         launcher: Launcher,
         *,
         environ: Mapping[str, str] | None = None,
@@ -42,7 +42,7 @@ class Inventory:
         self._layout = layout
         self._launcher = launcher
         self._environ = os.environ if environ is None else environ
-        self._prober = Prober()
+        self._probe = OptionsProbe()
         self._versions: dict[tuple[object, ...], str | None] = {}
 
     async def describe_all(self, *, config: bool = False, no_cache: bool = False) -> list[dict[str, Any]]:
@@ -53,9 +53,9 @@ class Inventory:
     async def describe(
         self, agent_id: str, *, config: bool = False, no_cache: bool = False
     ) -> dict[str, Any]:
-        """One agent, its keys in the order of the wire. Raises `UnsupportedAgent`."""
+        """One agent, with its keys in the order of the response. Raises `UnsupportedAgent`."""
         spec = self._catalog.get(agent_id)
-        program, has_credentials = await asyncio.to_thread(self._look, spec)
+        program, has_credentials = await asyncio.to_thread(self._search, spec)
         installed = program is not None or spec.builtin
         info: dict[str, Any] = {
             "id": agent_id,
@@ -70,9 +70,9 @@ class Inventory:
         return info
 
     async def aclose(self) -> None:
-        await self._prober.aclose()
+        await self._probe.aclose()
 
-    def _look(self, spec: AgentSpec) -> tuple[Program | None, bool]:
+    def _search(self, spec: AgentSpec) -> tuple[Program | None, bool]:
         return (
             find_program(spec, self._layout, self._environ),
             credentials.available_for(spec, self._environ),
@@ -82,21 +82,23 @@ class Inventory:
         self, spec: AgentSpec, program: Program | None, no_cache: bool
     ) -> dict[str, str]:
         if program is None:
-            return {"version": "builtin", "path": str(self._layout.bin / spec.id)} if spec.builtin else {}
+            return (
+                {"version": "builtin", "path": self._layout.native_program(spec.id)} if spec.builtin else {}
+            )
         if program.build is not None:
             version = program.build.version
         else:
-            version = await self._asked_version((program.path,), no_cache)
+            version = await self._reported_version(program.path, no_cache)
         return ({"version": version} if version else {}) | {"path": program.path}
 
-    async def _asked_version(self, argv: Sequence[str], no_cache: bool) -> str | None:
-        """What the program says to `--version`, within two seconds."""
-        key = _identity(argv)
+    async def _reported_version(self, path: str, no_cache: bool) -> str | None:
+        """The version in the output of `--version`, which gets 2 s."""
+        key = _identity((path,))
         if key not in self._versions or no_cache:
             try:
-                command = [argv[0], "--version"]
-                env = dict(self._environ)
-                output = await run_command(command, cwd=Path("/"), env=env, limit_s=_VERSION_LIMIT_S)
+                output = await run_command(
+                    [path, "--version"], cwd=Path("/"), env=self._environ, limit_s=_VERSION_LIMIT_S
+                )
             except CommandFailed:
                 output = ""
             found = _VERSION.search(output)
@@ -109,19 +111,19 @@ class Inventory:
         info: dict[str, Any] = {}
         options = static_options(spec)
         if program is not None and has_credentials:
-            report = self._prober.report(
+            probed = self._probe.options_of(
                 spec.id, _identity(program.argv), lambda: self._launcher.prepare(spec.id)
             )
-            if report is not None:
-                options = list(report.options) or options
-                if report.error is not None:
-                    info["configError"] = report.error
+            if probed is not None:
+                options = list(probed.options) or options
+                if probed.error is not None:
+                    info["configError"] = probed.error
         info = {"configOptions": options} | info
         return info | (models_and_modes(options) if installed else {})
 
 
 def _identity(argv: Sequence[str]) -> tuple[object, ...]:
-    """Changes when the program is replaced."""
+    """A value that changes when the program is replaced."""
     try:
         stat = os.stat(argv[0])
         return (*argv, stat.st_mtime_ns, stat.st_ino)

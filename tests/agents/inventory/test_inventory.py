@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.agents.catalog.inventory import Inventory
 from sandbox_agent.agents.install.launcher_script import write_executable
+from sandbox_agent.agents.inventory.inventory import Inventory
 from tests.agents.install.install_environment import InstallHouse
 from tests.agents.tiny_agent import npm_agent, npm_package
 from tests.support.processes import wait_until

@@ -13,7 +13,7 @@ from sandbox_agent.agents.mock.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, 
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.keywords import script_for
 from sandbox_agent.agents.mock.scripts.steps import Update
-from sandbox_agent.agents.mock.turns import Turn, estimated_tokens
+from sandbox_agent.agents.mock.turn_scheduler import Turn, estimated_tokens
 
 TYPE_CHECKING = False  # as in typing, which is too slow to import here
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sandbox_agent.agents.mock.jsonrpc import Json, Output
     from sandbox_agent.agents.mock.scripts.steps import Script
     from sandbox_agent.agents.mock.sessions import Session, Sessions
-    from sandbox_agent.agents.mock.turns import Turns
+    from sandbox_agent.agents.mock.turn_scheduler import Turns
 
 PROTOCOL_VERSION = 1
 # The script and its protocol, not the package: reading the package's version would cost start-up time.

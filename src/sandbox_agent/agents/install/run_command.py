@@ -1,7 +1,7 @@
-"""Run an installer's command to its end: bounded in time, quiet, with the tail of what it said.
+"""Run an installer's command with a time limit and return the last 8 KiB of its output.
 
-The command is killed with everything it has started when it takes too long, when the caller is cancelled and
-when this process dies, and what it leaves running at its end is killed too: nothing goes on in the dark.
+The command and all its descendants are killed when the limit is reached, when the caller is cancelled and
+when this process dies. Descendants that are still running when the command ends are killed too.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import cast
 from sandbox_agent.agents.launch.tagged_tree import TaggedTree
 
 TAIL_BYTES = 8192
-_QUIET_S = 0.5
+_POLL_S = 0.5
 
 
 class CommandFailed(Exception):
-    """The command did not do its work; `tail` is what people should read."""
+    """The command failed; `tail` is the end of its output and the reason."""
 
     def __init__(self, tail: str) -> None:
         super().__init__(tail)
@@ -43,7 +43,7 @@ async def run_command(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str],
         if process is not None:
             # Shielded, so that a second cancellation cannot leave a zombie.
             await asyncio.shield(process.wait())
-        tree.bury()
+        tree.reap()
 
 
 async def _start(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
@@ -65,7 +65,7 @@ async def _finish(process: asyncio.subprocess.Process, program: str, limit_s: fl
     output = bytearray()
     try:
         async with asyncio.timeout(limit_s):
-            code = await _read_to_the_end(process, output)
+            code = await _read_output(process, output)
     except TimeoutError:
         raise CommandFailed(f"{_tail(output)}\n{program} was stopped after {limit_s:.0f} s".strip()) from None
     if code != 0:
@@ -74,15 +74,15 @@ async def _finish(process: asyncio.subprocess.Process, program: str, limit_s: fl
     return _tail(output)
 
 
-async def _read_to_the_end(process: asyncio.subprocess.Process, output: bytearray) -> int:
-    """The exit code; the tail of what was said is in `output`."""
+async def _read_output(process: asyncio.subprocess.Process, output: bytearray) -> int:
+    """Keep the end of the output in `output`; return the exit code."""
     stdout = cast(asyncio.StreamReader, process.stdout)
     while True:
         try:
-            async with asyncio.timeout(_QUIET_S):
+            async with asyncio.timeout(_POLL_S):
                 chunk = await stdout.read(65536)
         except TimeoutError:
-            # A helper that goes on in the background may hold the output open for ever.
+            # A background process of the command may keep the output open after the command has ended.
             if process.returncode is not None:
                 return process.returncode
             continue

@@ -1,7 +1,7 @@
-"""Models, modes and thought levels of an agent, in the one shape of `GET /v1/agents`.
+"""Models, modes and thought levels of an agent, in the form of `GET /v1/agents`.
 
-They come from the catalogue, or from what the agent itself said in `session/new`: some agents report
-`configOptions`, some `modes` and `models`, some all of them.
+They come from the catalogue, or from the agent's answer to `session/new`: some agents report `configOptions`,
+some `modes` and `models`, some both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NAMES = {"model": "Model", "mode": "Mode", "thought_level": "Thought Level"}
 
 
 def static_options(spec: AgentSpec) -> list[Option]:
-    """What the catalogue knows; the first value of each is the current one."""
+    """The options of the catalogue; the first value of each is the current one."""
     return [
         _option(category, category, [{"name": value, "value": value} for value in values], values[0])
         for category, values in spec.options.items()
@@ -24,7 +24,7 @@ def static_options(spec: AgentSpec) -> list[Option]:
 
 
 def reported_options(session: Mapping[str, Any]) -> list[Option]:
-    """What the agent said in its answer to `session/new`."""
+    """The options in the agent's answer to `session/new`."""
     found: dict[str, Option] = {}
     for raw in session.get("configOptions") or ():
         option = _from_config_option(raw)
@@ -36,7 +36,7 @@ def reported_options(session: Mapping[str, Any]) -> list[Option]:
 
 
 def models_and_modes(options: list[Option]) -> dict[str, Any]:
-    """`models`, `defaultModel` and `modes` as derived from the options."""
+    """`models`, `defaultModel` and `modes`, derived from the options."""
     derived: dict[str, Any] = {}
     by_category = {option["category"]: option for option in options}
     if model := by_category.get("model"):
