@@ -49,7 +49,7 @@ async def test_amp_is_installed_by_a_real_uv(tmp_path: Path) -> None:
     result = await Installer(Catalog(), layout, environ=environ).install("amp")
     assert not result.already_installed
     # uv names itself in the environments it makes, and puts no pip into them.
-    (config,) = layout.builds("amp").glob("*/venv/pyvenv.cfg")
+    (config,) = (tmp_path / "data").glob("bin/agent_processes/amp/*/venv/pyvenv.cfg")
     assert "uv = " in config.read_text() and not (config.parent / "bin" / "pip").exists()
 
 

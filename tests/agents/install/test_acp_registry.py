@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from sandbox_agent.agents.install.acp_registry import RegistryPackage, RegistryUnavailable, find_distribution
-from sandbox_agent.agents.install.layout import registry_platform
+from sandbox_agent.agents.install.platform_name import registry_platform
 from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.errors import InstallFailed
-from tests.agents.install.install_environment import InstallHouse
+from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent import npm_agent, npm_package, wheel
 
 SCRIPT = (
@@ -89,10 +89,10 @@ def binary(site: tuple[Path, str], name: str, sha256: str | None = None) -> str:
     return publish(site, binary={registry_platform(): way})
 
 
-def house_of(directory: Path, url: str, agents: str = AGENT) -> InstallHouse:
-    house = InstallHouse(directory, agents)
-    house.environ["SANDBOX_AGENT_ACP_REGISTRY_URL"] = url
-    return house
+def environment_with_registry(directory: Path, url: str, agents: str = AGENT) -> InstallEnvironment:
+    environment = InstallEnvironment(directory, agents)
+    environment.environ["SANDBOX_AGENT_ACP_REGISTRY_URL"] = url
+    return environment
 
 
 @pytest.mark.clause("decision-46")
@@ -100,14 +100,14 @@ def house_of(directory: Path, url: str, agents: str = AGENT) -> InstallHouse:
 async def test_archive_of_every_form_is_unpacked_and_started(
     tmp_path: Path, site: tuple[Path, str], name: str
 ) -> None:
-    house = house_of(tmp_path, binary(site, name, archive(site[0], name)))
+    environment = environment_with_registry(tmp_path, binary(site, name, archive(site[0], name)))
     seen: list[Progress] = []
-    result = await house.installer().install("tiny", progress=seen.append)
+    result = await environment.installer().install("tiny", progress=seen.append)
     (artifact,) = result.artifacts
     assert (artifact.source, artifact.version) == ("registry", "2.0.0")
-    assert "export QUIET=1" in house.layout.launcher("tiny").read_text()
+    assert "export QUIET=1" in environment.launcher_file().read_text()
     assert any(progress.step == "download" and progress.percent == 95 for progress in seen)
-    assert await house.starts()
+    assert await environment.starts()
 
 
 @pytest.mark.clause("issue3-2-install-sources")
@@ -115,18 +115,18 @@ async def test_wrong_checksum_is_refused_before_anything_is_unpacked(
     tmp_path: Path, site: tuple[Path, str]
 ) -> None:
     archive(site[0], "a.tar.gz")
-    house = house_of(tmp_path, binary(site, "a.tar.gz", "0" * 64))
+    environment = environment_with_registry(tmp_path, binary(site, "a.tar.gz", "0" * 64))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
+        await environment.installer().install("tiny")
     assert "the registry promised 000" in caught.value.extensions["details"]["stderr"]
-    assert house.is_untouched()
+    assert environment.is_untouched()
 
 
 async def test_archive_from_elsewhere_without_tls_is_refused(tmp_path: Path, site: tuple[Path, str]) -> None:
     way = {"archive": "http://example.invalid/a.tar.gz", "cmd": "agent"}
-    house = house_of(tmp_path, publish(site, binary={registry_platform(): way}))
+    environment = environment_with_registry(tmp_path, publish(site, binary={registry_platform(): way}))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
+        await environment.installer().install("tiny")
     assert "not https" in caught.value.extensions["details"]["stderr"]
 
 
@@ -134,34 +134,36 @@ async def test_archive_from_elsewhere_without_tls_is_refused(tmp_path: Path, sit
 async def test_npx_agent_is_installed_with_npm(tmp_path: Path, site: tuple[Path, str]) -> None:
     package = npm_package(tmp_path)
     url = publish(site, npx={"package": f"tiny-agent@{package}", "args": ["--acp"]})
-    house = house_of(tmp_path, url, AGENT + "node = 18\n")
-    assert await house.starts()
-    assert "node_modules/.bin/tiny-agent --acp" in house.layout.launcher("tiny").read_text()
+    environment = environment_with_registry(tmp_path, url, AGENT + "node = 18\n")
+    assert await environment.starts()
+    assert "node_modules/.bin/tiny-agent --acp" in environment.launcher_file().read_text()
 
 
 @pytest.mark.clause("issue3-2-install-sources")
 async def test_uvx_agent_is_installed_into_an_environment(tmp_path: Path, site: tuple[Path, str]) -> None:
     wheel(tmp_path / "wheels", "tiny_agent")
-    house = house_of(tmp_path, publish(site, uvx={"package": "tiny-agent@1.2.3"}))
-    house.environ["PIP_FIND_LINKS"] = str(tmp_path / "wheels")
-    assert await house.starts()
+    environment = environment_with_registry(tmp_path, publish(site, uvx={"package": "tiny-agent@1.2.3"}))
+    environment.environ["PIP_FIND_LINKS"] = str(tmp_path / "wheels")
+    assert await environment.starts()
 
 
 async def test_agent_the_registry_does_not_have_for_this_machine(
     tmp_path: Path, site: tuple[Path, str]
 ) -> None:
-    house = house_of(tmp_path, publish(site, binary={"plan9-mips": {"archive": "x", "cmd": "y"}}))
+    environment = environment_with_registry(
+        tmp_path, publish(site, binary={"plan9-mips": {"archive": "x", "cmd": "y"}})
+    )
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
+        await environment.installer().install("tiny")
     assert "has no tiny for this machine" in caught.value.extensions["details"]["stderr"]
 
 
 @pytest.mark.clause("decision-46")
 async def test_registry_that_is_down_fails_within_seconds(tmp_path: Path) -> None:
-    house = house_of(tmp_path, "http://127.0.0.1:9/registry.json")
+    environment = environment_with_registry(tmp_path, "http://127.0.0.1:9/registry.json")
     start = time.monotonic()
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
+        await environment.installer().install("tiny")
     assert "cannot be reached" in caught.value.extensions["details"]["stderr"]
     assert time.monotonic() - start < 20
 
@@ -169,8 +171,8 @@ async def test_registry_that_is_down_fails_within_seconds(tmp_path: Path) -> Non
 @pytest.mark.clause("decision-46", "issue3-2-install-offline")
 async def test_pinned_agent_never_asks_the_registry(tmp_path: Path) -> None:
     agents = npm_agent(npm_package(tmp_path), registry='["tiny"]')
-    house = house_of(tmp_path, "http://127.0.0.1:9/registry.json", agents)
-    assert (await house.installer().install("tiny")).artifacts[0].source == "fallback"
+    environment = environment_with_registry(tmp_path, "http://127.0.0.1:9/registry.json", agents)
+    assert (await environment.installer().install("tiny")).artifacts[0].source == "fallback"
 
 
 @pytest.mark.clause("decision-46")
@@ -178,10 +180,12 @@ async def test_version_that_is_asked_for_comes_from_the_registry(
     tmp_path: Path, site: tuple[Path, str]
 ) -> None:
     url = binary(site, "a.zip", archive(site[0], "a.zip"))
-    house = house_of(tmp_path, url, npm_agent(npm_package(tmp_path), registry='["tiny"]'))
-    result = await house.installer().install("tiny", agent_process_version="2.0.0")
+    environment = environment_with_registry(
+        tmp_path, url, npm_agent(npm_package(tmp_path), registry='["tiny"]')
+    )
+    result = await environment.installer().install("tiny", agent_process_version="2.0.0")
     assert (result.artifacts[0].source, result.artifacts[0].version) == ("registry", "2.0.0")
-    assert (await house.installer().install("tiny", agent_process_version="2.0.0")).already_installed
+    assert (await environment.installer().install("tiny", agent_process_version="2.0.0")).already_installed
 
 
 async def test_preview_is_found_by_its_version(site: tuple[Path, str]) -> None:
@@ -225,7 +229,9 @@ async def test_wanted_version_of_one_of_several_packages_is_put_beside_the_other
     """The registry has only the adapter; an agent that needs more would not work with it."""
     url = binary(site, "a.zip", archive(site[0], "a.zip"))
     second = f'[[agent.install]]\nnpm = ["{npm_package(tmp_path, "second-part")}"]\ninto = "second"\n'
-    house = house_of(tmp_path, url, npm_agent(Path("tiny-agent@1.0.0"), registry='["tiny"]') + second)
+    environment = environment_with_registry(
+        tmp_path, url, npm_agent(Path("tiny-agent@1.0.0"), registry='["tiny"]') + second
+    )
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny", agent_process_version="2.0.0")
+        await environment.installer().install("tiny", agent_process_version="2.0.0")
     assert "tiny-agent" in caught.value.extensions["details"]["stderr"]

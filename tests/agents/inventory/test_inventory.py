@@ -12,7 +12,7 @@ import pytest
 
 from sandbox_agent.agents.install.launcher_script import write_executable
 from sandbox_agent.agents.inventory.inventory import Inventory
-from tests.agents.install.install_environment import InstallHouse
+from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent import npm_agent, npm_package
 from tests.support.processes import wait_until
 
@@ -26,14 +26,16 @@ model = ["m1", "m2"]
 """
 
 
-def inventory(house: InstallHouse) -> Inventory:
-    return Inventory(house.catalog, house.layout, house.launcher(), environ=house.environ)
+def inventory(environment: InstallEnvironment) -> Inventory:
+    return Inventory(
+        environment.catalog, environment.layout, environment.launcher(), environ=environment.environ
+    )
 
 
-def own_agent(directory: Path, script: str) -> InstallHouse:
+def own_agent(directory: Path, script: str) -> InstallEnvironment:
     path = directory / "own-agent"
     write_executable(path, script)
-    return InstallHouse(directory, OWN.format(path=path))
+    return InstallEnvironment(directory, OWN.format(path=path))
 
 
 async def until_asked(stock: Inventory, agent: str) -> dict[str, Any]:
@@ -48,19 +50,19 @@ async def until_asked(stock: Inventory, agent: str) -> dict[str, Any]:
 
 
 async def test_list_starts_with_the_reference_and_has_the_users_agents(tmp_path: Path) -> None:
-    house = own_agent(tmp_path, "#!/bin/sh\n")
-    agents = await inventory(house).describe_all()
+    environment = own_agent(tmp_path, "#!/bin/sh\n")
+    agents = await inventory(environment).describe_all()
     assert [agent["id"] for agent in agents][:7] == "claude codex opencode amp pi cursor mock".split()
     assert agents[-1]["id"] == "own" and agents[-1]["installed"]
 
 
 @pytest.mark.clause("spec2-3-agents-rows")
 async def test_keys_come_in_the_order_of_the_wire(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, "")
-    assert list(await inventory(house).describe("mock")) == [
+    environment = InstallEnvironment(tmp_path, "")
+    assert list(await inventory(environment).describe("mock")) == [
         *("id", "installed", "credentialsAvailable", "capabilities"),
     ]
-    assert list(await inventory(house).describe("mock", config=True)) == [
+    assert list(await inventory(environment).describe("mock", config=True)) == [
         *("id", "installed", "credentialsAvailable", "version", "path", "capabilities"),
         *("configOptions", "models", "defaultModel", "modes"),
     ]
@@ -68,18 +70,18 @@ async def test_keys_come_in_the_order_of_the_wire(tmp_path: Path) -> None:
 
 @pytest.mark.clause("decision-28")
 async def test_mock_is_built_in(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, "")
-    mock = await inventory(house).describe("mock", config=True)
+    environment = InstallEnvironment(tmp_path, "")
+    mock = await inventory(environment).describe("mock", config=True)
     assert mock["installed"] and mock["credentialsAvailable"]
-    assert (mock["version"], mock["path"]) == ("builtin", str(house.layout.bin / "mock"))
+    assert (mock["version"], mock["path"]) == ("builtin", str(environment.data / "bin" / "mock"))
     assert mock["defaultModel"] == "mock" and [mode["id"] for mode in mock["modes"]] == ["normal", "plan"]
 
 
 @pytest.mark.clause("decision-28")
 async def test_missing_agent_has_options_but_neither_version_nor_models(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, "")
-    house.environ["PATH"] = "/bin"
-    claude = await inventory(house).describe("claude", config=True)
+    environment = InstallEnvironment(tmp_path, "")
+    environment.environ["PATH"] = "/bin"
+    claude = await inventory(environment).describe("claude", config=True)
     assert claude["installed"] is False
     assert not {"version", "path", "models", "modes"} & set(claude)
     model = claude["configOptions"][0]
@@ -113,10 +115,10 @@ async def test_program_that_hangs_on_version_costs_two_seconds(tmp_path: Path) -
 @pytest.mark.clause("spec2-3-agents-rows", "decision-28")
 async def test_models_and_modes_are_asked_from_the_agent_behind_the_answer(tmp_path: Path) -> None:
     agents = npm_agent(npm_package(tmp_path), credentials='["env:TINY_KEY"]')
-    house = InstallHouse(tmp_path, agents)
-    house.environ["TINY_KEY"] = "k"
-    await house.installer().install("tiny")
-    stock = inventory(house)
+    environment = InstallEnvironment(tmp_path, agents)
+    environment.environ["TINY_KEY"] = "k"
+    await environment.installer().install("tiny")
+    stock = inventory(environment)
     first = await stock.describe("tiny", config=True)
     assert first["configOptions"] == []
     tiny = await until_asked(stock, "tiny")
@@ -138,9 +140,9 @@ async def test_agent_without_credentials_is_not_asked(tmp_path: Path) -> None:
 
 
 async def test_agent_that_does_not_answer_has_a_config_error(tmp_path: Path) -> None:
-    house = own_agent(tmp_path, '#!/bin/sh\n[ "$1" = --version ] && exit\necho "no disk" >&2\nexit 9\n')
-    house.environ["OWN_KEY"] = "k"
-    stock = inventory(house)
+    environment = own_agent(tmp_path, '#!/bin/sh\n[ "$1" = --version ] && exit\necho "no disk" >&2\nexit 9\n')
+    environment.environ["OWN_KEY"] = "k"
+    stock = inventory(environment)
     own = await until_asked(stock, "own")
     assert "exit code 9" in own["configError"]
     assert [model["id"] for model in own["models"]] == ["m1", "m2"]
@@ -153,9 +155,9 @@ async def test_asking_ends_with_the_inventory(tmp_path: Path) -> None:
         '#!/bin/sh\n[ "$1" = --version ] && exit\n'
         f"echo $$ > {pid_file}.new; mv {pid_file}.new {pid_file}\nexec sleep 60\n"
     )
-    house = own_agent(tmp_path, script)
-    house.environ["OWN_KEY"] = "k"
-    stock = inventory(house)
+    environment = own_agent(tmp_path, script)
+    environment.environ["OWN_KEY"] = "k"
+    stock = inventory(environment)
     await stock.describe("own", config=True)
     await asyncio.to_thread(wait_until, pid_file.exists, 20, "the probe")
     await stock.aclose()
@@ -165,9 +167,10 @@ async def test_asking_ends_with_the_inventory(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["claude-acp", "claude"])
 async def test_launcher_of_the_user_makes_an_agent_installed(tmp_path: Path, name: str) -> None:
-    house = InstallHouse(tmp_path, "")
-    house.environ["PATH"] = "/bin"
-    house.layout.processes.mkdir(parents=True)
-    write_executable(house.layout.processes / name, "#!/bin/sh\n")
-    claude = await inventory(house).describe("claude")
+    environment = InstallEnvironment(tmp_path, "")
+    environment.environ["PATH"] = "/bin"
+    processes = environment.launcher_file().parent
+    processes.mkdir(parents=True)
+    write_executable(processes / name, "#!/bin/sh\n")
+    claude = await inventory(environment).describe("claude")
     assert claude["installed"] is (name == "claude-acp")

@@ -38,7 +38,7 @@ def download_and_unpack(
     archive = folder / ".download"
     digest = _fetch(url, archive, on_bytes)
     if sha256 is not None and digest != sha256.lower():
-        raise CommandFailed(f"{url} has the sha256 {digest}; the registry says {sha256}")
+        raise CommandFailed(f"{url} has the sha256 {digest}, the registry promised {sha256}")
     try:
         _unpack(archive, parts.path, folder, program)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError) as error:

@@ -20,23 +20,18 @@ from acp import RequestError
 from sandbox_agent.agents.adapters.amp import events
 from sandbox_agent.agents.adapters.amp.flags import Flags, read_help, refuses_flags
 from sandbox_agent.agents.adapters.common import adapter_errors, stream_json, timeouts
-from sandbox_agent.agents.adapters.common.config_options import Setting, Settings, Value
-from sandbox_agent.agents.adapters.common.native_agent import (
-    McpServers,
-    NativeAgent,
-    Session,
-    remote_server,
-    stdio_server,
-)
+from sandbox_agent.agents.adapters.common.config_options import ConfigOption, ConfigOptions, ConfigValue
+from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, StdioMcpServer
+from sandbox_agent.agents.adapters.common.native_agent import NativeAgent, NativeSession
 from sandbox_agent.agents.adapters.common.native_process import Message, NativeProcess
-from sandbox_agent.agents.adapters.common.native_turn import Turn
-from sandbox_agent.agents.adapters.common.prompt import Picture, Text, as_text
+from sandbox_agent.agents.adapters.common.native_turn import NativeTurn
+from sandbox_agent.agents.adapters.common.prompt import PromptImage, PromptText, as_text
 from sandbox_agent.agents.adapters.common.updates import Unparsed
 
 _THREAD = re.compile(r"T-[0-9a-f-]{36}")
 _MODES = [
-    Value("default", "Default", "Tools that need approval fail: Amp asks nobody here"),
-    Value("bypass", "Bypass", "Every tool runs"),
+    ConfigValue("default", "Default", "Tools that need approval fail: Amp asks nobody here"),
+    ConfigValue("bypass", "Bypass", "Every tool runs"),
 ]
 _LOGIN_WORDS = ("API key", "Login failed", "Unauthorized", "401")
 _TOO_DIFFERENT = (
@@ -54,7 +49,7 @@ class Amp(NativeAgent):
         self._flags: Flags | None = None
         self._processes: dict[str, NativeProcess] = {}
 
-    async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
+    async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
         # Together: each costs a start of Node.
         flags, printed = await asyncio.gather(
             self._usable_flags(), self._run(["threads", "new"], cwd), return_exceptions=True
@@ -69,8 +64,8 @@ class Amp(NativeAgent):
         return self._session(thread[0], cwd, mcp_servers, flags)
 
     async def continue_session(
-        self, session_id: str, cwd: str, mcp_servers: McpServers, *, replay: bool
-    ) -> Session:
+        self, session_id: str, cwd: str, mcp_servers: list[McpServer], *, replay: bool
+    ) -> NativeSession:
         if not _THREAD.fullmatch(session_id):
             raise adapter_errors.unknown_session(session_id)
         session = self._session(session_id, cwd, mcp_servers, await self._usable_flags())
@@ -78,14 +73,14 @@ class Amp(NativeAgent):
             await self._replay(session)
         return session
 
-    async def run_turn(self, session: Session, turn: Turn, parts: list[Text | Picture]) -> None:
+    async def run_turn(self, session: NativeSession, turn: NativeTurn, parts: list[PromptPart]) -> None:
         flags = await self._usable_flags()
-        pictures = flags.takes_messages and any(isinstance(part, Picture) for part in parts)
+        pictures = flags.takes_messages and any(isinstance(part, PromptImage) for part in parts)
         prompt = _message(parts) if pictures else as_text(parts, self.title).encode()
-        mode = session.settings.current("agent_mode") if flags.modes else None
+        mode = session.config.current("agent_mode") if flags.modes else None
         servers = dict(_mcp_server(server) for server in session.mcp_servers)
         runs = flags.runs(
-            bypass=session.settings.current("mode") == "bypass",
+            bypass=session.config.current("mode") == "bypass",
             mode=None if mode == "default" else mode,
             mcp_config=json.dumps(servers) if servers else None,
             messages=pictures,
@@ -95,28 +90,28 @@ class Amp(NativeAgent):
             if process is None:
                 return
             if run == runs[-1] or not refuses_flags(process.stderr):
-                raise _explained(flags, process.fault())
+                raise _explained(flags, process.exit_error())
 
-    async def stop_turn(self, session: Session) -> None:
+    async def stop_turn(self, session: NativeSession) -> None:
         if process := self._processes.get(session.id):
-            await process.stop(polite_s=0)
+            await process.stop(grace_s=0)
 
-    async def end_turn(self, session: Session) -> None:
+    async def end_turn(self, session: NativeSession) -> None:
         if process := self._processes.pop(session.id, None):
             await process.stop()
 
     async def stop(self) -> None:
-        await asyncio.gather(*(process.stop(polite_s=1) for process in list(self._processes.values())))
+        await asyncio.gather(*(process.stop(grace_s=1) for process in list(self._processes.values())))
 
-    def _session(self, thread: str, cwd: str, mcp_servers: McpServers, flags: Flags) -> Session:
+    def _session(self, thread: str, cwd: str, mcp_servers: list[McpServer], flags: Flags) -> NativeSession:
         modes = _MODES if flags.allows_all else _MODES[:1]
-        settings = [Setting("mode", "Mode", "default", modes, "mode")]
+        settings = [ConfigOption("mode", "Mode", "default", modes, "mode")]
         if flags.modes:
-            values = [Value("default", "Default"), *(Value(name, name.capitalize()) for name in flags.modes)]
-            settings.append(Setting("agent_mode", "Agent mode", "default", values, "model"))
-        return Session(thread, cwd, Settings(settings), mcp_servers)
+            values = [ConfigValue("default", "Default"), *(ConfigValue(name, name.capitalize()) for name in flags.modes)]
+            settings.append(ConfigOption("agent_mode", "Agent mode", "default", values, "model"))
+        return NativeSession(thread, cwd, ConfigOptions(settings), mcp_servers)
 
-    async def _try(self, session: Session, turn: Turn, run: list[str], prompt: bytes) -> NativeProcess | None:
+    async def _try(self, session: NativeSession, turn: NativeTurn, run: list[str], prompt: bytes) -> NativeProcess | None:
         """One run; the process if it ended before it said anything."""
         said: list[Message] = []
 
@@ -130,20 +125,20 @@ class Amp(NativeAgent):
             cwd=session.cwd,
             env=os.environ,
             on_message=take,
-            on_garbage=lambda line: turn.emit([Unparsed("stdout", line[:4096], "amp wrote no JSON")]),
+            on_invalid_line=lambda line: turn.emit([Unparsed("stdout", line[:4096], "amp wrote no JSON")]),
         )
         self._processes[session.id] = process
         process.write(prompt)
         process.close_input()
         if turn.is_cancelled:
-            await process.stop(polite_s=0)
+            await process.stop(grace_s=0)
         await asyncio.shield(process.ended)
         if not said and not turn.is_cancelled:
             return process
-        turn.fail(process.fault())  # of no effect when the result has ended the turn
+        turn.fail(process.exit_error())  # of no effect when the result has ended the turn
         return None
 
-    def _take(self, turn: Turn, message: Message) -> None:
+    def _take(self, turn: NativeTurn, message: Message) -> None:
         turn.emit(events.convert(message))
         if message.get("type") != "result":
             return
@@ -161,14 +156,14 @@ class Amp(NativeAgent):
         else:
             turn.fail(adapter_errors.turn_failed("amp", failure.error))
 
-    async def _replay(self, session: Session) -> None:
+    async def _replay(self, session: NativeSession) -> None:
         printed = await self._run(["threads", "export", session.id], session.cwd)
         try:
             messages = json.loads(printed)["messages"]
         except (ValueError, KeyError, TypeError):
             raise adapter_errors.turn_failed("amp", f"amp exported no thread: {printed[-500:]}") from None
         for message in messages:
-            await self.desk.send(session.id, events.exported(message))
+            await self.channel.send_updates(session.id, events.exported(message))
 
     async def _usable_flags(self) -> Flags:
         if self._flags is None:
@@ -188,7 +183,7 @@ class Amp(NativeAgent):
             cwd=cwd,
             env=os.environ,
             on_message=lambda message: lines.append(json.dumps(message)),
-            on_garbage=lines.append,
+            on_invalid_line=lines.append,
         )
         process.close_input()
         try:
@@ -196,9 +191,9 @@ class Amp(NativeAgent):
         except TimeoutError:
             raise adapter_errors.program_silent("amp", " ".join(words), limit_s) from None
         finally:
-            await process.stop(polite_s=0)
+            await process.stop(grace_s=0)
         if code != 0:
-            raise process.fault()
+            raise process.exit_error()
         return "\n".join(lines)
 
     def _command(self) -> list[str]:
@@ -217,10 +212,10 @@ def _explained(flags: Flags, error: BaseException) -> BaseException:
     reason = said.splitlines()[-1]
     if any(word in said for word in _LOGIN_WORDS):
         return adapter_errors.turn_failed("amp", f"authentication: {reason}")
-    return adapter_errors.needs_its_server("amp", reason, said) if flags.runs_elsewhere else error
+    return adapter_errors.vendor_server_failed("amp", reason, said) if flags.runs_elsewhere else error
 
 
-def _message(parts: list[Text | Picture]) -> bytes:
+def _message(parts: list[PromptPart]) -> bytes:
     blocks = [stream_json.user_block(part) for part in parts]
     return json.dumps({"type": "user", "message": {"role": "user", "content": blocks}}).encode() + b"\n"
 
@@ -231,4 +226,4 @@ def _mcp_server(server: Any) -> tuple[str, Message]:
         return stdio.name, {"command": stdio.command, "args": list(stdio.args), "env": env}
     if remote := remote_server(server):
         return remote.name, {"url": remote.url, "headers": {h.name: h.value for h in remote.headers}}
-    raise adapter_errors.invalid("an MCP server of this kind cannot be passed on to amp")
+    raise adapter_errors.invalid_params("an MCP server of this kind cannot be passed on to amp")

@@ -29,7 +29,7 @@ def convert(raw: Mapping[str, Any]) -> Output:
     except msgspec.ValidationError as error:
         return [Unparsed(f"stdout/{kind}", dict(raw), str(error))]
     if kind == "result":
-        return stream_json.bill(raw)
+        return stream_json.turn_usage(raw)
     return [] if kind == "system" else [Unparsed(f"stdout/{kind}", dict(raw))]
 
 
@@ -41,7 +41,7 @@ def exported(message: Mapping[str, Any]) -> Output:
     output: Output = []
     for block in content if isinstance(content, list) else []:
         if block.get("type") == "text":
-            output.append(updates.asked(msgspec.convert(block, native.TextContent).text))
+            output.append(updates.user_message_chunk(msgspec.convert(block, native.TextContent).text))
         elif block.get("type") == "tool_result":
             run = block.get("run") or {}
             failed = run.get("status") in ("error", "rejected-by-user", "cancelled")
@@ -61,9 +61,9 @@ def _assistant(content: Any, parent: str | None) -> Output:
     for block in content if isinstance(content, list) else []:
         kind = block.get("type")
         if kind == "text":
-            output.append(updates.said(msgspec.convert(block, native.TextContent).text))
+            output.append(updates.message_chunk(msgspec.convert(block, native.TextContent).text))
         elif kind == "thinking":
-            output.append(updates.thought(str(block.get("thinking") or "")))
+            output.append(updates.thought_chunk(str(block.get("thinking") or "")))
         elif kind == "tool_use":
             call = msgspec.convert(block, native.ToolUseContent)
             output.append(stream_json.tool_call(call.id, call.name, call.input or {}, parent=parent))

@@ -1,8 +1,7 @@
-"""Claude: lines of `--output-format stream-json` -> ACP updates. Pure: no input, no output.
+"""Claude: lines of `--output-format stream-json` -> ACP updates. Pure functions, no I/O.
 
-A message comes twice, in pieces and whole; what was streamed is not repeated. The end of a turn
-(`result`) and control requests are not for the client: the life cycle reads them with `read_result` and
-`read_permission`.
+A message arrives twice, in chunks and complete; streamed text is not repeated. The end of a turn (`result`) and
+control requests are not sent to the client: the agent reads them with `read_result` and `read_permission`.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class ClaudeConverter:
         self._calls: set[str] = set()
 
     def line(self, raw: Mapping[str, Any], *, replay: bool = False) -> Output:
-        """What a line tells the client; with `replay` it comes from a transcript, nothing was streamed."""
+        """The updates for one line; with `replay` it is from a transcript, where nothing was streamed."""
         kind = raw.get("type")
         try:
             if kind == "stream_event":
@@ -54,9 +53,9 @@ class ClaudeConverter:
         if kind in _QUIET_TYPES or replay:
             return []
         if kind == "result":
-            return stream_json.bill(raw)
+            return stream_json.turn_usage(raw)
         if kind == "rate_limit_event":
-            return [updates.note(rateLimit=raw.get("rate_limit_info"))]
+            return [updates.meta_update(rateLimit=raw.get("rate_limit_info"))]
         return [Unparsed(f"stdout/{kind}", dict(raw))]
 
     def _stream_event(self, raw: Mapping[str, Any]) -> Output:
@@ -74,32 +73,32 @@ class ClaudeConverter:
             return []
         call = _read(block, native.BetaToolUseBlock)
         self._calls.add(call.id)
-        return [stream_json.announced(call.id, call.name)]
+        return [stream_json.pending_tool_call(call.id, call.name)]
 
     def _delta(self, delta: Mapping[str, Any]) -> Output:
         kind = delta.get("type")
         if kind == "text_delta":
             self._streaming = True
-            return [updates.said(_read(delta, native.BetaTextDelta).text)]
+            return [updates.message_chunk(_read(delta, native.BetaTextDelta).text)]
         if kind == "thinking_delta":
             self._streaming = True
-            return [updates.thought(_read(delta, native.BetaThinkingDelta).thinking)]
+            return [updates.thought_chunk(_read(delta, native.BetaThinkingDelta).thinking)]
         return [] if kind in _QUIET_DELTAS else [Unparsed(f"delta/{kind}", dict(delta))]
 
     def _assistant(self, raw: Mapping[str, Any], replay: bool) -> Output:
         message = _read(raw, native.SDKAssistantMessage) if not replay else None
         blocks = message.message.content if message else _read(raw["message"], native.BetaMessage).content
         parent = message.parent_tool_use_id if message else None
-        # With streaming switched on, text of the main conversation has been said in pieces already.
+        # Text of the main conversation was already sent in chunks; that of subagents is not streamed.
         streamed = self._streaming and not parent
         self._streaming = False
         output: Output = []
         for block in blocks:
             kind = block.get("type")
             if kind == "text" and not streamed:
-                output.append(updates.said(_read(block, native.BetaTextBlock).text))
+                output.append(updates.message_chunk(_read(block, native.BetaTextBlock).text))
             elif kind == "thinking" and not streamed:
-                output.append(updates.thought(_read(block, native.BetaThinkingBlock).thinking))
+                output.append(updates.thought_chunk(_read(block, native.BetaThinkingBlock).thinking))
             elif kind == "tool_use":
                 output += self._tool_use(_read(block, native.BetaToolUseBlock), parent)
             elif kind not in ("text", "thinking", "redacted_thinking"):
@@ -116,7 +115,7 @@ class ClaudeConverter:
     def _user(self, raw: Mapping[str, Any], replay: bool) -> Output:
         content = _read(_read(raw, native.SDKUserMessage).message, native.UserMessageParam).content
         if isinstance(content, str):
-            return [updates.asked(content)] if replay and not raw.get("isMeta") else []
+            return [updates.user_message_chunk(content)] if replay and not raw.get("isMeta") else []
         output: Output = []
         for block in content if isinstance(content, list) else []:
             if block.get("type") == "tool_result":
@@ -124,7 +123,7 @@ class ClaudeConverter:
                 failed = bool(result.is_error)
                 output.append(stream_json.tool_result(result.tool_use_id, result.content, failed=failed))
             elif block.get("type") == "text" and replay and not raw.get("isMeta"):
-                output.append(updates.asked(_read(block, native.TextBlockParam).text))
+                output.append(updates.user_message_chunk(_read(block, native.TextBlockParam).text))
         return output
 
 
@@ -163,9 +162,9 @@ def _system(raw: Mapping[str, Any]) -> Output:
     subtype = raw.get("subtype")
     if subtype == "status":
         status = _read(raw, native.SDKStatusMessage)
-        return [updates.mode(status.permission_mode)] if status.permission_mode else []
+        return [updates.mode_update(status.permission_mode)] if status.permission_mode else []
     if subtype in ("informational", "notification", "api_retry", "compact_boundary", "local_command_output"):
-        return [updates.note(**{str(subtype): dict(raw)})]
+        return [updates.meta_update(**{str(subtype): dict(raw)})]
     return [] if subtype in _QUIET_SUBTYPES else [Unparsed(f"system/{subtype}", dict(raw))]
 
 

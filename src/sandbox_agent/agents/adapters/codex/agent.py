@@ -1,6 +1,6 @@
 """Codex: one app-server for all sessions of this process; a session is a thread, a prompt is a turn.
 
-Approvals and questions come as requests of the server and are put to the client. Settings take effect with
+Approvals and questions come as requests of the server and are put to the client. ConfigOptions take effect with
 the next turn. CODEX_CONFIG (JSON) and INITIAL_AGENT_MODE are read from the environment.
 """
 
@@ -18,18 +18,13 @@ from sandbox_agent.agents.adapters.codex import schema as native
 from sandbox_agent.agents.adapters.codex.app_server import CodexServer
 from sandbox_agent.agents.adapters.codex.events import CodexConverter
 from sandbox_agent.agents.adapters.common import adapter_errors
-from sandbox_agent.agents.adapters.common.config_options import Setting, Settings, Value
-from sandbox_agent.agents.adapters.common.native_agent import (
-    McpServers,
-    NativeAgent,
-    Session,
-    remote_server,
-    stdio_server,
-)
+from sandbox_agent.agents.adapters.common.config_options import ConfigOption, ConfigOptions, ConfigValue
+from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, StdioMcpServer
+from sandbox_agent.agents.adapters.common.native_agent import NativeAgent, NativeSession
 from sandbox_agent.agents.adapters.common.native_process import Message
-from sandbox_agent.agents.adapters.common.native_turn import StopReason, Turn
-from sandbox_agent.agents.adapters.common.prompt import Picture, Text
-from sandbox_agent.agents.adapters.common.questions import Choice, Question
+from sandbox_agent.agents.adapters.common.native_turn import StopReason, NativeTurn
+from sandbox_agent.agents.adapters.common.prompt import PromptPart, PromptText
+from sandbox_agent.agents.adapters.common.questions import AnswerOption, Question
 from sandbox_agent.agents.adapters.common.updates import Unparsed
 
 _MODES = {
@@ -37,7 +32,7 @@ _MODES = {
     "workspace-write": ("Workspace", "on-request", "workspace-write", {"type": "workspaceWrite"}),
     "full-access": ("Full access", "never", "danger-full-access", {"type": "dangerFullAccess"}),
 }
-_COLLABORATION = (Value("default", "Default"), Value("plan", "Plan", "Asks before it acts"))
+_COLLABORATION = (ConfigValue("default", "Default"), ConfigValue("plan", "Plan", "Asks before it acts"))
 _ENDINGS: dict[str, StopReason] = {"completed": "end_turn", "interrupted": "cancelled"}
 _APPROVE = [
     PermissionOption(option_id="accept", name="Allow once", kind="allow_once"),
@@ -58,7 +53,7 @@ class Codex(NativeAgent):
         self._models: list[native.Model] | None = None
         self._background: set[asyncio.Task[None]] = set()
 
-    async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
+    async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
         mode = os.environ.get("INITIAL_AGENT_MODE", "")
         settings = await self._settings(mode if mode in _MODES else "workspace-write")
         params = self._thread_params(settings, cwd, mcp_servers)
@@ -67,8 +62,8 @@ class Codex(NativeAgent):
         return self._joined(started.thread, started.model, settings, cwd, mcp_servers)
 
     async def continue_session(
-        self, session_id: str, cwd: str, mcp_servers: McpServers, *, replay: bool
-    ) -> Session:
+        self, session_id: str, cwd: str, mcp_servers: list[McpServer], *, replay: bool
+    ) -> NativeSession:
         settings = await self._settings("workspace-write")
         params = self._thread_params(settings, cwd, mcp_servers) | {"threadId": session_id}
         result = await self._server.call("thread/resume", params | {"excludeTurns": True})
@@ -78,8 +73,8 @@ class Codex(NativeAgent):
             await self._replay(session_id)
         return session
 
-    async def run_turn(self, session: Session, turn: Turn, parts: list[Text | Picture]) -> None:
-        settings = session.settings
+    async def run_turn(self, session: NativeSession, turn: NativeTurn, parts: list[PromptPart]) -> None:
+        settings = session.config
         _, approval, _, sandbox = _MODES[settings.current("mode")]
         model, effort = settings.current("model"), settings.current("thought_level")
         params: dict[str, Any] = {
@@ -101,12 +96,12 @@ class Codex(NativeAgent):
         if turn.is_cancelled:
             await self.stop_turn(session)
 
-    async def stop_turn(self, session: Session) -> None:
+    async def stop_turn(self, session: NativeSession) -> None:
         # Before the answer to turn/start there is nothing to interrupt yet; run_turn looks again.
         if turn_id := self._turn_ids.get(session.id):
             await self._server.call("turn/interrupt", {"threadId": session.id, "turnId": turn_id})
 
-    async def end_turn(self, session: Session) -> None:
+    async def end_turn(self, session: NativeSession) -> None:
         self._turn_ids.pop(session.id, None)
 
     async def known_sessions(self, cwd: str | None) -> list[SessionInfo]:
@@ -122,7 +117,7 @@ class Codex(NativeAgent):
             for thread in msgspec.convert(result, native.ThreadListResponse).data
         ]
 
-    async def session_closed(self, session: Session) -> None:
+    async def session_closed(self, session: NativeSession) -> None:
         self._converters.pop(session.id, None)
         await self._server.call("thread/unsubscribe", {"threadId": session.id})
 
@@ -131,34 +126,34 @@ class Codex(NativeAgent):
 
     # -- threads
 
-    async def _settings(self, mode: str) -> Settings:
+    async def _settings(self, mode: str) -> ConfigOptions:
         if self._models is None:
             result = await self._server.call("model/list", {})
             listed = msgspec.convert(result, native.ModelListResponse).data
             self._models = [model for model in listed if not model.hidden]
         efforts = {
-            effort.reasoning_effort: Value(effort.reasoning_effort, effort.reasoning_effort.capitalize())
+            effort.reasoning_effort: ConfigValue(effort.reasoning_effort, effort.reasoning_effort.capitalize())
             for model in self._models
             for effort in model.supported_reasoning_efforts
         }
-        modes = [Value(mode_id, name) for mode_id, (name, *_) in _MODES.items()]
-        models = [Value(model.model, model.display_name, model.description) for model in self._models]
-        return Settings(
+        modes = [ConfigValue(mode_id, name) for mode_id, (name, *_) in _MODES.items()]
+        models = [ConfigValue(model.model, model.display_name, model.description) for model in self._models]
+        return ConfigOptions(
             [
-                Setting("mode", "Mode", mode, modes, "mode"),
-                Setting("collaboration_mode", "Collaboration", "default", _COLLABORATION),
-                Setting("model", "Model", "", models, "model"),
-                Setting(
+                ConfigOption("mode", "Mode", mode, modes, "mode"),
+                ConfigOption("collaboration_mode", "Collaboration", "default", _COLLABORATION),
+                ConfigOption("model", "Model", "", models, "model"),
+                ConfigOption(
                     "thought_level",
                     "Reasoning",
                     "default",
-                    [Value("default", "Default"), *efforts.values()],
+                    [ConfigValue("default", "Default"), *efforts.values()],
                     "thought_level",
                 ),
             ]
         )
 
-    def _thread_params(self, settings: Settings, cwd: str, mcp_servers: McpServers) -> dict[str, Any]:
+    def _thread_params(self, settings: ConfigOptions, cwd: str, mcp_servers: list[McpServer]) -> dict[str, Any]:
         _, approval, sandbox, _ = _MODES[settings.current("mode")]
         params: dict[str, Any] = {"cwd": cwd, "approvalPolicy": approval, "sandbox": sandbox}
         if mcp_servers:
@@ -166,14 +161,14 @@ class Codex(NativeAgent):
         return params
 
     def _joined(
-        self, thread: native.Thread, model: str, settings: Settings, cwd: str, mcp_servers: McpServers
-    ) -> Session:
+        self, thread: native.Thread, model: str, settings: ConfigOptions, cwd: str, mcp_servers: list[McpServer]
+    ) -> NativeSession:
         setting = settings["model"]
         setting.current = model
         if model not in [value.id for value in setting.values]:
-            setting.values = [Value(model, model), *setting.values]
+            setting.values = [ConfigValue(model, model), *setting.values]
         self._converters[thread.id] = CodexConverter()
-        return Session(thread.id, cwd, settings, mcp_servers)
+        return NativeSession(thread.id, cwd, settings, mcp_servers)
 
     async def _replay(self, thread_id: str) -> None:
         cursor: str | None = None
@@ -184,7 +179,7 @@ class Codex(NativeAgent):
             for turn in page.data:
                 for item in turn.items:
                     output = self._converters[thread_id].item(item, replay=True)
-                    await self.desk.send(thread_id, output)
+                    await self.channel.send_updates(thread_id, output)
             cursor = page.next_cursor
             if not cursor:
                 return
@@ -210,11 +205,11 @@ class Codex(NativeAgent):
         known = thread_id if thread_id in self.sessions else None
         for item in output:
             if known is not None:
-                self._soon(self.desk.send(known, [item]))
+                self._soon(self.channel.send_updates(known, [item]))
             elif isinstance(item, Unparsed):
-                self._soon(self.desk.unparsed(None, item))
+                self._soon(self.channel.notify_unparsed(None, item))
 
-    def _turn_completed(self, turn: Turn, params: Message) -> None:
+    def _turn_completed(self, turn: NativeTurn, params: Message) -> None:
         try:
             completed = msgspec.convert(params, native.TurnCompletedNotification).turn
         except msgspec.ValidationError as error:
@@ -231,7 +226,7 @@ class Codex(NativeAgent):
 
     def _garbage(self, line: str) -> None:
         item = Unparsed("stdout", line[:4096], "codex wrote a line that is not JSON")
-        self._soon(self.desk.unparsed(None, item))
+        self._soon(self.channel.notify_unparsed(None, item))
 
     def _ended(self, error: Exception) -> None:
         for session in self.sessions.values():
@@ -261,11 +256,11 @@ class Codex(NativeAgent):
             return await self._more_permissions(params)
         if method == "item/tool/requestUserInput":
             return await self._questions(params)
-        await self.desk.unparsed(params.get("threadId"), Unparsed(method, params, "a request nobody serves"))
-        raise adapter_errors.invalid(f"{method} is not served")
+        await self.channel.notify_unparsed(params.get("threadId"), Unparsed(method, params, "a request nobody serves"))
+        raise adapter_errors.invalid_params(f"{method} is not served")
 
     async def _decision(self, thread_id: str, call: ToolCallUpdate) -> str:
-        chosen = await self.desk.permission(thread_id, call, _APPROVE)
+        chosen = await self.channel.request_permission(thread_id, call, _APPROVE)
         return chosen or "cancel"
 
     async def _more_permissions(self, params: Message) -> Message:
@@ -284,20 +279,20 @@ class Codex(NativeAgent):
             Question(
                 text=question.question,
                 header=question.header,
-                choices=tuple(Choice(option.label, option.description) for option in question.options or ()),
+                choices=tuple(AnswerOption(option.label, option.description) for option in question.options or ()),
                 custom=bool(question.is_other),
             )
             for question in asked.questions
         ]
-        answers = await self.desk.questions(asked.thread_id, questions, asked.item_id)
+        answers = await self.channel.ask_questions(asked.thread_id, questions, asked.item_id)
         if answers is None:
             return {"answers": {}}
         pairs = zip(asked.questions, answers, strict=True)
         return {"answers": {question.id: {"answers": chosen} for question, chosen in pairs}}
 
 
-def _input(part: Text | Picture) -> dict[str, Any]:
-    if isinstance(part, Text):
+def _input(part: PromptPart) -> dict[str, Any]:
+    if isinstance(part, PromptText):
         return {"type": "text", "text": part.text}
     return {"type": "image", "url": f"data:{part.mime_type};base64,{part.data}"}
 
@@ -309,4 +304,4 @@ def _mcp_server(server: Any) -> tuple[str, dict[str, Any]]:
     if remote := remote_server(server):
         headers = {header.name: header.value for header in remote.headers}
         return remote.name, {"url": remote.url, "http_headers": headers}
-    raise adapter_errors.invalid("an MCP server of this kind cannot be passed on to codex")
+    raise adapter_errors.invalid_params("an MCP server of this kind cannot be passed on to codex")

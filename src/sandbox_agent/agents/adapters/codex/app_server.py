@@ -67,7 +67,7 @@ class CodexServer:
             cwd=os.getcwd(),
             env=environment,
             on_message=lambda message: self._take(process, message),
-            on_garbage=self._garbage,
+            on_invalid_line=self._garbage,
         )
         process.ended.add_done_callback(lambda _: self._gone(process))
         info = {"name": "sandbox-agent", "title": "Sandbox Agent", "version": version("sandbox-agent")}
@@ -78,7 +78,7 @@ class CodexServer:
             process.send({"method": "initialized"})
             await login.log_in(lambda method, values: self._request(process, method, values), key)
         except BaseException:
-            await process.stop(polite_s=0)
+            await process.stop(grace_s=0)
             raise
         return process
 
@@ -96,7 +96,7 @@ class CodexServer:
         finally:
             self._waiting.pop(number, None)
         if "error" in answer:
-            raise adapter_errors.refused("codex", method, answer["error"])
+            raise adapter_errors.request_refused("codex", method, answer["error"])
         return answer.get("result")
 
     def _take(self, process: NativeProcess, message: Message) -> None:
@@ -116,10 +116,10 @@ class CodexServer:
         try:
             process.send({"id": number, "result": await self._requested(method, params)})
         except Exception as error:
-            process.send({"id": number, "error": {"code": adapter_errors.INTERNAL, "message": str(error)}})
+            process.send({"id": number, "error": {"code": INTERNAL_ERROR, "message": str(error)}})
 
     def _gone(self, process: NativeProcess) -> None:
-        error = process.fault()
+        error = process.exit_error()
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(error)

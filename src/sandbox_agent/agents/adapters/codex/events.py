@@ -72,14 +72,14 @@ class CodexConverter:
             return _user_message(raw) if replay else []
         if kind == "agentMessage":
             message = _read(raw, native.AgentMessageThreadItem)
-            return self._whole(message.id, message.text, updates.said) if done else []
+            return self._whole(message.id, message.text, updates.message_chunk) if done else []
         if kind == "plan":
             plan = _read(raw, native.PlanThreadItem)
-            return self._whole(plan.id, plan.text, updates.said) if done else []
+            return self._whole(plan.id, plan.text, updates.message_chunk) if done else []
         if kind == "reasoning":
             reasoning = _read(raw, native.ReasoningThreadItem)
             text = "\n\n".join(reasoning.summary or reasoning.content or [])
-            return self._whole(reasoning.id, text, updates.thought) if done else []
+            return self._whole(reasoning.id, text, updates.thought_chunk) if done else []
         if kind in _TOOLS:
             return [self._tool(_TOOLS[kind](raw), done)]
         return [Unparsed(f"item/{kind}", dict(raw))] if done else []
@@ -105,22 +105,22 @@ class CodexConverter:
     def _message_delta(self, raw: Mapping[str, Any]) -> Output:
         delta = _read(raw, native.AgentMessageDeltaNotification)
         self._streamed.add(delta.item_id)
-        return [updates.said(delta.delta, delta.item_id)]
+        return [updates.message_chunk(delta.delta, delta.item_id)]
 
     def _plan_delta(self, raw: Mapping[str, Any]) -> Output:
         delta = _read(raw, native.PlanDeltaNotification)
         self._streamed.add(delta.item_id)
-        return [updates.said(delta.delta, delta.item_id)]
+        return [updates.message_chunk(delta.delta, delta.item_id)]
 
     def _summary_delta(self, raw: Mapping[str, Any]) -> Output:
         delta = _read(raw, native.ReasoningSummaryTextDeltaNotification)
         self._streamed.add(delta.item_id)
-        return [updates.thought(delta.delta, delta.item_id)]
+        return [updates.thought_chunk(delta.delta, delta.item_id)]
 
     def _reasoning_delta(self, raw: Mapping[str, Any]) -> Output:
         delta = _read(raw, native.ReasoningTextDeltaNotification)
         self._streamed.add(delta.item_id)
-        return [updates.thought(delta.delta, delta.item_id)]
+        return [updates.thought_chunk(delta.delta, delta.item_id)]
 
     def _output_delta(self, raw: Mapping[str, Any]) -> Output:
         """ACP replaces a tool call's content; the piece itself goes along in `_meta`."""
@@ -148,35 +148,35 @@ def _in_progress(item_id: str, **values: Any) -> ToolCallProgress:
 def _user_message(raw: Mapping[str, Any]) -> Output:
     parts = _read(raw, native.UserMessageThreadItem).content
     texts = [_read(part, native.TextUserInput).text for part in parts if part.get("type") == "text"]
-    return [updates.asked(text) for text in texts]
+    return [updates.user_message_chunk(text) for text in texts]
 
 
 def _plan(raw: Mapping[str, Any]) -> Output:
     plan = _read(raw, native.TurnPlanUpdatedNotification)
-    return [updates.plan([(step.step, step.status) for step in plan.plan])]
+    return [updates.plan_update([(step.step, step.status) for step in plan.plan])]
 
 
 def _usage(raw: Mapping[str, Any]) -> Output:
     usage = _read(raw, native.ThreadTokenUsageUpdatedNotification).token_usage
     if not usage.model_context_window:
         return []
-    return [updates.usage(usage.last.total_tokens, usage.model_context_window)]
+    return [updates.usage_update(usage.last.total_tokens, usage.model_context_window)]
 
 
 def _name(raw: Mapping[str, Any]) -> Output:
     name = _read(raw, native.ThreadNameUpdatedNotification).thread_name
-    return [updates.title(name)] if name else []
+    return [updates.title_update(name)] if name else []
 
 
 def _warning(raw: Mapping[str, Any]) -> Output:
     warning = _read(raw, native.WarningNotification)
-    return [updates.note(warning=warning.message)]
+    return [updates.meta_update(warning=warning.message)]
 
 
 def _retry(raw: Mapping[str, Any]) -> Output:
     """An error that ends the turn is the turn's own; one that is tried again is news."""
     error = _read(raw, native.ErrorNotification)
-    return [updates.note(retrying=error.error.message)] if error.will_retry else []
+    return [updates.meta_update(retrying=error.error.message)] if error.will_retry else []
 
 
 def _command(raw: Mapping[str, Any]) -> ToolCallStart:

@@ -1,7 +1,6 @@
-"""One turn under way: it ends by an outcome, by a fault, or by the client's wish.
+"""One running turn; it ends with a stop reason, with an error, or because the client cancelled it.
 
-Converted output is sent in order by one task, so that a native event never overtakes another and the answer
-to the prompt comes last.
+One task sends the converted output, so events keep their order and the answer to the prompt comes last.
 """
 
 from __future__ import annotations
@@ -15,27 +14,23 @@ from sandbox_agent.agents.adapters.common.client_channel import ClientChannel
 from sandbox_agent.agents.adapters.common.updates import Unparsed, Update
 
 StopReason = Literal["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"]
-_LOOK_EVERY_S = 1.0
+_CHECK_INTERVAL_S = 1.0
 
 
-class Turn:
-    """Made when a prompt begins; `finish` waits for the end."""
+class NativeTurn:
+    """Created for each prompt; `finish` waits for the end."""
 
-    def __init__(self, desk: ClientChannel, session_id: str, agent: str, silence_limit_s: float) -> None:
-        self._desk, self._session_id, self._agent = desk, session_id, agent
+    def __init__(self, channel: ClientChannel, session_id: str, agent: str, silence_limit_s: float) -> None:
+        self._channel, self._session_id, self._agent = channel, session_id, agent
         self._silence_limit_s = silence_limit_s
         self._end: asyncio.Future[StopReason] = asyncio.get_running_loop().create_future()
         self._queue: asyncio.Queue[Sequence[Update | Unparsed] | None] = asyncio.Queue()
-        self._heard_at = asyncio.get_running_loop().time()
+        self._last_output_at = asyncio.get_running_loop().time()
         self._cancelled_at: float | None = None
 
     def emit(self, output: Sequence[Update | Unparsed]) -> None:
-        self._heard_at = asyncio.get_running_loop().time()
+        self._last_output_at = asyncio.get_running_loop().time()
         self._queue.put_nowait(output)
-
-    def heard(self) -> None:
-        """The program gave a sign of life that is nothing to tell."""
-        self._heard_at = asyncio.get_running_loop().time()
 
     def end(self, reason: StopReason) -> None:
         if not self._end.done():
@@ -52,33 +47,33 @@ class Turn:
         return self._cancelled_at is not None
 
     def cancel(self) -> None:
-        """From now on every end is `cancelled`; one that does not come in time is made."""
+        """Make `cancelled` the stop reason; after `timeouts.cancel_s` the turn ends by itself."""
         self._cancelled_at = self._cancelled_at or asyncio.get_running_loop().time()
-        self._desk.withdraw(self._session_id)
+        self._channel.withdraw(self._session_id)
 
     async def finish(self) -> StopReason:
-        """The stop reason, after everything emitted before was sent; raises what `fail` was given."""
+        """Wait for the end and for all emitted output to be sent; raises the error given to `fail`."""
         sending = asyncio.create_task(self._send())
         try:
             while not self._end.done():
                 waiting: list[asyncio.Future[Any]] = [self._end, sending]
-                await asyncio.wait(waiting, timeout=_LOOK_EVERY_S, return_when=asyncio.FIRST_COMPLETED)
-                self._look()
+                await asyncio.wait(waiting, timeout=_CHECK_INTERVAL_S, return_when=asyncio.FIRST_COMPLETED)
+                self._check_limits()
             return self._end.result()
         finally:
-            self._desk.withdraw(self._session_id)
+            self._channel.withdraw(self._session_id)
             self._queue.put_nowait(None)
             await sending
 
-    def _look(self) -> None:
+    def _check_limits(self) -> None:
         now = asyncio.get_running_loop().time()
         if self._cancelled_at is not None and now - self._cancelled_at > timeouts.cancel_s():
             self.end("cancelled")
-        elif self._desk.is_asking(self._session_id):
-            self._heard_at = now
-        elif now - self._heard_at > self._silence_limit_s:
+        elif self._channel.is_asking(self._session_id):
+            self._last_output_at = now
+        elif now - self._last_output_at > self._silence_limit_s:
             self.fail(adapter_errors.program_silent(self._agent, "in a turn", self._silence_limit_s))
 
     async def _send(self) -> None:
         while (output := await self._queue.get()) is not None:
-            await self._desk.send(self._session_id, output)
+            await self._channel.send(self._session_id, output)

@@ -15,18 +15,13 @@ from acp import RequestError
 from acp.schema import PermissionOption, SessionInfo, ToolCallUpdate
 
 from sandbox_agent.agents.adapters.common import adapter_errors, timeouts
-from sandbox_agent.agents.adapters.common.config_options import Setting, Settings, Value
-from sandbox_agent.agents.adapters.common.native_agent import (
-    McpServers,
-    NativeAgent,
-    Session,
-    remote_server,
-    stdio_server,
-)
+from sandbox_agent.agents.adapters.common.config_options import ConfigOption, ConfigOptions, ConfigValue
+from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, StdioMcpServer
+from sandbox_agent.agents.adapters.common.native_agent import NativeAgent, NativeSession
 from sandbox_agent.agents.adapters.common.native_process import Message
-from sandbox_agent.agents.adapters.common.native_turn import Turn
-from sandbox_agent.agents.adapters.common.prompt import Picture, Text
-from sandbox_agent.agents.adapters.common.questions import Choice, Question
+from sandbox_agent.agents.adapters.common.native_turn import NativeTurn
+from sandbox_agent.agents.adapters.common.prompt import PromptPart, PromptText
+from sandbox_agent.agents.adapters.common.questions import AnswerOption, Question
 from sandbox_agent.agents.adapters.common.updates import Unparsed
 from sandbox_agent.agents.adapters.opencode import schema as native
 from sandbox_agent.agents.adapters.opencode.events import OpenCodeConverter
@@ -54,34 +49,34 @@ class OpenCode(NativeAgent):
         self._errors: dict[str, RequestError] = {}
         self._background: set[asyncio.Task[None]] = set()
 
-    async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
+    async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
         await self._listen(cwd)
         made = await self._server.call("POST", "/session", directory=cwd, body={})
         return await self._joined(msgspec.convert(made, native.Session).id, cwd, mcp_servers)
 
     async def continue_session(
-        self, session_id: str, cwd: str, mcp_servers: McpServers, *, replay: bool
-    ) -> Session:
+        self, session_id: str, cwd: str, mcp_servers: list[McpServer], *, replay: bool
+    ) -> NativeSession:
         await self._server.call("GET", f"/session/{session_id}", directory=cwd)
         await self._listen(cwd)
         session = await self._joined(session_id, cwd, mcp_servers)
         if replay:
             history = await self._server.call("GET", f"/session/{session_id}/message", directory=cwd)
             for message in history:
-                await self.desk.send(session_id, self._converters[session_id].stored(message))
+                await self.channel.send_updates(session_id, self._converters[session_id].stored(message))
         return session
 
-    async def run_turn(self, session: Session, turn: Turn, parts: list[Text | Picture]) -> None:
+    async def run_turn(self, session: NativeSession, turn: NativeTurn, parts: list[PromptPart]) -> None:
         await self._listen(session.cwd)
         body: dict[str, Any] = {"parts": [_part(part) for part in parts]}
-        provider, _, model = session.settings.current("model").partition("/")
+        provider, _, model = session.config.current("model").partition("/")
         if model:
             body["model"] = {"providerID": provider, "modelID": model}
-        body["agent"] = session.settings.current("mode")
+        body["agent"] = session.config.current("mode")
         path = f"/session/{session.id}/prompt_async"
         await self._server.call("POST", path, directory=session.cwd, body=body)
 
-    async def stop_turn(self, session: Session) -> None:
+    async def stop_turn(self, session: NativeSession) -> None:
         await self._server.call("POST", f"/session/{session.id}/abort", directory=session.cwd)
 
     async def known_sessions(self, cwd: str | None) -> list[SessionInfo]:
@@ -96,7 +91,7 @@ class OpenCode(NativeAgent):
                 found.append(info)
         return found
 
-    async def session_closed(self, session: Session) -> None:
+    async def session_closed(self, session: NativeSession) -> None:
         self._converters.pop(session.id, None)
 
     async def stop(self) -> None:
@@ -106,14 +101,14 @@ class OpenCode(NativeAgent):
 
     # -- sessions
 
-    async def _joined(self, session_id: str, cwd: str, mcp_servers: McpServers) -> Session:
+    async def _joined(self, session_id: str, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
         for server in mcp_servers:
             await self._server.call("POST", "/mcp", directory=cwd, body=_mcp_server(server))
         providers = await self._server.call("GET", "/config/providers", directory=cwd)
         agents = await self._server.call("GET", "/agent", directory=cwd)
-        settings = Settings([_modes(agents), _models(providers)])
+        settings = ConfigOptions([_modes(agents), _models(providers)])
         self._converters[session_id] = OpenCodeConverter()
-        return Session(session_id, cwd, settings, mcp_servers)
+        return NativeSession(session_id, cwd, settings, mcp_servers)
 
     async def _listen(self, directory: str) -> None:
         """Follow the events of a directory; returns when the stream stands."""
@@ -155,13 +150,13 @@ class OpenCode(NativeAgent):
             self._soon(self._asked(session, kind, event))
         elif session.turn is None:
             output = self._converters[session.id].event(event)
-            self._soon(self.desk.send(session.id, output))
+            self._soon(self.channel.send_updates(session.id, output))
         else:
             session.turn.emit(self._converters[session.id].event(event))
             if properties.get("sessionID") == session.id:
                 self._turn_event(session, session.turn, kind, properties)
 
-    def _session_of(self, properties: Message) -> Session | None:
+    def _session_of(self, properties: Message) -> NativeSession | None:
         session_id = str(properties.get("sessionID"))
         while session_id in self._parents:
             session_id = self._parents[session_id]
@@ -173,9 +168,9 @@ class OpenCode(NativeAgent):
             return  # a session of somebody else in the same directory
         for item in OpenCodeConverter().event(event):
             if isinstance(item, Unparsed):
-                self._soon(self.desk.unparsed(None, item))
+                self._soon(self.channel.notify_unparsed(None, item))
 
-    def _turn_event(self, session: Session, turn: Turn, kind: str, properties: Message) -> None:
+    def _turn_event(self, session: NativeSession, turn: NativeTurn, kind: str, properties: Message) -> None:
         """`session.idle` is the end of a turn, also of one that failed: an error comes before it."""
         if kind == "session.idle":
             if error := self._errors.pop(session.id, None):
@@ -190,10 +185,10 @@ class OpenCode(NativeAgent):
             error = self._errors[session.id] = adapter_errors.turn_failed("opencode", message, reported)
             asyncio.get_running_loop().call_later(_IDLE_AFTER_ERROR_S, turn.fail, error)
 
-    async def end_turn(self, session: Session) -> None:
+    async def end_turn(self, session: NativeSession) -> None:
         self._errors.pop(session.id, None)
 
-    async def _asked(self, session: Session, kind: str, event: Message) -> None:
+    async def _asked(self, session: NativeSession, kind: str, event: Message) -> None:
         properties = event["properties"]
         try:
             if kind == "permission.asked":
@@ -202,13 +197,13 @@ class OpenCode(NativeAgent):
                 await self._question(session, msgspec.convert(properties, native.QuestionRequest))
         except (RequestError, msgspec.ValidationError) as error:
             # Unanswered it would wait for ever.
-            await self.desk.unparsed(session.id, Unparsed(kind, event, str(error)))
+            await self.channel.notify_unparsed(session.id, Unparsed(kind, event, str(error)))
             if session.turn is not None:
                 session.turn.fail(
                     adapter_errors.turn_failed("opencode", f"{kind} cannot be answered: {error}", event)
                 )
 
-    async def _permission(self, session: Session, request: native.PermissionRequest) -> None:
+    async def _permission(self, session: NativeSession, request: native.PermissionRequest) -> None:
         call_id = (request.tool or {}).get("callID") or request.id
         command = request.metadata.get("command") or request.metadata.get("filepath")
         call = ToolCallUpdate(
@@ -217,23 +212,23 @@ class OpenCode(NativeAgent):
             kind="execute" if request.permission == "bash" else "other",
             raw_input=request.metadata,
         )
-        reply = await self.desk.permission(session.id, call, _REPLIES) or "reject"
+        reply = await self.channel.request_permission(session.id, call, _REPLIES) or "reject"
         path = f"/permission/{request.id}/reply"
         await self._server.call("POST", path, directory=session.cwd, body={"reply": reply})
 
-    async def _question(self, session: Session, request: native.QuestionRequest) -> None:
+    async def _question(self, session: NativeSession, request: native.QuestionRequest) -> None:
         call_id = request.tool.get("callID") if isinstance(request.tool, dict) else None
         questions = [
             Question(
                 text=question.question,
                 header=question.header,
-                choices=tuple(Choice(option.label, option.description) for option in question.options),
+                choices=tuple(AnswerOption(option.label, option.description) for option in question.options),
                 multiple=bool(question.multiple),
                 custom=question.custom is not False,
             )
             for question in request.questions
         ]
-        answers = await self.desk.questions(session.id, questions, call_id)
+        answers = await self.channel.ask_questions(session.id, questions, call_id)
         path = f"/question/{request.id}"
         if answers is None:
             await self._server.call("POST", f"{path}/reject", directory=session.cwd)
@@ -244,7 +239,7 @@ class OpenCode(NativeAgent):
     def _garbage(self, line: str) -> None:
         # Its log; only what looks like news would be of use, and stderr is kept for that.
         item = Unparsed("stdout", line[:4096], "opencode wrote a line nobody expects")
-        self._soon(self.desk.unparsed(None, item))
+        self._soon(self.channel.notify_unparsed(None, item))
 
     def _ended(self, error: Exception) -> None:
         for session in self.sessions.values():
@@ -257,30 +252,30 @@ class OpenCode(NativeAgent):
         task.add_done_callback(self._background.discard)
 
 
-def _modes(agents: list[Message]) -> Setting:
+def _modes(agents: list[Message]) -> ConfigOption:
     primary = [agent for agent in agents if agent.get("mode") != "subagent" and not agent.get("hidden")]
     values = [
-        Value(str(agent["name"]), str(agent["name"]).capitalize(), str(agent.get("description") or ""))
+        ConfigValue(str(agent["name"]), str(agent["name"]).capitalize(), str(agent.get("description") or ""))
         for agent in primary
     ]
     names = [value.id for value in values]
-    return Setting("mode", "Mode", "build" if "build" in names or not names else names[0], values, "mode")
+    return ConfigOption("mode", "Mode", "build" if "build" in names or not names else names[0], values, "mode")
 
 
-def _models(providers: Message) -> Setting:
+def _models(providers: Message) -> ConfigOption:
     values = [
-        Value(f"{provider['id']}/{model_id}", str(model.get("name") or model_id))
+        ConfigValue(f"{provider['id']}/{model_id}", str(model.get("name") or model_id))
         for provider in providers.get("providers") or []
         for model_id, model in (provider.get("models") or {}).items()
     ]
     defaults = [f"{provider}/{model}" for provider, model in (providers.get("default") or {}).items()]
     known = [value.id for value in values]
     current = next((model for model in defaults if model in known), known[0] if known else "")
-    return Setting("model", "Model", current, values, "model")
+    return ConfigOption("model", "Model", current, values, "model")
 
 
-def _part(part: Text | Picture) -> Message:
-    if isinstance(part, Text):
+def _part(part: PromptPart) -> Message:
+    if isinstance(part, PromptText):
         return {"type": "text", "text": part.text}
     url = f"data:{part.mime_type};base64,{part.data}"
     return {"type": "file", "mime": part.mime_type, "url": url}
@@ -295,4 +290,4 @@ def _mcp_server(server: Any) -> Message:
         headers = {header.name: header.value for header in remote.headers}
         config = {"type": "remote", "url": remote.url, "headers": headers, "enabled": True}
         return {"name": remote.name, "config": config}
-    raise adapter_errors.invalid("an MCP server of this kind cannot be passed on to opencode")
+    raise adapter_errors.invalid_params("an MCP server of this kind cannot be passed on to opencode")

@@ -1,6 +1,6 @@
 """OpenCode: events and stored messages of its server -> ACP updates. Pure: no input, no output.
 
-Text comes in pieces (`message.part.delta`) and whole (`message.part.updated`); what was streamed is not
+PromptText comes in pieces (`message.part.delta`) and whole (`message.part.updated`); what was streamed is not
 repeated. A tool call is one part that changes its state.
 """
 
@@ -77,7 +77,7 @@ class OpenCodeConverter:
         for part in message.get("parts") or []:
             if info.get("role") == "user":
                 if part.get("type") == "text" and not part.get("synthetic"):
-                    output.append(updates.asked(_read(part, native.TextPart).text))
+                    output.append(updates.user_message_chunk(_read(part, native.TextPart).text))
             else:
                 output += self.part(part)
         return output
@@ -89,18 +89,18 @@ class OpenCodeConverter:
             if part.message_id in self._from_user:
                 return []
             self._kinds[part.id] = kind
-            return self._whole(raw, part.id, part.text, updates.said)
+            return self._whole(raw, part.id, part.text, updates.message_chunk)
         if kind == "reasoning":
             thought = _read(raw, native.ReasoningPart)
             self._kinds[thought.id] = kind
-            return self._whole(raw, thought.id, thought.text, updates.thought)
+            return self._whole(raw, thought.id, thought.text, updates.thought_chunk)
         if kind == "tool":
             return [self._tool(_read(raw, native.ToolPart))]
         if kind == "file":
             file = _read(raw, native.FilePart)
-            return [] if file.message_id in self._from_user else [updates.note(file=dict(raw))]
+            return [] if file.message_id in self._from_user else [updates.meta_update(file=dict(raw))]
         if kind in ("subtask", "retry"):
-            return [updates.note(**{kind: dict(raw)})]
+            return [updates.meta_update(**{kind: dict(raw)})]
         return [] if kind in _QUIET_PARTS else [Unparsed(f"part/{kind}", dict(raw))]
 
     def _whole(
@@ -148,19 +148,19 @@ class OpenCodeConverter:
         if properties.get("field") != "text" or properties.get("messageID") in self._from_user:
             return []
         self._streamed.add(part_id)
-        make = updates.thought if self._kinds.get(part_id) == "reasoning" else updates.said
+        make = updates.thought_chunk if self._kinds.get(part_id) == "reasoning" else updates.message_chunk
         return [make(delta, part_id)]
 
     def _todos(self, properties: Mapping[str, Any]) -> Output:
         todos = msgspec.convert(properties["todos"], list[native.Todo])
-        return [updates.plan([(todo.content, todo.status) for todo in todos])]
+        return [updates.plan_update([(todo.content, todo.status) for todo in todos])]
 
     def _session_updated(self, properties: Mapping[str, Any]) -> Output:
         session = _read(properties["info"], native.Session)
         if session.title == self._kinds.get("title"):
             return []
         self._kinds["title"] = session.title
-        return [updates.title(session.title)]
+        return [updates.title_update(session.title)]
 
     _events: Mapping[str, Callable[[OpenCodeConverter, Mapping[str, Any]], Output]] = {
         "message.updated": _message_updated,

@@ -42,7 +42,7 @@ class OpenCodeServer:
         except httpx.TransportError as error:
             raise await _gone(process, error) from error
         if answer.is_error:
-            raise adapter_errors.refused("opencode", f"{verb} {path}", _error_of(answer))
+            raise adapter_errors.request_refused("opencode", f"{verb} {path}", _error_of(answer))
         return answer.json() if answer.content else None
 
     async def events(self, directory: str) -> AsyncIterator[Message]:
@@ -72,7 +72,7 @@ class OpenCodeServer:
     async def stop(self) -> None:
         if self._process is not None:
             # It ignores a closed input; waiting for it would be in vain.
-            await self._process.stop(polite_s=0)
+            await self._process.stop(grace_s=0)
         if self._http is not None:
             await self._http.aclose()
 
@@ -98,17 +98,17 @@ class OpenCodeServer:
             cwd=os.getcwd(),
             env=os.environ | {"OPENCODE_SERVER_PASSWORD": password, "OPENCODE_SERVER_USERNAME": "opencode"},
             on_message=lambda message: self._garbage(json.dumps(message)),
-            on_garbage=heard,
+            on_invalid_line=heard,
         )
-        process.ended.add_done_callback(lambda _: self._ended(process.fault()))
+        process.ended.add_done_callback(lambda _: self._ended(process.exit_error()))
         ready = asyncio.create_task(listening.wait())
         waiting: list[asyncio.Future[Any]] = [ready, process.ended]
         await asyncio.wait(waiting, timeout=timeouts.answer_s(), return_when=asyncio.FIRST_COMPLETED)
         ready.cancel()
         if process.ended.done():
-            raise process.fault()
+            raise process.exit_error()
         if not listening.is_set():
-            await process.stop(polite_s=0)
+            await process.stop(grace_s=0)
             raise adapter_errors.program_silent("opencode", "start of its server", timeouts.answer_s())
         http = httpx.AsyncClient(
             base_url=f"http://127.0.0.1:{port}",
@@ -124,7 +124,7 @@ async def _gone(process: NativeProcess, error: Exception | None) -> Exception:
     """Why a connection broke: the program is gone, or it hung up."""
     await asyncio.wait([process.ended], timeout=2)
     if process.ended.done():
-        return process.fault()
+        return process.exit_error()
     return adapter_errors.turn_failed(
         "opencode", f"opencode closed the connection: {error or 'end of its events'}"
     )
