@@ -51,14 +51,14 @@ def test_flags_and_modes_are_read_from_the_help() -> None:
 @pytest.mark.clause("spec3-amp-fallback-flags")
 def test_a_newer_version_is_told_by_its_flags() -> None:
     flags = read_help(_SEPTEMBER)
-    assert flags.streams_json and flags.takes_messages and flags.runs_elsewhere
+    assert flags.streams_json and flags.reads_messages and flags.runs_on_server
     assert flags.modes == ("low", "medium", "high", "ultra") and not flags.allows_all
-    assert not read_help(_MAY).runs_elsewhere
+    assert not read_help(_MAY).runs_on_server
 
 
 @pytest.mark.clause("spec3-amp-subprocess-per-turn")
 def test_each_next_run_asks_for_less_but_keeps_what_the_user_chose() -> None:
-    runs = read_help(_MAY).runs(bypass=True, mode="rush", mcp_config="{}")
+    runs = read_help(_MAY).flag_lists(bypass=True, mode="rush", mcp_config="{}")
     chosen = ["--dangerously-allow-all", "--mcp-config", "{}"]
     assert runs == [
         ["--execute", "--stream-json", "--stream-json-thinking", *chosen, "--mode", "rush"],
@@ -69,4 +69,4 @@ def test_each_next_run_asks_for_less_but_keeps_what_the_user_chose() -> None:
 
 def test_a_plain_run_is_tried_once() -> None:
     few = read_help("Options:\n\n  -x, --execute [message]\n  --stream-json\n")
-    assert few.runs(bypass=False, mode=None, mcp_config=None) == [["--execute", "--stream-json"]]
+    assert few.flag_lists(bypass=False, mode=None, mcp_config=None) == [["--execute", "--stream-json"]]

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from sandbox_agent import settings
-from sandbox_agent.agents.adapters.entry import NAMES
+from sandbox_agent.agents.adapters.entry import ADAPTER_NAMES
 
 _TOKEN_FIELDS = ("token", "no_token")  # every command has these two anyway
 
@@ -58,7 +58,7 @@ server = click.Command("server", params=_options(), callback=_serve, help="Run t
 adapter = click.Command(
     "adapter",
     params=[
-        click.Argument(["name"], type=click.Choice(NAMES)),
+        click.Argument(["name"], type=click.Choice(ADAPTER_NAMES)),
         click.Option(
             ["--program"], metavar="FILE", help="The vendor's program; the one on PATH if not given."
         ),

@@ -22,8 +22,8 @@ from sandbox_agent.agents.adapters.common.config_options import ConfigOption, Co
 from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, StdioMcpServer
 from sandbox_agent.agents.adapters.common.native_agent import NativeAgent, NativeSession
 from sandbox_agent.agents.adapters.common.native_process import Message, NativeProcess
-from sandbox_agent.agents.adapters.common.native_turn import StopReason, NativeTurn
-from sandbox_agent.agents.adapters.common.prompt import PromptPart, PromptText
+from sandbox_agent.agents.adapters.common.native_turn import NativeTurn, StopReason
+from sandbox_agent.agents.adapters.common.prompt import PromptPart
 
 _MODES = [
     ConfigValue("default", "Default", "Asks before tools run"),
@@ -62,7 +62,9 @@ class ClaudeAgent(NativeAgent):
         if replay:
             for line in await asyncio.to_thread(lambda: list(transcripts.lines(transcript))):
                 if line.get("type") in ("user", "assistant") and not line.get("isSidechain"):
-                    await self.channel.send_updates(session_id, self._converters[session_id].line(line, replay=True))
+                    await self.channel.send_updates(
+                        session_id, self._converters[session_id].line(line, replay=True)
+                    )
         return session
 
     async def run_turn(self, session: NativeSession, turn: NativeTurn, parts: list[PromptPart]) -> None:
@@ -105,7 +107,9 @@ class ClaudeAgent(NativeAgent):
         may_bypass = os.geteuid() != 0 or os.environ.get("IS_SANDBOX") == "1"
         modes = [*_MODES, _BYPASS] if may_bypass else _MODES
         model = os.environ.get("ANTHROPIC_MODEL") or "default"
-        models = _MODELS if model in [value.id for value in _MODELS] else [*_MODELS, ConfigValue(model, model)]
+        models = (
+            _MODELS if model in [value.id for value in _MODELS] else [*_MODELS, ConfigValue(model, model)]
+        )
         self._converters[session_id] = ClaudeConverter()
         options = [
             ConfigOption("mode", "Mode", "default", modes, "mode"),

@@ -1,8 +1,8 @@
 """Requests of Claude to the user within one turn: permissions, questions, approval of a plan.
 
-A tool call for which Claude requests permission is answered with a control response: `allow` with the (updated)
-input, or `deny`. A question or plan without a permission request is sent to the user as well and answered with a
-tool result; a rejected one has `is_error: true`.
+A tool call for which Claude requests permission is answered with a control response: `allow` with the
+(updated) input, or `deny`. A question or plan without a permission request is sent to the user as well and
+answered with a tool result; a rejected one has `is_error: true`.
 """
 
 from __future__ import annotations
@@ -83,7 +83,9 @@ class UserDecision:
 class ClaudeUserRequests:
     """One per turn; `send` writes a line to Claude, `close` cancels the open requests."""
 
-    def __init__(self, channel: ClientChannel, session: NativeSession, send: Callable[[Message], None]) -> None:
+    def __init__(
+        self, channel: ClientChannel, session: NativeSession, send: Callable[[Message], None]
+    ) -> None:
         self._channel, self._session, self._send = channel, session, send
         self._control_requests: dict[str, asyncio.Task[None]] = {}
         """Control requests that wait for the user, by request id."""
@@ -145,7 +147,9 @@ class ClaudeUserRequests:
             )
             response["response"] = (await self._decision(call)).control_response()
         except (RequestError, msgspec.ValidationError) as error:
-            await self._channel.unparsed(self._session.id, Unparsed("control_request", message, str(error)))
+            await self._channel.notify_unparsed(
+                self._session.id, Unparsed("control_request", message, str(error))
+            )
             response |= {"subtype": "error", "error": str(error)}
         self._send({"type": "control_response", "response": response})
 
@@ -172,19 +176,20 @@ class ClaudeUserRequests:
         chosen = await self._channel.request_permission(self._session.id, shown, _PLAN_OPTIONS)
         if chosen not in ("default", "acceptEdits"):
             return UserDecision(False, "The user did not approve the plan.", interrupt=chosen is None)
-        settings = self._session.settings
-        settings["mode"].choose(chosen)
-        await self._channel.send(self._session.id, [updates.mode_update(chosen), settings.update()])
+        config = self._session.config
+        config["mode"].select(chosen)
+        await self._channel.send_updates(self._session.id, [updates.mode_update(chosen), config.update()])
         new_mode = [{"type": "setMode", "mode": chosen, "destination": "session"}]
         return UserDecision(True, "The user approved the plan.", call.input, new_mode)
 
     async def _ask_questions(self, call: PendingToolCall) -> UserDecision:
         asked = [question for question in call.input.get("questions") or [] if isinstance(question, dict)]
-        put = [_question(question) for question in asked]
-        answers = await self._channel.questions(self._session.id, put, call.id)
+        questions = [_question(question) for question in asked]
+        answers = await self._channel.ask_questions(self._session.id, questions, call.id)
         if answers is None:
             return UserDecision(False, "The user did not answer the questions.")
-        chosen = {question.text: ", ".join(labels) for question, labels in zip(questions, answers, strict=True)}
+        pairs = zip(questions, answers, strict=True)
+        chosen = {question.text: ", ".join(labels) for question, labels in pairs}
         text = "\n".join(f"{question} {labels}" for question, labels in chosen.items())
         return UserDecision(True, text, call.input | {"answers": chosen})
 

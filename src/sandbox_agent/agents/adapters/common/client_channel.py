@@ -1,7 +1,7 @@
 """Messages to the client: updates, permission requests, questions and events that were not understood.
 
-Requests to the user belong to a session. `cancel_requests` cancels the open ones, as `session/cancel` requires;
-their callers get None.
+Requests to the user belong to a session. `cancel_requests` cancels the open ones, as `session/cancel`
+requires; their callers get None.
 """
 
 from __future__ import annotations

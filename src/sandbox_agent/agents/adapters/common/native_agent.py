@@ -41,8 +41,9 @@ from sandbox_agent.agents.adapters.common.client_channel import ClientChannel
 from sandbox_agent.agents.adapters.common.config_options import ConfigOptions
 from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, read_mcp_servers
 from sandbox_agent.agents.adapters.common.native_turn import NativeTurn
-from sandbox_agent.agents.adapters.common.updates import Unparsed
 from sandbox_agent.agents.adapters.common.prompt import Block, PromptPart, read_prompt
+from sandbox_agent.agents.adapters.common.updates import Unparsed
+
 
 @dataclass
 class NativeSession:
@@ -84,7 +85,7 @@ class NativeAgent(ABC):
 
     @abstractmethod
     async def run_turn(self, session: NativeSession, turn: NativeTurn, parts: list[PromptPart]) -> None:
-        """Start the turn, which ends with `turn.end` or `turn.fail`; an exception raised here fails it too."""
+        """Start the turn, which ends with `turn.end` or `turn.fail`; an exception here fails it too."""
 
     @abstractmethod
     async def stop_turn(self, session: NativeSession) -> None:
@@ -222,7 +223,7 @@ class NativeAgent(ABC):
 
     def invalid_line(self, line: str) -> Unparsed:
         """A line of the program's stdout that is not a message, cut to 4 KiB."""
-        return Unparsed("stdout", line[:4096], f"{self.name} wrote a line that is not JSON")
+        return Unparsed("stdout", line[:4096], f"{self.name} wrote a line that the adapter cannot read")
 
     async def _continue(
         self, session_id: str, cwd: str, mcp_servers: list[Any] | None, *, replay: bool

@@ -1,7 +1,8 @@
 """A vendor's program as a child process that reads and writes JSON lines.
 
-It runs in a session of its own and is killed when this process dies. `on_message` gets each JSON object of its
-stdout, `on_invalid_line` each other line. `ended` completes when it has exited; the end of its stderr is kept.
+It runs in a session of its own and is killed when this process dies. `on_message` gets each JSON object of
+its stdout, `on_invalid_line` each other line. `ended` completes when it has exited; the end of its stderr is
+kept.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class NativeTurn:
     def cancel(self) -> None:
         """Make `cancelled` the stop reason; after `timeouts.cancel_s` the turn ends by itself."""
         self._cancelled_at = self._cancelled_at or asyncio.get_running_loop().time()
-        self._channel.withdraw(self._session_id)
+        self._channel.cancel_requests(self._session_id)
 
     async def finish(self) -> StopReason:
         """Wait for the end and for all emitted output to be sent; raises the error given to `fail`."""
@@ -61,7 +61,7 @@ class NativeTurn:
                 self._check_limits()
             return self._end.result()
         finally:
-            self._channel.withdraw(self._session_id)
+            self._channel.cancel_requests(self._session_id)
             self._queue.put_nowait(None)
             await sending
 
@@ -69,11 +69,11 @@ class NativeTurn:
         now = asyncio.get_running_loop().time()
         if self._cancelled_at is not None and now - self._cancelled_at > timeouts.cancel_s():
             self.end("cancelled")
-        elif self._channel.is_asking(self._session_id):
+        elif self._channel.has_open_requests(self._session_id):
             self._last_output_at = now
         elif now - self._last_output_at > self._silence_limit_s:
             self.fail(adapter_errors.program_silent(self._agent, "in a turn", self._silence_limit_s))
 
     async def _send(self) -> None:
         while (output := await self._queue.get()) is not None:
-            await self._channel.send(self._session_id, output)
+            await self._channel.send_updates(self._session_id, output)

@@ -57,6 +57,10 @@ class Unparsed:
     error: str = "no ACP update for this event"
 
 
+Output = list[Update | Unparsed]
+"""What a converter returns for one native event."""
+
+
 def message_chunk(text: str, message_id: str | None = None) -> AgentMessageChunk:
     return AgentMessageChunk(
         session_update="agent_message_chunk", content=helpers.text_block(text), message_id=message_id
