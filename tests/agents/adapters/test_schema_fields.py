@@ -18,7 +18,7 @@ _ROOT = Path(__file__).parents[3]
 _ADAPTERS = _ROOT / "src/sandbox_agent/agents/adapters"
 _AGENTS = ("amp", "claude", "codex", "opencode")
 _COMPLAINT = re.compile(
-    r'adapters/([a-z]+)\w*\.py:\d+: error: (?:Item )?"(\w+)"(?: of .*)? has no attribute "(\w+)"'
+    r'adapters/([a-z]+)/\w+\.py:\d+: error: (?:Item )?"(\w+)"(?: of .*)? has no attribute "(\w+)"'
 )
 _MOST_ROUNDS = 5
 Field = tuple[str, str, str]

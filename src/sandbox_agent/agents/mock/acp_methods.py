@@ -1,31 +1,24 @@
-"""The ACP methods of the mock agent, apart from the running of turns.
+"""The ACP methods of the mock agent; turn_scheduler.py runs the turns.
 
-`Methods.call` takes a request's method and parameters and returns its result, or None for a prompt, which is
-answered later by its turn.
+`AcpMethods.call` returns the result of a request, or None for a prompt, which its turn answers later.
 """
 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from sandbox_agent.agents.mock import session_options, updates
-from sandbox_agent.agents.mock.jsonrpc import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
+from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError, LineOutput
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.keywords import script_for
-from sandbox_agent.agents.mock.scripts.steps import Update
-from sandbox_agent.agents.mock.turn_scheduler import Turn, estimated_tokens
-
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from typing import Any
-
-    from sandbox_agent.agents.mock.jsonrpc import Json, Output
-    from sandbox_agent.agents.mock.scripts.steps import Script
-    from sandbox_agent.agents.mock.sessions import Session, Sessions
-    from sandbox_agent.agents.mock.turn_scheduler import Turns
+from sandbox_agent.agents.mock.scripts.steps import Script, SendUpdate
+from sandbox_agent.agents.mock.sessions import MockSession, SessionStore
+from sandbox_agent.agents.mock.turn_scheduler import MockTurn, TurnScheduler, estimated_tokens
+from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 
 PROTOCOL_VERSION = 1
-# The script and its protocol, not the package: reading the package's version would cost start-up time.
+# The version of the scripts, not of the package: importlib.metadata would add to the start-up time.
 MOCK_VERSION = "1.0.0"
 
 CAPABILITIES: Json = {
@@ -36,29 +29,29 @@ CAPABILITIES: Json = {
 }
 
 
-def _need(params: Json, name: str, kind: type, described: str) -> Any:
+def _require(params: Json, name: str, kind: type, described: str) -> Any:
     value = params.get(name)
     if not isinstance(value, kind) or isinstance(value, bool):
-        raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": f"{name} must be {described}"})
+        raise JsonRpcError(INVALID_PARAMS, "Invalid params", {"detail": f"{name} must be {described}"})
     return value
 
 
-def _need_text(params: Json, name: str) -> str:
-    text: str = _need(params, name, str, "a string")
+def _require_text(params: Json, name: str) -> str:
+    text: str = _require(params, name, str, "a string")
     return text
 
 
-def _need_directory(params: Json) -> str:
-    cwd = _need_text(params, "cwd")
+def _require_directory(params: Json) -> str:
+    cwd = _require_text(params, "cwd")
     if not os.path.isabs(cwd):
-        raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "cwd must be an absolute path"})
+        raise JsonRpcError(INVALID_PARAMS, "Invalid params", {"detail": "cwd must be an absolute path"})
     return cwd
 
 
-class Methods:
-    """What a client can call."""
+class AcpMethods:
+    """The methods a client can call."""
 
-    def __init__(self, output: Output, sessions: Sessions, turns: Turns) -> None:
+    def __init__(self, output: LineOutput, sessions: SessionStore, turns: TurnScheduler) -> None:
         self._output = output
         self._sessions = sessions
         self._turns = turns
@@ -78,38 +71,38 @@ class Methods:
         }
 
     def call(self, request_id: Any, method: str, params: Json) -> Json | None:
-        """The result of a request; None if a turn will answer it.
+        """The result of a request; None if a turn answers it later.
 
         Raises:
-            RpcError: to be sent as the answer.
+            JsonRpcError: to be sent as the answer.
         """
         if method == "session/prompt":
             self._prompt(request_id, params)
             return None
         handler = self._table.get(method)
         if handler is None:
-            raise RpcError(METHOD_NOT_FOUND, "Method not found", {"method": method})
+            raise JsonRpcError(METHOD_NOT_FOUND, "Method not found", {"method": method})
         return handler(params)
 
-    def notified(self, method: str, params: Json) -> None:
-        """A notification; unknown ones are ignored, as JSON-RPC wants it."""
+    def notify(self, method: str, params: Json) -> None:
+        """Handle a notification; unknown ones are ignored, as JSON-RPC requires."""
         if method == "session/cancel":
             try:
                 self._turns.cancel_session(self._session(params))
-            except RpcError:
-                return  # nobody to tell: there is no such session
+            except JsonRpcError:
+                return  # There is no such session, and notifications have no answer.
         elif method == "$/cancel_request":
             self._turns.cancel_request(params.get("requestId"))
 
-    def _session(self, params: Json) -> Session:
-        return self._sessions.live(_need_text(params, "sessionId"))
+    def _session(self, params: Json) -> MockSession:
+        return self._sessions.live(_require_text(params, "sessionId"))
 
-    def _send_update(self, session: Session, update: Json) -> None:
+    def _send_update(self, session: MockSession, update: Json) -> None:
         params = {"sessionId": session.id, "update": update}
         self._output.send({"jsonrpc": "2.0", "method": "session/update", "params": params})
 
     def _initialize(self, params: Json) -> Json:
-        _need(params, "protocolVersion", int, "a number")
+        _require(params, "protocolVersion", int, "a number")
         client = params.get("clientCapabilities")
         self._client = client if isinstance(client, dict) else {}
         return {
@@ -120,27 +113,27 @@ class Methods:
         }
 
     def _authenticate(self, params: Json) -> Json:
-        _need_text(params, "methodId")
+        _require_text(params, "methodId")
         return {}
 
-    def _take_servers(self, session: Session, params: Json) -> None:
+    def _set_servers(self, session: MockSession, params: Json) -> None:
         servers = params.get("mcpServers", [])
         if not isinstance(servers, list):
-            raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "mcpServers must be a list"})
+            raise JsonRpcError(INVALID_PARAMS, "Invalid params", {"detail": "mcpServers must be a list"})
         session.mcp_servers = servers
 
     def _new(self, params: Json) -> Json:
-        session = self._sessions.create(_need_directory(params))
-        self._take_servers(session, params)
+        session = self._sessions.create(_require_directory(params))
+        self._set_servers(session, params)
         return {"sessionId": session.id, **session.state()}
 
-    def _open(self, params: Json) -> Session:
-        cwd = _need_directory(params)
-        session = self._sessions.open(_need_text(params, "sessionId"))
-        self._take_servers(session, params)
+    def _open(self, params: Json) -> MockSession:
+        cwd = _require_directory(params)
+        session = self._sessions.open(_require_text(params, "sessionId"))
+        self._set_servers(session, params)
         if session.cwd != cwd:
             session.cwd = cwd
-            session.note_facts()
+            session.save_facts_later()
         return session
 
     def _load(self, params: Json) -> Json:
@@ -153,16 +146,16 @@ class Methods:
         return self._open(params).state()
 
     def _fork(self, params: Json) -> Json:
-        cwd = _need_directory(params)
-        copy = self._sessions.fork(self._sessions.open(_need_text(params, "sessionId")), cwd)
-        self._take_servers(copy, params)
+        cwd = _require_directory(params)
+        copy = self._sessions.fork(self._sessions.open(_require_text(params, "sessionId")), cwd)
+        self._set_servers(copy, params)
         return {"sessionId": copy.id, **copy.state()}
 
     def _list(self, params: Json) -> Json:
         cursor = params.get("cursor")
         if cursor is not None and not (isinstance(cursor, str) and cursor.isdecimal() and len(cursor) < 10):
-            raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "cursor is not one of mine"})
-        cwd = _need_text(params, "cwd") if params.get("cwd") is not None else None
+            raise JsonRpcError(INVALID_PARAMS, "Invalid params", {"detail": "cursor is not one of mine"})
+        cwd = _require_text(params, "cwd") if params.get("cwd") is not None else None
         infos, following = self._sessions.page(cwd, int(cursor) if cursor else 0)
         page: Json = {"sessions": infos}
         if following is not None:
@@ -176,7 +169,7 @@ class Methods:
         return {}
 
     def _delete(self, params: Json) -> Json:
-        session = self._sessions.open(_need_text(params, "sessionId"))
+        session = self._sessions.open(_require_text(params, "sessionId"))
         self._turns.cancel_session(session)
         self._sessions.delete(session.id)
         return {}
@@ -191,7 +184,7 @@ class Methods:
         self._choose(session, *session_options.check_value(params.get("configId"), params.get("value")))
         return {"configOptions": session_options.config_options(session.values)}
 
-    def _choose(self, session: Session, option: str, value: str) -> None:
+    def _choose(self, session: MockSession, option: str, value: str) -> None:
         session.choose(option, value)
         if option == "mode":
             self._send_update(session, session_options.mode_update(session.values))
@@ -199,15 +192,15 @@ class Methods:
 
     def _prompt(self, request_id: Any, params: Json) -> None:
         prompt = Prompt(self._session(params), params, self._client)
-        prompt.session.name_after(prompt.text)
+        prompt.session.set_default_title(prompt.text)
         for block in prompt.blocks:
             prompt.session.record(updates.user_message(block))
         tokens = estimated_tokens(prompt.text)
-        self._turns.start(Turn(request_id, prompt.session, _whole_script(prompt), tokens))
+        self._turns.start(MockTurn(request_id, prompt.session, _full_script(prompt), tokens))
 
 
-def _whole_script(prompt: Prompt) -> Script:
-    """What was attached is acknowledged first, then the words are acted on."""
-    if prompt.received:
-        yield Update(updates.message("\n".join(prompt.received) + "\n"))
+def _full_script(prompt: Prompt) -> Script:
+    """Confirm the attachments first, then run the command."""
+    if prompt.confirmations:
+        yield SendUpdate(updates.message("\n".join(prompt.confirmations) + "\n"))
     return (yield from script_for(prompt))

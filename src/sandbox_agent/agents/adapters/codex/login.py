@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-SendRequest = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+RequestSender = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 
 
 def api_key(environ: Mapping[str, str]) -> str | None:
@@ -26,7 +26,7 @@ def arguments(key: str | None) -> list[str]:
     return ["-c", 'cli_auth_credentials_store="ephemeral"'] if key else []
 
 
-async def log_in(call: SendRequest, key: str | None) -> None:
+async def log_in(call: RequestSender, key: str | None) -> None:
     if key is None:
         return
     account = await call("account/read", {})

@@ -1,7 +1,6 @@
-"""Scripts that ask the client: permissions, questions, forms, terminals and files.
+"""Scripts that ask the user: permissions, plan approval, questions and forms.
 
-What the client does not offer is not asked for. Every script ends by saying what it was told, so a test can
-see that its answer arrived.
+Each script ends with a message that repeats the answer, so a test can see that it arrived.
 """
 
 from __future__ import annotations
@@ -10,14 +9,16 @@ import json
 import os
 
 from sandbox_agent.agents.mock import session_options, updates
+from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.output import say
-from sandbox_agent.agents.mock.scripts.steps import Ask, Cancelled, Update
-
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from sandbox_agent.agents.mock.jsonrpc import Json
-    from sandbox_agent.agents.mock.prompt import Prompt
-    from sandbox_agent.agents.mock.scripts.steps import Reply, Script
+from sandbox_agent.agents.mock.scripts.steps import (
+    ClientReply,
+    Script,
+    SendRequest,
+    SendUpdate,
+    TurnCancelled,
+)
 
 PERMISSION_METHOD = "session/request_permission"
 QUESTION_METHOD = "_sandboxagent/session/request_question"
@@ -44,7 +45,7 @@ def _permission_params(session_id: str, call: Json, choices: tuple[tuple[str, st
     }
 
 
-def _outcome(reply: Reply, choices: tuple[tuple[str, str, str], ...]) -> tuple[str | None, str]:
+def _outcome(reply: ClientReply, choices: tuple[tuple[str, str, str], ...]) -> tuple[str | None, str]:
     """The kind of the option taken (None: nothing was allowed or rejected) and words for it."""
     if reply.error is not None:
         return None, f"the client answered with an error: {json.dumps(reply.error)}"
@@ -73,18 +74,18 @@ def permission(prompt: Prompt, rest: str) -> Script:
         locations=[{"path": path}],
         content=[change],
     )
-    yield Update(call)
+    yield SendUpdate(call)
     try:
-        reply = yield Ask(PERMISSION_METHOD, _permission_params(prompt.session.id, call, choices))
-    except Cancelled:
-        yield Update(updates.tool_update(call_id, "failed", rawOutput="cancelled"))
+        reply = yield SendRequest(PERMISSION_METHOD, _permission_params(prompt.session.id, call, choices))
+    except TurnCancelled:
+        yield SendUpdate(updates.tool_update(call_id, "failed", rawOutput="cancelled"))
         raise
     kind, words = _outcome(reply, choices)
     if kind is not None and kind.startswith("allow"):
-        yield Update(updates.tool_update(call_id, "in_progress"))
-        yield Update(updates.tool_update(call_id, "completed", content=[change], rawOutput="written"))
+        yield SendUpdate(updates.tool_update(call_id, "in_progress"))
+        yield SendUpdate(updates.tool_update(call_id, "completed", content=[change], rawOutput="written"))
     else:
-        yield Update(updates.tool_update(call_id, "failed", rawOutput=f"not written: {words}"))
+        yield SendUpdate(updates.tool_update(call_id, "failed", rawOutput=f"not written: {words}"))
     yield say(f"Permission outcome: {words}")
     return None
 
@@ -100,16 +101,16 @@ def plan_approval(prompt: Prompt, _rest: str) -> Script:
         rawInput={"plan": "1. Read\n2. Change\n3. Test"},
         content=[updates.tool_text("1. Read\n2. Change\n3. Test")],
     )
-    yield Update(call)
-    reply = yield Ask(PERMISSION_METHOD, _permission_params(prompt.session.id, call, PLAN_OPTIONS))
+    yield SendUpdate(call)
+    reply = yield SendRequest(PERMISSION_METHOD, _permission_params(prompt.session.id, call, PLAN_OPTIONS))
     kind, words = _outcome(reply, PLAN_OPTIONS)
     if kind == "allow_once":
         prompt.session.choose("mode", "normal")
-        yield Update(updates.tool_update(call_id, "completed", rawOutput="approved"))
-        yield Update(session_options.mode_update(prompt.session.values))
-        yield Update(session_options.config_update(prompt.session.values))
+        yield SendUpdate(updates.tool_update(call_id, "completed", rawOutput="approved"))
+        yield SendUpdate(session_options.mode_update(prompt.session.values))
+        yield SendUpdate(session_options.config_update(prompt.session.values))
     else:
-        yield Update(updates.tool_update(call_id, "failed", rawOutput=words))
+        yield SendUpdate(updates.tool_update(call_id, "failed", rawOutput=words))
     yield say(f"Plan outcome: {words}")
     return None
 
@@ -126,12 +127,12 @@ def question(prompt: Prompt, _rest: str) -> Script:
         params.update(prompt="Which options?", multiSelect=True)
     elif "free" in words:
         params.update(prompt="What is your name?", options=[])
-    reply = yield Ask(QUESTION_METHOD, params, id_prefix="q-")
+    reply = yield SendRequest(QUESTION_METHOD, params, id_prefix="q-")
     yield say(_answer_in_words(reply))
     return None
 
 
-def _answer_in_words(reply: Reply) -> str:
+def _answer_in_words(reply: ClientReply) -> str:
     if reply.error is not None:
         return f"The question got an error: {json.dumps(reply.error)}"
     answers = reply.field("answers")
@@ -160,7 +161,7 @@ def elicit(prompt: Prompt, rest: str) -> Script:
         },
         "required": ["colour"],
     }
-    reply = yield Ask(
+    reply = yield SendRequest(
         "elicitation/create",
         {
             "mode": "form",
@@ -177,77 +178,3 @@ def elicit(prompt: Prompt, rest: str) -> Script:
     else:
         yield say(_answer_in_words(reply))
     return None
-
-
-def terminal(prompt: Prompt, _rest: str) -> Script:
-    """The client's own terminal if it has one, else output in `_meta` if it reads that, else text."""
-    call_id = updates.new_tool_call_id()
-    call = updates.tool_call(
-        call_id,
-        "bash",
-        "echo hello",
-        "execute",
-        rawInput={"command": "echo hello", "cwd": prompt.session.cwd},
-    )
-    if prompt.client_has("terminal"):
-        return (yield from _client_terminal(prompt, call_id, call))
-    if prompt.client_has("_meta", "terminal_output"):
-        shown = [{"type": "terminal", "terminalId": call_id}]
-        about = {"terminal_id": call_id, "cwd": prompt.session.cwd}
-        yield Update({**call, "content": shown, "_meta": {**call["_meta"], "terminal_info": about}})
-        output = {"terminal_id": call_id, "data": "hello\r\n"}
-        yield Update(updates.tool_update(call_id, "in_progress", _meta={"terminal_output": output}))
-        ended = {"terminal_id": call_id, "exit_code": 0, "signal": None}
-        yield Update(updates.tool_update(call_id, "completed", _meta={"terminal_exit": ended}))
-    else:
-        yield Update(call)
-        for text in ("hel", "hello\n"):
-            shown = [updates.tool_text(text)]
-            yield Update(updates.tool_update(call_id, "in_progress", content=shown))
-        yield Update(
-            updates.tool_update(
-                call_id, "completed", content=shown, rawOutput={"stdout": "hello\n", "exitCode": 0}
-            )
-        )
-    yield say("The command printed hello.")
-    return None
-
-
-def _client_terminal(prompt: Prompt, call_id: str, call: Json) -> Script:
-    session_id = prompt.session.id
-    yield Update(call)
-    created = yield Ask(
-        "terminal/create",
-        {"sessionId": session_id, "command": "echo", "args": ["hello"], "cwd": prompt.session.cwd},
-    )
-    terminal_id = created.field("terminalId")
-    if not isinstance(terminal_id, str):
-        yield Update(updates.tool_update(call_id, "failed", rawOutput=created.error or created.result))
-        yield say("The client's terminal could not be used.")
-        return None
-    which = {"sessionId": session_id, "terminalId": terminal_id}
-    shown = [{"type": "terminal", "terminalId": terminal_id}]
-    yield Update(updates.tool_update(call_id, "in_progress", content=shown))
-    ended = yield Ask("terminal/wait_for_exit", which)
-    output = yield Ask("terminal/output", which)
-    yield Update(updates.tool_update(call_id, "completed", content=shown, rawOutput=output.result))
-    yield Ask("terminal/release", which)
-    yield say(f"The command left with {ended.field('exitCode')} and printed {output.field('output')!r}.")
-    return None
-
-
-def read(prompt: Prompt, rest: str) -> Script | None:
-    if not rest.startswith("/") or "\n" in rest or not prompt.client_has("fs", "readTextFile"):
-        return None
-
-    def run() -> Script:
-        reply = yield Ask("fs/read_text_file", {"sessionId": prompt.session.id, "path": rest})
-        content = reply.field("content")
-        yield say(
-            f"The file says: {content}"
-            if isinstance(content, str)
-            else f"The file could not be read: {json.dumps(reply.error)}"
-        )
-        return None
-
-    return run()
