@@ -17,7 +17,7 @@ from typing import Any
 
 import httpx
 
-from tests.real_agents import survivors, terminals
+from tests.real_agents import home_processes, terminals
 from tests.real_agents.driver import Driver, allow, reject
 from tests.real_agents.recipes import Recipe
 from tests.real_agents.terminals import Terminals
@@ -87,8 +87,8 @@ class Matrix:
                 for name, check in _IN_A_SESSION.items():
                     await self._check(name, check(self, driver))
                 self.seen.longest_line = driver.longest_line
-                tree = survivors.of_home(self.home)
-                self.seen.processes, self.seen.resident_mb = len(tree), survivors.resident_mb(tree)
+                tree = home_processes.with_home(self.home)
+                self.seen.processes, self.seen.resident_mb = len(tree), home_processes.resident_mb(tree)
         await self._check("load after restart", self._load())
         await self._check("DELETE in mid-tool", self._delete_in_mid_tool())
         await self._check("agent killed in mid-tool", self._killed_in_mid_tool())
@@ -249,7 +249,7 @@ class Matrix:
         async with self.in_mid_tool() as driver:
             listing = (await self.http.get("/v1/acp")).json()["servers"]
             server = next(row for row in listing if driver._url.endswith(row["serverId"]))
-            survivors.kill(server["pid"])
+            home_processes.kill(server["pid"])
             await self._nothing_left()
         return ""
 
@@ -268,7 +268,7 @@ class Matrix:
     async def _nothing_left(self) -> None:
         """Neither the agent nor its tools, wherever they have put themselves."""
         deadline = time.monotonic() + _SWEPT_WITHIN_S
-        while left := survivors.of_home(self.home):
+        while left := home_processes.with_home(self.home):
             assert time.monotonic() < deadline, f"still alive: {left}"
             await asyncio.sleep(0.05)
 
@@ -298,7 +298,7 @@ class _MidTool:
         text = matrix.shell(f"tail -f {endless}")
         self._prompt = asyncio.create_task(driver.prompt(session, text))
         async with asyncio.timeout(60):
-            while not survivors.running("tail", "-f", str(endless)):
+            while not home_processes.running("tail", "-f", str(endless)):
                 if self._prompt.done():
                     raise AssertionError(f"the turn ended without the tool: {self._prompt}")
                 await asyncio.sleep(0.02)

@@ -108,16 +108,16 @@ def test_models_and_probes(http: httpx.Client) -> None:
     assert http.post("/v1/messages/count_tokens", json={}).json()["input_tokens"] == 10
 
 
-def open_probe(*items: tuple[str, str]) -> list[Message]:
+def conversation(*items: tuple[str, str]) -> list[Message]:
     return [Message(role, text) for role, text in items]
 
 
 def test_directives_go_on_behind_the_results_of_tools() -> None:
     tools = [Tool("Bash", SHELL)]
     start = [("user", "[[shell one]] [[shell two]] [[say end]]")]
-    first = answer(open_probe(*start), tools)
-    second = answer(open_probe(*start, ("assistant", ""), ("result", "r1")), tools)
-    third = answer(open_probe(*start, ("result", "r1"), ("result", "r2"), ("user", "<reminder>")), tools)
+    first = answer(conversation(*start), tools)
+    second = answer(conversation(*start, ("assistant", ""), ("result", "r1")), tools)
+    third = answer(conversation(*start, ("result", "r1"), ("result", "r2"), ("user", "<reminder>")), tools)
     assert first.call and first.call.arguments == {"command": "one"}
     assert second.call and second.call.arguments == {"command": "two"}
     assert third.call is None and third.text == "end"
@@ -125,12 +125,12 @@ def test_directives_go_on_behind_the_results_of_tools() -> None:
 
 def test_prompt_of_an_earlier_turn_is_not_run_again() -> None:
     earlier = [("user", "[[shell one]]"), ("assistant", ""), ("result", "r1"), ("assistant", "done")]
-    reply = answer(open_probe(*earlier, ("user", "plain words")), [Tool("Bash", SHELL)])
+    reply = answer(conversation(*earlier, ("user", "plain words")), [Tool("Bash", SHELL)])
     assert reply.call is None and "plain words" in reply.text
 
 
 def test_requests_without_tools_are_titles() -> None:
-    assert answer(open_probe(("user", "[[error 500]]")), []).text == "A short title"
+    assert answer(conversation(("user", "[[error 500]]")), []).text == "A short title"
 
 
 def test_arguments_follow_the_schema() -> None:

@@ -1,4 +1,4 @@
-"""Machines with other tools than ours: without Node, with uv. Slow downloads, so only in the full run."""
+"""Installs on machines without Node.js and with uv. The downloads are slow, so only in the full run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_NODE = {"node", "nodejs", "npm", "npx", "corepack"}
 
 
 def path_without_node(directory: Path) -> Path:
-    """A folder with every program of PATH but those of Node."""
+    """A folder with every program of PATH except those of Node.js."""
     directory.mkdir()
     for folder in os.environ["PATH"].split(os.pathsep):
         for name in os.listdir(folder) if os.path.isdir(folder) else ():
@@ -48,7 +48,7 @@ async def test_amp_is_installed_by_a_real_uv(tmp_path: Path) -> None:
     layout = InstallLayout(tmp_path / "data")
     result = await Installer(Catalog(), layout, environ=environ).install("amp")
     assert not result.already_installed
-    # uv names itself in the environments it makes, and puts no pip into them.
+    # uv writes its name into the environments it creates, and installs no pip there.
     (config,) = (tmp_path / "data").glob("bin/agent_processes/amp/*/venv/pyvenv.cfg")
     assert "uv = " in config.read_text() and not (config.parent / "bin" / "pip").exists()
 

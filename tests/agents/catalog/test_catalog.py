@@ -1,4 +1,4 @@
-"""The catalogue: the built-in agents as data, and a user's own file over them."""
+"""The catalogue: the built-in agents and the user's file, which adds agents and overrides keys."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_user_adds_an_agent_by_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("head", ['[[agents]]\nid = "own"', "[agents.own]", "[agent.own]"])
-def test_other_ways_to_write_an_agent_are_understood(tmp_path: Path, head: str) -> None:
+def test_other_table_forms_of_an_agent_are_accepted(tmp_path: Path, head: str) -> None:
     path = tmp_path / "agents.toml"
     path.write_text(f'{head}\ncommand = "/bin/cat"\nargs = ["-u"]\n')
     assert Catalog.load(path).get("own").command == ("/bin/cat", "-u")
@@ -120,14 +120,14 @@ def test_default_file_is_found_under_the_config_home(tmp_path: Path, monkeypatch
         ('agents = "x"\n', "agents are written as [[agent]]"),
     ],
 )
-def test_fault_in_the_users_file_is_said_in_plain_words(tmp_path: Path, text: str, words: str) -> None:
+def test_error_names_the_fault_in_the_users_file(tmp_path: Path, text: str, words: str) -> None:
     path = user_file(tmp_path, text)
     with pytest.raises(CatalogError) as caught:
         Catalog.load(path)
     assert words in str(caught.value) and str(path) in str(caught.value)
 
 
-def test_file_that_was_asked_for_must_exist(tmp_path: Path) -> None:
+def test_named_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(CatalogError, match="cannot be read"):
         Catalog.load(tmp_path / "none.toml")
 

@@ -1,4 +1,4 @@
-"""An npm registry on loopback, made of tarballs on disk; real npm fetches from it as from the real one."""
+"""An npm registry on loopback that serves tarballs from disk to the real npm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 
 class NpmRegistry:
-    """Use as a context manager; `publish` adds tarballs, `address` is what npm has to be told."""
+    """Use as a context manager; `publish` adds tarballs, `address` is the registry URL for npm."""
 
     def __init__(self) -> None:
         self._tarballs: dict[str, Path] = {}
@@ -42,7 +42,7 @@ class NpmRegistry:
         self.close()
 
     def close(self) -> None:
-        """From now on connections are refused. May be called twice."""
+        """Refuse connections from now on. May be called twice."""
         if self._thread.is_alive():
             self._server.shutdown()
             self._server.server_close()

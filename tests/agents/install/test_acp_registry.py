@@ -1,4 +1,4 @@
-"""The ACP registry: agents that are not pinned, versions that are asked for, archives with checksums."""
+"""The ACP registry: agents without a pin, requested versions, archives with checksums."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sandbox_agent.agents.install.platform_name import registry_platform
 from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
-from tests.agents.tiny_agent import npm_agent, npm_package, wheel
+from tests.agents.tiny_agent_package import npm_agent, npm_package, wheel
 
 SCRIPT = (
     "#!/usr/bin/env python3\nimport sys, json\nfor line in sys.stdin:\n"
@@ -122,7 +122,7 @@ async def test_wrong_checksum_is_refused_before_anything_is_unpacked(
     assert environment.is_untouched()
 
 
-async def test_archive_from_elsewhere_without_tls_is_refused(tmp_path: Path, site: tuple[Path, str]) -> None:
+async def test_remote_archive_without_tls_is_refused(tmp_path: Path, site: tuple[Path, str]) -> None:
     way = {"archive": "http://example.invalid/a.tar.gz", "cmd": "agent"}
     environment = environment_with_registry(tmp_path, publish(site, binary={registry_platform(): way}))
     with pytest.raises(InstallFailed) as caught:
@@ -176,7 +176,7 @@ async def test_pinned_agent_never_asks_the_registry(tmp_path: Path) -> None:
 
 
 @pytest.mark.clause("decision-46")
-async def test_version_that_is_asked_for_comes_from_the_registry(
+async def test_requested_version_is_installed_from_the_registry(
     tmp_path: Path, site: tuple[Path, str]
 ) -> None:
     url = binary(site, "a.zip", archive(site[0], "a.zip"))
@@ -202,7 +202,7 @@ async def test_preview_is_found_by_its_version(site: tuple[Path, str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"agents": 1}', "<html>"])
-async def test_document_that_is_no_registry(site: tuple[Path, str], text: str) -> None:
+async def test_document_that_is_not_a_registry_is_an_error(site: tuple[Path, str], text: str) -> None:
     (site[0] / "r.json").write_text(text)
     with pytest.raises(RegistryUnavailable):
         await find_distribution(f"{site[1]}/r.json", ["t"])
@@ -218,12 +218,12 @@ async def test_document_that_is_no_registry(site: tuple[Path, str], text: str) -
         "t",
     ],
 )
-async def test_malformed_entry_is_passed_over(site: tuple[Path, str], entry: Any) -> None:
+async def test_malformed_entry_is_skipped(site: tuple[Path, str], entry: Any) -> None:
     (site[0] / "r.json").write_text(json.dumps({"agents": [entry]}))
     assert await find_distribution(f"{site[1]}/r.json", ["t"]) is None
 
 
-async def test_wanted_version_of_one_of_several_packages_is_put_beside_the_others(
+async def test_requested_version_of_one_of_several_packages_keeps_the_other_pins(
     tmp_path: Path, site: tuple[Path, str]
 ) -> None:
     """The registry has only the adapter; an agent that needs more would not work with it."""

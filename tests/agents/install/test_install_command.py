@@ -1,4 +1,4 @@
-"""`sandbox-agent install-agent`: the answer on stdout, progress and faults on stderr, bars on a terminal."""
+"""`sandbox-agent install-agent`: result on stdout, progress and errors on stderr, bars on a terminal."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import pytest
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.launcher_script import write_executable
 from tests.agents.install.install_environment import InstallEnvironment
-from tests.agents.install.test_install_faults import a_nap, processes
-from tests.agents.tiny_agent import npm_agent, npm_package
+from tests.agents.install.test_install_faults import processes, unique_sleep
+from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import wait_until
 
 COMMAND = [sys.executable, "-m", "sandbox_agent", "install-agent"]
@@ -40,7 +40,7 @@ def run(environment: InstallEnvironment, *words: str) -> subprocess.CompletedPro
     )
 
 
-def test_answer_is_that_of_the_api(environment: InstallEnvironment, tmp_path: Path) -> None:
+def test_output_equals_the_response_of_the_api(environment: InstallEnvironment, tmp_path: Path) -> None:
     done = run(environment, "tiny")
     launcher = tmp_path / "share" / "sandbox-agent" / "bin" / "agent_processes" / "tiny-acp"
     artifact = {"kind": "agent_process", "path": str(launcher), "source": "fallback"}
@@ -66,7 +66,9 @@ def test_failure_says_why_and_exits_with_1(environment: InstallEnvironment) -> N
         (["--all", "--agent-version", "1.0"], 2, "chosen for one agent"),
     ],
 )
-def test_mistake_is_named(environment: InstallEnvironment, words: list[str], code: int, said: str) -> None:
+def test_invalid_arguments_are_reported(
+    environment: InstallEnvironment, words: list[str], code: int, said: str
+) -> None:
     done = run(environment, *words)
     assert (done.returncode, done.stdout) == (code, "") and said in done.stderr
 
@@ -82,8 +84,8 @@ def test_terminal_shows_a_bar(environment: InstallEnvironment) -> None:
     assert terminal.exitstatus == 0
 
 
-class StandIns:
-    """A catalogue in which every built-in agent is a tiny one, two of which cannot be installed."""
+class ReplacedCatalogue:
+    """A catalogue whose agents are all replaced by tiny ones, two of which cannot be installed."""
 
     broken, unreachable = "codex", "cursor"
 
@@ -108,18 +110,20 @@ class StandIns:
 
 
 @pytest.fixture
-def stand_ins(environment: InstallEnvironment, tmp_path: Path) -> StandIns:
-    return StandIns(tmp_path, environment)
+def replaced(environment: InstallEnvironment, tmp_path: Path) -> ReplacedCatalogue:
+    return ReplacedCatalogue(tmp_path, environment)
 
 
 @pytest.mark.clause("issue3-6-install-all")
 @pytest.mark.timeout(180)
-def test_all_installs_what_it_can_says_what_it_could_not_and_has_a_bar_for_each(stand_ins: StandIns) -> None:
-    done = run(stand_ins.environment, "--all")
+def test_all_installs_every_agent_reports_failures_and_shows_a_bar_for_each(
+    replaced: ReplacedCatalogue,
+) -> None:
+    done = run(replaced.environment, "--all")
     answers = json.loads(done.stdout)["agents"]
-    assert [answer["id"] for answer in answers] == stand_ins.agents
+    assert [answer["id"] for answer in answers] == replaced.agents
     failed = {answer["id"]: answer["error"] for answer in answers if "error" in answer}
-    assert set(failed) == {stand_ins.broken, stand_ins.unreachable}
+    assert set(failed) == {replaced.broken, replaced.unreachable}
     assert {error["type"] for error in failed.values()} == {"urn:sandbox-agent:error:install_failed"}
     there = [answer["id"] for answer in answers if answer.get("already_installed")]
     assert there == ["claude-native", "codex-native", "opencode-native", "amp-native"]
@@ -132,7 +136,7 @@ def test_all_installs_what_it_can_says_what_it_could_not_and_has_a_bar_for_each(
     assert done.returncode == 1 and "\x1b" not in done.stderr
     terminal = pexpect.spawn(
         *(COMMAND[0], [*COMMAND[1:], "all"]),
-        env=stand_ins.environment.environ,
+        env=replaced.environment.environ,
         timeout=100,
         encoding="utf-8",
         dimensions=(60, 140),
@@ -141,7 +145,7 @@ def test_all_installs_what_it_can_says_what_it_could_not_and_has_a_bar_for_each(
     terminal.close()
     assert terminal.exitstatus == 1
     screen = plain_lines(shown)
-    for agent in stand_ins.agents:
+    for agent in replaced.agents:
         words = "failed" if agent in failed else "100% already installed"
         assert any(line.split()[:1] == [agent] and words in " ".join(line.split()) for line in screen), agent
     assert f"0 installed, {fresh + 4} already there, 2 failed (codex, cursor)" in shown
@@ -153,15 +157,15 @@ def plain_lines(shown: str) -> list[str]:
 
 
 @pytest.mark.clause("issue3-6-install-all")
-def test_interrupt_stops_the_install_and_leaves_nothing(
+def test_interrupt_stops_the_install_and_removes_its_files(
     environment: InstallEnvironment, tmp_path: Path
 ) -> None:
-    nap = a_nap()
-    npm_package(tmp_path, scripts={"postinstall": f"setsid sleep {nap}"})
+    seconds = unique_sleep()
+    npm_package(tmp_path, scripts={"postinstall": f"setsid sleep {seconds}"})
     command = subprocess.Popen([*COMMAND, "tiny"], env=environment.environ, stderr=subprocess.PIPE)
-    wait_until(lambda: processes("sleep", nap), 30, "the install script")
+    wait_until(lambda: processes("sleep", seconds), 30, "the install script")
     command.send_signal(signal.SIGINT)
     _, said = command.communicate(timeout=20)
     assert command.returncode == 130, said
-    assert not processes("sleep", nap)
+    assert not processes("sleep", seconds)
     assert not list((tmp_path / "share" / "sandbox-agent" / "bin" / "agent_processes" / "tiny").iterdir())

@@ -1,4 +1,4 @@
-"""Installing from npm: atomic, once, verified by really starting the agent."""
+"""Installs from npm: atomic, shared by callers, verified by starting the agent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sandbox_agent.agents.install.install_result import InstallArtifact, Install
 from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.errors import InstallFailed, InvalidRequest
 from tests.agents.install.install_environment import InstallEnvironment
-from tests.agents.tiny_agent import npm_agent, npm_package
+from tests.agents.tiny_agent_package import npm_agent, npm_package
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ async def test_reinstall_keeps_the_previous_build_for_agents_that_run_from_it(
     assert await environment.starts()
 
 
-async def test_progress_tells_the_steps_and_ends_at_a_hundred(environment: InstallEnvironment) -> None:
+async def test_progress_reports_the_steps_and_ends_at_100_percent(environment: InstallEnvironment) -> None:
     seen: list[Progress] = []
     await environment.installer().install("tiny", progress=seen.append)
     assert [progress.step for progress in seen if progress.bytes == 0] == ["packages", "verify", "done"]
@@ -70,7 +70,7 @@ async def test_many_callers_share_one_install(environment: InstallEnvironment) -
     assert not any(result.already_installed for result in results)
 
 
-async def test_caller_who_goes_away_does_not_stop_the_install(environment: InstallEnvironment) -> None:
+async def test_cancelled_caller_does_not_stop_the_install(environment: InstallEnvironment) -> None:
     installer = environment.installer()
     impatient = asyncio.create_task(installer.install("tiny"))
     await asyncio.sleep(0)
@@ -91,7 +91,7 @@ async def test_two_servers_install_only_once(environment: InstallEnvironment) ->
     assert len(environment.builds()) == 1 and await environment.starts()
 
 
-async def test_launcher_of_the_user_is_left_alone(environment: InstallEnvironment) -> None:
+async def test_launcher_of_the_user_is_not_replaced(environment: InstallEnvironment) -> None:
     own = environment.launcher_file()
     own.parent.mkdir(parents=True)
     own.write_text("#!/bin/sh\nexit 3\n")
@@ -132,7 +132,7 @@ async def test_native_program_is_linked_beside_the_launchers(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("version", ["", "../x", "file:/etc", "1 2", "-g", "x" * 65])
-async def test_version_that_is_none_is_refused(environment: InstallEnvironment, version: str) -> None:
+async def test_malformed_version_is_refused(environment: InstallEnvironment, version: str) -> None:
     with pytest.raises(InvalidRequest):
         await environment.installer().install("tiny", agent_process_version=version)
 
@@ -143,7 +143,7 @@ async def test_mock_is_always_installed(environment: InstallEnvironment) -> None
     assert (artifact.source, artifact.version) == ("builtin", "builtin")
 
 
-async def test_own_command_that_is_missing_is_a_clear_failure(tmp_path: Path) -> None:
+async def test_missing_command_of_the_user_is_reported(tmp_path: Path) -> None:
     environment = InstallEnvironment(tmp_path, '[[agent]]\nid = "own"\ncommand = "/opt/nowhere/agent"\n')
     with pytest.raises(InstallFailed) as caught:
         await environment.installer().install("own")

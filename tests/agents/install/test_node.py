@@ -1,4 +1,4 @@
-"""A Node that is too old: a newer one comes from npm into the data directory, and the agent runs with it."""
+"""If Node.js is too old, a newer one is installed from npm into the data directory and runs the agent."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.install.npm_registry import NpmRegistry
-from tests.agents.tiny_agent import npm_agent, npm_package
+from tests.agents.tiny_agent_package import npm_agent, npm_package
 
 # The agent refuses the old Node as a real one would: by not starting.
 NEEDS_THE_NEW_ONE = "if (process.env.NODE_STAND_IN !== 'new') { console.error('old Node'); process.exit(9); }"
 
 
 def node_package(directory: Path, node: str) -> Path:
-    """What npm has as `node-PLATFORM`: here a script that starts the Node of this machine."""
+    """A package `node-PLATFORM` whose program starts the Node.js of this machine."""
     name = f"node-{npm_platform()}"
     manifest = json.dumps({"name": name, "version": NODE_VERSION})
     script = f'#!/bin/sh\nNODE_STAND_IN=new exec {node} "$@"\n'
@@ -47,7 +47,7 @@ def registry() -> Iterator[NpmRegistry]:
 
 @pytest.fixture
 def environment(tmp_path: Path, registry: NpmRegistry) -> InstallEnvironment:
-    """A machine whose Node says that it is version 16."""
+    """A machine whose Node.js reports version 16."""
     node = shutil.which("node") or ""
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -77,7 +77,7 @@ async def test_newer_node_is_fetched_once_and_runs_the_agent(
 
 
 @pytest.mark.clause("issue3-2-node-too-old")
-async def test_newer_node_that_cannot_be_had_is_a_clear_failure(environment: InstallEnvironment) -> None:
+async def test_unavailable_node_is_reported(environment: InstallEnvironment) -> None:
     with pytest.raises(InstallFailed) as caught:
         await environment.installer().install("tiny")
     assert f"node-{npm_platform()}" in caught.value.extensions["details"]["stderr"]

@@ -1,4 +1,4 @@
-"""Installing from PyPI: a virtual environment of the agent's own, with a Python that fits."""
+"""Installs from PyPI: a virtual environment per agent, with a Python of the required version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sandbox_agent.agents.install.pypi import find_python
 from sandbox_agent.agents.install.run_command import CommandFailed
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
-from tests.agents.tiny_agent import wheel
+from tests.agents.tiny_agent_package import wheel
 
 
 def agents(package: Path, python: str = "3.9") -> str:
@@ -35,7 +35,7 @@ async def test_agent_from_a_wheel_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.clause("issue3-2-install-sources")
-async def test_missing_python_is_named(tmp_path: Path) -> None:
+async def test_missing_python_is_reported(tmp_path: Path) -> None:
     environment = InstallEnvironment(tmp_path, agents(wheel(tmp_path), python="3.99"))
     with pytest.raises(InstallFailed) as caught:
         await environment.installer().install("tiny")
@@ -43,8 +43,8 @@ async def test_missing_python_is_named(tmp_path: Path) -> None:
     assert environment.is_untouched()
 
 
-async def test_stand_in_that_does_not_run_is_passed_over(tmp_path: Path) -> None:
-    """pyenv puts commands on PATH for versions that are not switched on; they only complain."""
+async def test_pyenv_shim_that_does_not_run_is_skipped(tmp_path: Path) -> None:
+    """pyenv puts shims on PATH for versions that are not active; they exit with an error."""
     shims, real = tmp_path / "shims", tmp_path / "pyenv" / "versions" / "3.98.1" / "bin"
     shims.mkdir()
     real.mkdir(parents=True)
@@ -54,11 +54,11 @@ async def test_stand_in_that_does_not_run_is_passed_over(tmp_path: Path) -> None
     assert await find_python("3.98", env) == str(real / "python3")
 
 
-async def test_the_python_that_runs_us_comes_first(tmp_path: Path) -> None:
+async def test_the_running_python_comes_first(tmp_path: Path) -> None:
     assert await find_python("3.9", {"PATH": str(tmp_path), "HOME": str(tmp_path)}) == sys.executable
 
 
-async def test_python_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_python_that_hangs_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sandbox_agent.agents.install.pypi._VERSION_LIMIT_S", 0.2)
     write_executable(tmp_path / "python3.14", "#!/bin/sh\nexec sleep 60\n")
     with pytest.raises(CommandFailed, match=r"Python 3\.99"):
@@ -66,8 +66,8 @@ async def test_python_that_hangs_is_given_up(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.clause("issue3-2-install-sources")
-async def test_uv_is_used_where_it_is(tmp_path: Path) -> None:
-    """A uv that only writes down what it is asked to do."""
+async def test_uv_is_used_if_it_is_on_path(tmp_path: Path) -> None:
+    """A fake uv that records its arguments."""
     (tmp_path / "bin").mkdir()
     log = tmp_path / "uv.log"
     write_executable(tmp_path / "bin" / "uv", f'#!/bin/sh\necho "$@" >> {log}\n')

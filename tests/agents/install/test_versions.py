@@ -1,4 +1,4 @@
-"""Versions somebody asks for: of the adapter, of the vendor's program, or of both; with the real npm."""
+"""Requested versions of the adapter, of the vendor's program, or of both; with the real npm."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.errors import InvalidRequest
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.install.npm_registry import NpmRegistry
-from tests.agents.tiny_agent import npm_agent, npm_package
+from tests.agents.tiny_agent_package import npm_agent, npm_package
 
 # As claude and codex: an adapter that brings the vendor's program along, and takes another one if told to.
 VENDOR = """
@@ -44,7 +44,7 @@ def environment_with_registry(
 
 
 @pytest.mark.clause("issue3-2-versions")
-async def test_version_of_the_vendors_program_is_put_beside_an_adapter_that_brings_its_own(
+async def test_requested_vendor_program_is_installed_beside_the_adapter(
     tmp_path: Path, registry: NpmRegistry
 ) -> None:
     environment = environment_with_registry(tmp_path, registry, VENDOR, native='"vendor"')
@@ -76,7 +76,7 @@ async def test_both_versions_can_be_chosen(tmp_path: Path, registry: NpmRegistry
 
 
 @pytest.mark.clause("issue3-2-versions")
-async def test_agent_that_is_one_program_takes_either_name_of_its_version(
+async def test_agent_that_is_one_program_accepts_either_version_field(
     tmp_path: Path, registry: NpmRegistry
 ) -> None:
     environment = environment_with_registry(tmp_path, registry)
@@ -90,7 +90,7 @@ async def test_agent_that_is_one_program_takes_either_name_of_its_version(
 
 
 @pytest.mark.clause("issue3-2-versions")
-async def test_vendor_version_that_cannot_be_chosen_is_refused_with_what_to_do(
+async def test_fixed_vendor_version_is_refused_with_an_alternative(
     tmp_path: Path, registry: NpmRegistry
 ) -> None:
     environment = environment_with_registry(tmp_path, registry, native='"vendor"')
@@ -98,7 +98,7 @@ async def test_vendor_version_that_cannot_be_chosen_is_refused_with_what_to_do(
         await environment.installer().install("tiny", agent_version="5.0.0")
 
 
-async def test_version_that_does_not_exist_is_named_by_npm(tmp_path: Path, registry: NpmRegistry) -> None:
+async def test_nonexistent_version_is_reported_by_npm(tmp_path: Path, registry: NpmRegistry) -> None:
     environment = environment_with_registry(tmp_path, registry)
     with pytest.raises(Exception, match="install failed: tiny") as caught:
         await environment.installer().install("tiny", agent_version="9.9.9")
@@ -113,7 +113,7 @@ def test_vendor_version_of_every_built_in_agent_can_be_chosen(agent: str) -> Non
 
 
 @pytest.mark.clause("issue3-2-install-offline")
-async def test_package_in_the_cache_of_npm_is_enough_without_a_network(
+async def test_package_in_npms_cache_is_installed_without_a_network(
     tmp_path: Path, registry: NpmRegistry
 ) -> None:
     environment = environment_with_registry(tmp_path, registry)

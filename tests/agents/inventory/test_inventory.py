@@ -1,4 +1,4 @@
-"""What the inventory says of agents: installed or not, version, models and modes, never late."""
+"""The inventory: installed agents, versions, models and modes, within a time limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from sandbox_agent.agents.install.launcher_script import write_executable
 from sandbox_agent.agents.inventory.inventory import Inventory
 from tests.agents.install.install_environment import InstallEnvironment
-from tests.agents.tiny_agent import npm_agent, npm_package
+from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import wait_until
 
 OWN = """
@@ -39,7 +39,7 @@ def own_agent(directory: Path, script: str) -> InstallEnvironment:
 
 
 async def until_asked(stock: Inventory, agent: str) -> dict[str, Any]:
-    """The description once the agent itself has been asked."""
+    """The description after the agent has been probed."""
     before = await stock.describe(agent, config=True)
     for _ in range(1500):
         now = await stock.describe(agent, config=True)
@@ -57,7 +57,7 @@ async def test_list_starts_with_the_reference_and_has_the_users_agents(tmp_path:
 
 
 @pytest.mark.clause("spec2-3-agents-rows")
-async def test_keys_come_in_the_order_of_the_wire(tmp_path: Path) -> None:
+async def test_keys_have_the_order_of_the_response(tmp_path: Path) -> None:
     environment = InstallEnvironment(tmp_path, "")
     assert list(await inventory(environment).describe("mock")) == [
         *("id", "installed", "credentialsAvailable", "capabilities"),
@@ -89,7 +89,7 @@ async def test_missing_agent_has_options_but_neither_version_nor_models(tmp_path
     assert (model["category"], model["currentValue"], model["type"]) == ("model", "default", "select")
 
 
-async def test_version_comes_from_the_program_and_is_remembered(tmp_path: Path) -> None:
+async def test_version_is_read_from_the_program_and_cached(tmp_path: Path) -> None:
     count = tmp_path / "count"
     script = f'#!/bin/sh\necho x >> {count}\necho "own-agent v1.4.2-beta (abc)"\n'
     stock = inventory(own_agent(tmp_path, script))
@@ -101,7 +101,7 @@ async def test_version_comes_from_the_program_and_is_remembered(tmp_path: Path) 
 
 
 @pytest.mark.clause("issue3-3-bounded-version")
-async def test_program_that_hangs_on_version_costs_two_seconds(tmp_path: Path) -> None:
+async def test_version_of_a_program_that_hangs_takes_two_seconds(tmp_path: Path) -> None:
     stock = inventory(own_agent(tmp_path, "#!/bin/sh\nsleep 60\n"))
     start = time.monotonic()
     own = await stock.describe("own", config=True)
@@ -113,7 +113,7 @@ async def test_program_that_hangs_on_version_costs_two_seconds(tmp_path: Path) -
 
 
 @pytest.mark.clause("spec2-3-agents-rows", "decision-28")
-async def test_models_and_modes_are_asked_from_the_agent_behind_the_answer(tmp_path: Path) -> None:
+async def test_models_and_modes_are_read_from_the_agent_after_the_response(tmp_path: Path) -> None:
     agents = npm_agent(npm_package(tmp_path), credentials='["env:TINY_KEY"]')
     environment = InstallEnvironment(tmp_path, agents)
     environment.environ["TINY_KEY"] = "k"
@@ -149,7 +149,7 @@ async def test_agent_that_does_not_answer_has_a_config_error(tmp_path: Path) -> 
     await stock.aclose()
 
 
-async def test_asking_ends_with_the_inventory(tmp_path: Path) -> None:
+async def test_closing_the_inventory_ends_the_probe(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     script = (
         '#!/bin/sh\n[ "$1" = --version ] && exit\n'

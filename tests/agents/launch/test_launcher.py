@@ -1,4 +1,4 @@
-"""Which program is started for an agent, with which environment and where."""
+"""The program, environment and working directory of an agent's process."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def test_program_on_path_is_used_with_its_arguments(environment: LaunchEnv
     assert (await environment.launcher().prepare("opencode")).argv == (str(program), "acp")
 
 
-async def test_program_on_path_counts_only_with_its_native_part(environment: LaunchEnvironment) -> None:
+async def test_program_on_path_is_used_only_with_its_native_program(environment: LaunchEnvironment) -> None:
     adapter = environment.program("claude-agent-acp")
     with pytest.raises(AgentNotInstalled):
         await environment.launcher().prepare("claude")
@@ -124,7 +124,7 @@ async def test_environment_is_the_servers_then_the_catalogues_then_the_instances
     assert spec.env["SANDBOX_AGENT_BIN"] == "/bin/sandbox-agent"
 
 
-async def test_quiet_defaults_give_way_to_the_servers_environment(environment: LaunchEnvironment) -> None:
+async def test_the_servers_environment_overrides_default_env(environment: LaunchEnvironment) -> None:
     environment.program("goose")
     assert (await environment.launcher().prepare("goose")).env["GOOSE_TELEMETRY_ENABLED"] == "false"
     environment.environ["GOOSE_TELEMETRY_ENABLED"] = "true"
@@ -185,7 +185,7 @@ async def test_mock_starts_on_a_fresh_machine_even_where_files_shadow_modules(
 
 
 async def test_mock_starts_from_a_zip(tmp_path: Path) -> None:
-    """The program may run as one file; its child then has to find the package in it."""
+    """The server may run from a zip file; its child process must import the package from it."""
     source = tmp_path / "app"
     shutil.copytree(Path(sandbox_agent.__file__ or "").parent, source / "sandbox_agent", ignore=_LARGE)
     code = (
@@ -215,7 +215,9 @@ async def test_mock_starts_from_a_zip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("agent", ["mock", "opencode", "goose", "amp-native"])
-async def test_what_needs_no_waiting_is_prepared_at_once(environment: LaunchEnvironment, agent: str) -> None:
+async def test_installed_agents_are_prepared_without_waiting(
+    environment: LaunchEnvironment, agent: str
+) -> None:
     environment.program("opencode-acp", environment.processes)
     environment.program("goose")
     environment.program("amp")
@@ -225,12 +227,14 @@ async def test_what_needs_no_waiting_is_prepared_at_once(environment: LaunchEnvi
     assert (now.argv, now.env, now.cwd) == (later.argv, later.env, later.cwd)
 
 
-def test_what_takes_time_is_not_prepared_at_once(environment: LaunchEnvironment) -> None:
+def test_installs_and_directory_checks_are_not_prepared_without_waiting(
+    environment: LaunchEnvironment,
+) -> None:
     assert environment.launcher(require_preinstall=False).prepare_now("goose") is None
     assert environment.launcher().prepare_now("mock", cwd="/") is None
 
 
-def test_what_is_wrong_is_said_at_once(environment: LaunchEnvironment) -> None:
+def test_errors_are_raised_without_waiting(environment: LaunchEnvironment) -> None:
     with pytest.raises(AgentNotInstalled):
         environment.launcher().prepare_now("goose")
     with pytest.raises(UnsupportedAgent):

@@ -1,4 +1,4 @@
-"""The words with which the mock agent misbehaves on purpose."""
+"""The commands that make the mock agent fail on purpose."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def start(tmp_path: Path) -> Iterator[Start]:
         ("max_turn_requests", "max_turn_requests"),
     ],
 )
-def test_every_stop_reason_can_be_had(start: Start, text: str, reason: str) -> None:
+def test_every_stop_reason_can_be_produced(start: Start, text: str, reason: str) -> None:
     agent = start()
     assert agent.prompt(agent.new_session(), text)["stopReason"] == reason
 
 
 @pytest.mark.clause("issue2-7-mock-faults")
 @pytest.mark.parametrize(("text", "code"), [("fail", -32603), ("fail -32000", -32000)])
-def test_fail_answers_with_an_error_and_the_session_lives_on(start: Start, text: str, code: int) -> None:
+def test_fail_answers_with_an_error_and_the_session_continues(start: Start, text: str, code: int) -> None:
     agent = start()
     session = agent.new_session()
     params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
@@ -150,7 +150,7 @@ def test_hang_hard_is_not_ended_by_cancel(start: Start) -> None:
 
 
 @pytest.mark.clause("issue2-7-mock-faults")
-def test_a_deaf_agent_answers_once_more_and_never_reads_again(start: Start) -> None:
+def test_a_deaf_agent_answers_and_stops_reading(start: Start) -> None:
     agent = start()
     agent.prompt(agent.new_session(), "deaf")
     stdin = agent.process.stdin
@@ -219,7 +219,7 @@ def _is_running(pid: int) -> bool:
         "slow down",
     ],
 )
-def test_sentences_that_begin_with_a_dangerous_word_are_just_echoed(start: Start, text: str) -> None:
+def test_sentences_that_begin_with_a_dangerous_command_are_echoed(start: Start, text: str) -> None:
     agent = start()
     agent.prompt(agent.new_session(), text)
     assert agent.said() == text

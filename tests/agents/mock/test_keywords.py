@@ -1,4 +1,4 @@
-"""The words of the mock agent that show something or ask the client."""
+"""The commands of the mock agent that send updates or ask the client."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def test_a_slash_and_capitals_do_not_matter(start: Start, text: str) -> None:
 
 
 @pytest.mark.clause("issue2-7-mock-vocabulary-documented")
-def test_help_names_every_word(start: Start) -> None:
+def test_help_names_every_command(start: Start) -> None:
     said = said_after(start, "help")[1]
     assert [word for word, *_ in COMMANDS if f"`{word}" not in said] == []
 
 
 @pytest.mark.clause("issue2-7-mock-vocabulary-documented")
-def test_the_documentation_names_every_word() -> None:
+def test_the_documentation_names_every_command() -> None:
     page = (Path(__file__).parents[3] / "docs" / "mock-agent.md").read_text(encoding="utf-8")
     documented = [f"`{f'{word} {arguments}'.strip()}`" for word, arguments, *_ in COMMANDS]
     assert [word for word in documented if word not in page] == []
@@ -147,7 +147,7 @@ def test_usage_grows_with_the_session(start: Start) -> None:
     assert second > first + 200
 
 
-def test_a_title_is_told_and_listed(start: Start) -> None:
+def test_a_title_is_sent_and_listed(start: Start) -> None:
     agent = start()
     session = agent.new_session()
     agent.prompt(session, "title A fine name")
@@ -164,7 +164,7 @@ def test_slow_waits(start: Start) -> None:
     assert said_after(start, "slow 20")[1] == "I waited 20 ms."
 
 
-def test_info_tells_process_session_and_client(start: Start) -> None:
+def test_info_shows_process_session_and_client(start: Start) -> None:
     agent = start({"fs": {"readTextFile": True}})
     server = {"name": "files", "command": "/bin/true", "args": [], "env": []}
     session = agent.call("session/new", {"cwd": "/project", "mcpServers": [server]})["sessionId"]
@@ -187,7 +187,7 @@ def test_info_tells_process_session_and_client(start: Start) -> None:
         ("permission", "reject-always", "failed", "unknown option 'reject-always'"),
     ],
 )
-def test_a_permission_is_asked_and_its_outcome_told(
+def test_a_permission_is_requested_and_its_outcome_repeated(
     start: Start, text: str, option: str, status: str, words: str
 ) -> None:
     agent = start()
@@ -213,7 +213,7 @@ def test_a_permission_is_asked_and_its_outcome_told(
         ({"error": {"code": -1, "message": "no"}}, "the client answered with an error"),
     ],
 )
-def test_a_permission_that_was_not_given_fails_the_tool(start: Start, reply: Json, words: str) -> None:
+def test_a_refused_permission_fails_the_tool(start: Start, reply: Json, words: str) -> None:
     agent = start()
     prompt = agent.start_prompt(agent.new_session(), "permission")
     request = agent.until(method="session/request_permission")
@@ -252,7 +252,7 @@ def test_an_approved_plan_leaves_plan_mode(start: Start) -> None:
         ("elicit", {"status": "rejected"}, "You rejected the question."),
     ],
 )
-def test_a_question_has_the_shape_of_the_spec_and_its_answer_is_told(
+def test_a_question_has_the_form_of_the_spec_and_its_answer_is_repeated(
     start: Start, text: str, result: Json, words: str
 ) -> None:
     agent = start({})
@@ -322,7 +322,7 @@ def test_a_client_with_terminals_is_asked_to_run_the_command(start: Start) -> No
     assert agent.said() == "The command left with 0 and printed 'hello\\n'."
 
 
-def test_a_client_whose_terminal_fails_is_told_so(start: Start) -> None:
+def test_a_failed_client_terminal_is_reported(start: Start) -> None:
     agent = start({"terminal": True})
     prompt = agent.start_prompt(agent.new_session(), "terminal")
     request = agent.until(method="terminal/create")
@@ -342,7 +342,7 @@ def test_a_file_is_read_through_a_client_that_offers_it(start: Start) -> None:
     assert agent.said() == "The file says: hello"
 
 
-def test_a_file_is_not_asked_of_a_client_that_cannot_read_it(start: Start) -> None:
+def test_a_file_is_not_requested_from_a_client_that_cannot_read_it(start: Start) -> None:
     assert said_after(start, "read /project/a.txt")[1] == "read /project/a.txt"
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES
 from sandbox_agent.agents.catalog.catalog import builtin_ids
-from tests.agents.tiny_agent import npm_agent, npm_package
+from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
 

@@ -1,8 +1,8 @@
-"""An `opencode serve` as small as can be: one session whose turn never ends well, as `behaviour` says.
+"""A minimal fake `opencode serve` with one session, whose turn ends as `behaviour` says.
 
-midway     sends a piece of text and an event of the future, then dies by a signal
-mute       accepts the prompt and never says a word again
-babble     sends lines on its event stream that are no events, then exits with 0
+midway     sends a chunk of text and an unknown event, then is killed by a signal
+mute       accepts the prompt and sends nothing more
+babble     sends lines on its event stream that are not events, then exits with 0
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The adapters alone around the vendors' programs: what the matrix does not look at."""
+"""Adapters with the vendors' programs: rejected questions, plans, cancelled turns, environment keys."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.adapters.recipes import adapter_of
-from tests.real_agents import survivors
+from tests.real_agents import home_processes
 from tests.real_agents.driver import choose, reject
 from tests.real_agents.fake_model import FakeModel
 
@@ -20,7 +20,7 @@ _FORMS = {"elicitation": {"form": {}}}
 
 @pytest.mark.clause("spec4-claude-reject", "spec4-opencode-reply-and-reject")
 @pytest.mark.parametrize(("name", "words"), [("claude", "did not answer"), ("opencode", "dismissed")])
-async def test_a_question_that_is_rejected_is_told_to_the_program(
+async def test_the_program_is_told_that_a_question_was_rejected(
     name: str, words: str, program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
     native = await asyncio.to_thread(program, name)
@@ -71,7 +71,7 @@ async def test_a_key_from_the_environment_is_enough_for_codex_and_is_not_stored(
 
 
 @pytest.mark.clause("spec3-codex-approvals")
-async def test_a_permission_left_open_ends_with_the_cancelled_turn(
+async def test_cancelling_a_turn_ends_its_open_permission_request(
     program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
     codex = await asyncio.to_thread(program, "codex")
@@ -85,7 +85,7 @@ async def test_a_permission_left_open_ends_with_the_cancelled_turn(
 
 
 @pytest.mark.clause("spec3-amp-subprocess-per-turn")
-async def test_amp_is_cancelled_in_the_middle_of_a_tool_and_nothing_stays(
+async def test_cancelling_amp_during_a_tool_ends_the_tool(
     program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
     amp = await asyncio.to_thread(program, "amp-native")
@@ -98,10 +98,10 @@ async def test_amp_is_cancelled_in_the_middle_of_a_tool_and_nothing_stays(
         await _running("tail", "-f", str(endless))
         adapter.notify("session/cancel", sessionId=session)
         assert (await prompt)["result"]["stopReason"] == "cancelled"
-        assert not survivors.running("tail", "-f", str(endless))
+        assert not home_processes.running("tail", "-f", str(endless))
 
 
 async def _running(*words: str) -> None:
     async with asyncio.timeout(60):
-        while not survivors.running(*words):  # noqa: ASYNC110 - another program's child: nothing to wait on
+        while not home_processes.running(*words):  # noqa: ASYNC110 - another program's child: nothing to wait on
             await asyncio.sleep(0.05)

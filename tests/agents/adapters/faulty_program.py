@@ -1,13 +1,13 @@
-"""A vendor's program that misbehaves on purpose, as the file PRETEND_FAULT says, for the tests of faults.
+"""A fake vendor's program with a fault, which the file FAULTY_BEHAVIOUR names.
 
-    crash     says why on stderr and exits with 7
+    crash     writes a reason to stderr and exits with 7
     hang      reads and never answers
-    garbage   writes lines that are no JSON, then exits with 0
-    midway    opens a session as its kind does, then dies by a signal in the middle of a turn
-    mute      opens a session, then says nothing in its turn
-    babble    opens a session, then answers its turn with lines that are no JSON, and exits with 0
+    garbage   writes lines that are not JSON, then exits with 0
+    midway    opens a session, then is killed by a signal during a turn
+    mute      opens a session, then writes nothing in its turn
+    babble    opens a session, then writes lines that are not JSON in its turn, and exits with 0
 
-PRETEND_KIND is the way it talks: codex, claude, opencode or amp.
+FAULTY_KIND is the protocol: codex, claude, opencode or amp.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))  # this file runs as a program
-from pretend_opencode import serve
+from faulty_opencode import serve
 
 
 def say(message: object) -> None:
@@ -39,7 +39,7 @@ def babble() -> None:
 
 
 def turn(fault: str, *lines: object) -> None:
-    """The one turn of a program: `lines` are what it says before it dies."""
+    """The only turn of the program; it writes `lines` and kills itself."""
     if fault == "mute":
         hang()
     elif fault == "babble":
@@ -97,7 +97,7 @@ def amp(fault: str) -> None:
 
 
 def main() -> None:
-    kind, fault = os.environ["PRETEND_KIND"], Path(os.environ["PRETEND_FAULT"]).read_text()
+    kind, fault = os.environ["FAULTY_KIND"], Path(os.environ["FAULTY_BEHAVIOUR"]).read_text()
     if fault == "crash":
         print("the disk is on fire", file=sys.stderr)
         sys.exit(7)

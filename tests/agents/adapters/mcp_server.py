@@ -1,4 +1,4 @@
-"""A tiny MCP server on stdio with one tool, `reveal`, that tells a variable of its environment."""
+"""A minimal MCP server on stdio with one tool, `reveal`, which returns a variable of its environment."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""One session with each vendor's program: everything a turn can bring, up to the universal events.
+"""One session with each vendor's program that produces every universal event type the agent can cause.
 
-Native event -> ACP -> universal event, for every type that the agent can cause. What nobody understands is
-sent in test_faults.py.
+Native event -> ACP update -> universal event. Unknown events are in test_faults.py.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _TOOL = {
     "opencode": "tiny_reveal",
     "amp": "mcp__tiny__reveal",
 }
-"""What the model is told the tool of the MCP server is called."""
-_ASKS_NOBODY = {"permission.requested", "permission.resolved", "question.requested", "question.resolved"}
+"""The name under which the model sees the tool of the MCP server."""
+_USER_REQUESTS = {"permission.requested", "permission.resolved", "question.requested", "question.resolved"}
 
 
 def mcp_server(secret: str) -> Json:
-    program = str(Path(__file__).with_name("tiny_mcp.py"))
+    program = str(Path(__file__).with_name("mcp_server.py"))
     variables = [{"name": "TINY_SECRET", "value": secret}]
     return {"name": "tiny", "command": sys.executable, "args": ["-S", program], "env": variables}
 
@@ -51,7 +50,7 @@ async def test_tools_of_mcp_servers_pictures_and_every_universal_event_type(
 ) -> None:
     native = await asyncio.to_thread(program, f"{name}-native")
     adapter = adapter_of(name, native, model, tmp_path)
-    if name == "opencode":  # whose config says which models take pictures
+    if name == "opencode":  # Its config says which models accept images.
         adapter._env |= {"OPENCODE_CONFIG_CONTENT": _with_pictures(adapter._env["OPENCODE_CONFIG_CONTENT"])}
     async with adapter:
         session = await _begin(adapter, name)
@@ -62,13 +61,13 @@ async def test_tools_of_mcp_servers_pictures_and_every_universal_event_type(
         assert (await adapter.call("session/close", sessionId=session))["result"] == {}
     mapper = UniversalMapper(session, agent=name)
     events = [event for sender, message in adapter.log for event in mapper.feed(message, sender)]
-    expected = set(EVENT_CLASSES) - {"agent.unparsed"} - (_ASKS_NOBODY if name == "amp" else set())
+    expected = set(EVENT_CLASSES) - {"agent.unparsed"} - (_USER_REQUESTS if name == "amp" else set())
     assert {event.type for event in events} == expected
     assert events[-1].type == "session.ended"
 
 
 async def _begin(adapter: AdapterProcess, name: str) -> str:
-    """A session with an MCP server, of a client without forms, in which tools run."""
+    """A session with an MCP server and a client without forms; tools are allowed."""
     adapter.policies = {
         "session/request_permission": allow,
         _QUESTION: lambda _: {"status": "answered", "answers": [["Red"]]},
@@ -100,7 +99,7 @@ async def _show_picture(adapter: AdapterProcess, session: str, model: FakeModel)
 
 
 async def _ask(adapter: AdapterProcess, session: str, name: str) -> None:
-    """Without forms questions come by the extension of spec 4."""
+    """Clients without forms get questions by the extension of spec 4."""
     if name == "amp":
         return
     if name == "codex":

@@ -1,7 +1,7 @@
-"""Record what a vendor's program says: `python -m tests.agents.adapters.record NAME FILE > NAME.jsonl`.
+"""Record the events of a vendor's program: `python -m tests.agents.adapters.record_events NAME FILE`.
 
-Runs the adapter of NAME around the program FILE against the fake model, with a few turns, and writes every
-native event as a line of JSON to stdout. Long texts of the vendor and paths of this machine are taken out.
+Runs the adapter NAME around the program FILE against the fake model, with a few turns, and writes each native
+event as a line of JSON to stdout. Long texts of the vendor and paths of this machine are removed.
 """
 
 from __future__ import annotations
@@ -22,16 +22,18 @@ from tests.real_agents.fake_model import FakeModel
 
 _HOOK = """
 import json, sys
-from sandbox_agent.agents.adapters import native_process, opencode_server, entry
+from sandbox_agent.agents.adapters import entry
+from sandbox_agent.agents.adapters.common.native_process import NativeProcess
+from sandbox_agent.agents.adapters.opencode.server import OpenCodeServer
 record = open(sys.argv.pop(), "a")
-take, events = native_process.NativeProcess._take, opencode_server.OpenCodeServer.events
-def heard(self, line):
-    record.write(line.decode()); record.flush(); take(self, line)
-async def followed(self, directory):
+handle_line, events = NativeProcess._handle_line, OpenCodeServer.events
+def recorded_line(self, line):
+    record.write(line.decode()); record.flush(); handle_line(self, line)
+async def recorded_events(self, directory):
     async for event in events(self, directory):
         record.write(json.dumps(event) + chr(10)); record.flush()
         yield event
-native_process.NativeProcess._take, opencode_server.OpenCodeServer.events = heard, followed
+NativeProcess._handle_line, OpenCodeServer.events = recorded_line, recorded_events
 entry.main(sys.argv[1:])
 """
 _TURNS = (
@@ -68,7 +70,7 @@ def _red(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def cleaned(line: str) -> str | None:
-    """The line without what is long, secret or no event."""
+    """The line without long or secret parts; None if it is not an event."""
     if _DROPPED.search(line):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Recorded runs of the vendors' programs through the converters: nothing lost, nothing said twice."""
+"""Recorded events of the vendors' programs through the converters: nothing is lost or repeated."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_event_of_a_real_run_is_understood(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CONVERTERS)
-def test_text_and_thoughts_are_said_once(name: str) -> None:
+def test_text_and_thoughts_are_sent_once(name: str) -> None:
     updates = as_json(name)
 
     def text(kind: str) -> str:
@@ -94,7 +94,7 @@ def test_opencodes_todos_are_a_plan() -> None:
 
 @pytest.mark.clause("spec3-converters")
 @pytest.mark.parametrize("name", CONVERTERS)
-def test_a_broken_event_comes_back_whole(name: str) -> None:
+def test_a_malformed_event_is_returned_unchanged(name: str) -> None:
     broken = {
         "codex": {"method": "item/agentMessage/delta", "params": {"threadId": "t", "delta": 7}},
         "claude": {"type": "assistant", "message": {"content": 7}},

@@ -1,9 +1,11 @@
-"""A `claude` that asks in the ways today's program does not: the prompt says which.
+"""A fake `claude` that asks the user without a permission request, which current versions never do.
+
+The prompt selects the behaviour:
 
     loose TOOL JSON   calls TOOL without a permission request and waits for its result on stdin
-    late TOOL JSON    the same, and asks for permission only after the question has been put
+    late TOOL JSON    the same, but requests permission after the client got the question
 
-It speaks the lines of `--output-format stream-json` and says at the end what it was answered, as JSON.
+It writes `--output-format stream-json` lines; its last message is the answer it got, as JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ def speak(*blocks: Json) -> None:
 
 
 def ask_permission(tool: str, arguments: Json, wait_for: str) -> Json:
-    # The client says that the question has reached it by making this file.
+    # The client creates this file when it has received the question.
     while not Path(wait_for).exists():
         time.sleep(0.05)
     request = {"subtype": "can_use_tool", "tool_name": tool, "input": arguments, "tool_use_id": "call-1"}

@@ -1,8 +1,8 @@
-"""Measure each native adapter beside the published one: `python -m tests.agents.adapters.side_by_side`.
+"""Measure each native adapter and the published one: `python -m tests.agents.adapters.comparison`.
 
-Both are driven through one server against the fake model, one after the other, three times; the table has
-the medians. It goes, with what each can do (side_by_side.md), between the marks of docs/agents.md and
-docs/native-adapters.md. What was measured is kept beside the installed agents; `--write-only` only writes.
+Both run through one server against the fake model, one after the other, three times; the table has the
+medians. It is written, with what each can do (comparison.md), between the marks of docs/agents.md and
+docs/native-adapters.md. The figures are kept beside the installed agents; `--write-only` measures nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import httpx
 
 from tests.agents.adapters.recipes import NATIVE_RECIPES
-from tests.real_agents import survivors
+from tests.real_agents import home_processes
 from tests.real_agents.conftest import client, pins, start_server
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
@@ -29,7 +29,7 @@ from tests.real_agents.recipes import RECIPES
 _ROOT = Path(__file__).parents[3]
 _PAGES = (_ROOT / "docs/agents.md", _ROOT / "docs/native-adapters.md")
 _TEMPLATE = Path(__file__).with_suffix(".md")
-"""What each can do, and which is the default and why."""
+"""What each adapter can do, and which one is the default and why."""
 _BEGIN, _END = "<!-- side by side: begin -->", "<!-- side by side: end -->"
 _ROUNDS = 3
 _AGENTS = [agent for name in ("claude", "codex", "opencode", "amp") for agent in (name, f"{name}-native")]
@@ -59,10 +59,10 @@ async def measure(agent: str, http: httpx.AsyncClient, base: str, directory: Pat
         await timed("session/new", matrix._new_session(driver))
         for name in ("first turn", "second turn"):
             await timed(name, matrix._text(driver))
-        # A process that ends with its turn takes a moment to do so.
+        # Processes that end with the turn need time to exit.
         await asyncio.sleep(2)
-        tree = survivors.of_home(matrix.home)
-        numbers |= {"memory": survivors.resident_mb(tree), "processes": len(tree)}
+        tree = home_processes.with_home(matrix.home)
+        numbers |= {"memory": home_processes.resident_mb(tree), "processes": len(tree)}
     return numbers
 
 

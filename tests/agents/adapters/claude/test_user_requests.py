@@ -1,4 +1,4 @@
-"""Questions and plans of Claude that hang on no permission are answered with a tool result (spec 4)."""
+"""Questions and plans of Claude without a permission request are answered with a tool result (spec 4)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.agents.adapters.adapter_process import AdapterProcess, Json
 from tests.real_agents.driver import choose, reject
 
 pytestmark = pytest.mark.timeout(120)
-_PROGRAM = Path(__file__).with_name("asking_claude.py")
+_PROGRAM = Path(__file__).with_name("fake_claude.py")
 _QUESTION = "_sandboxagent/session/request_question"
 _ASKED = {"questions": [{"question": "Which colour?", "options": [{"label": "Red"}, {"label": "Blue"}]}]}
 
@@ -29,7 +29,7 @@ async def claude(tmp_path: Path) -> AsyncIterator[AdapterProcess]:
 
 
 async def answered(adapter: AdapterProcess, session: str, prompt: str, arguments: Json) -> Json:
-    """What the program was answered in the end."""
+    """The answer that the program received."""
     since = len(adapter.messages)
     turn = await adapter.prompt(session, f"{prompt} {json.dumps(arguments)}")
     assert turn["result"]["stopReason"] == "end_turn", turn
@@ -72,7 +72,7 @@ async def test_a_plan_without_permission_is_approved_or_rejected_with_a_tool_res
 
 
 @pytest.mark.clause("spec4-claude-tool-result")
-async def test_a_permission_that_comes_late_carries_the_answer_and_the_user_is_asked_once(
+async def test_a_late_permission_request_gets_the_answer_and_the_user_is_asked_once(
     claude: AdapterProcess, tmp_path: Path
 ) -> None:
     session = await claude.begin()

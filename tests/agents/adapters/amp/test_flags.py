@@ -1,4 +1,4 @@
-"""Which flags an `amp` has, and which runs are tried with them."""
+"""The flags of an `amp` program, and the flag lists that are tried."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_flags_and_modes_are_read_from_the_help() -> None:
 
 
 @pytest.mark.clause("spec3-amp-fallback-flags")
-def test_a_newer_version_is_told_by_its_flags() -> None:
+def test_a_version_that_runs_on_the_server_is_recognised_by_its_flags() -> None:
     flags = read_help(_SEPTEMBER)
     assert flags.streams_json and flags.reads_messages and flags.runs_on_server
     assert flags.modes == ("low", "medium", "high", "ultra") and not flags.allows_all

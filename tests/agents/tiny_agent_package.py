@@ -1,7 +1,6 @@
-"""A tiny ACP agent as an npm package or a wheel, made on the spot: installs in tests need no network.
+"""A minimal ACP agent as an npm package or a wheel, built by the test, so that installs need no network.
 
-It answers `initialize` and `session/new` and nothing else. Its install script and its start can be made to
-misbehave.
+It answers `initialize` and `session/new` only. Its install script and its start can be made to fail.
 """
 
 from __future__ import annotations
@@ -92,7 +91,7 @@ def wheel(directory: Path, name: str = "tiny_agent", version: str = "1.2.3") -> 
 def npm_agent(
     package: Path, agent_id: str = "tiny", *, check: str = "node_modules/tiny-agent/agent.js", **keys: str
 ) -> str:
-    """The agents file that knows this package; `keys` are further ones of the agent, in TOML."""
+    """An agents file with this package; `keys` are further TOML keys of the agent."""
     extra = "".join(f"{key} = {value}\n" for key, value in keys.items())
     return f"""
 [[agent]]

@@ -1,4 +1,4 @@
-"""Who of an agent's tree is alive: each agent of the matrix has a home of its own, which children inherit."""
+"""The processes of an agent: each agent of the matrix has a HOME of its own, which its children inherit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def of_home(home: Path) -> dict[int, str]:
+def with_home(home: Path) -> dict[int, str]:
     """Living processes whose HOME is `home`, with their command lines."""
     needle = f"HOME={home}".encode()
     return {
@@ -21,8 +21,8 @@ def of_home(home: Path) -> dict[int, str]:
 
 def running(*words: str) -> bool:
     """Whether a process with exactly these arguments runs."""
-    wanted = b"\0".join(word.encode() for word in words)
-    return any(command.rstrip(b"\0") == wanted for _, command in _commands())
+    expected = b"\0".join(word.encode() for word in words)
+    return any(command.rstrip(b"\0") == expected for _, command in _commands())
 
 
 def resident_mb(tree: dict[int, str]) -> int:

@@ -1,4 +1,4 @@
-"""Amp's newer versions, whose agent runs on Amp's server, and versions that refuse a flag: clear words."""
+"""Versions of Amp that run their agent on Amp's server, and versions that refuse a flag."""
 
 from __future__ import annotations
 
