@@ -1,7 +1,7 @@
-"""What a real agent does when it is driven through the server: one check after another, each timed.
+"""Run a real agent through the server: one check after another, each timed.
 
-The checks are the rows of docs/agents.md. Tests assert on them one by one; `scripts/agents-matrix` writes
-them down for every agent. A check that fails does not stop the others.
+The checks are the rows of docs/agents.md. Tests assert on each of them; `scripts/agents-matrix` writes them
+for every agent. A failed check does not stop the others.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from tests.real_agents.terminals import Terminals
 
 QUESTION = "Which colour?"
 _CAPABILITIES = {"elicitation": {"form": {}}, "fs": {"readTextFile": False, "writeTextFile": False}}
-_SWEPT_WITHIN_S = 10.0
+_ENDED_WITHIN_S = 10.0
 
 
 class Unsupported(Exception):
-    """The agent does not have this; said by its recipe, not found out."""
+    """The agent does not have this feature, according to its recipe."""
 
 
 @dataclass
 class Check:
     works: bool | None
-    """None: the agent does not have it."""
+    """None: the agent does not have the feature."""
     milliseconds: int
     note: str = ""
 
@@ -53,7 +53,7 @@ class Observation:
 
 
 class Matrix:
-    """Observes one agent. `http` talks to a server, `base` is the address of the fake model."""
+    """Observes one agent. `http` is a client of a server, `base` the address of the fake model."""
 
     def __init__(self, recipe: Recipe, http: httpx.AsyncClient, base: str, directory: Path) -> None:
         self.recipe, self.http = recipe, http
@@ -78,7 +78,7 @@ class Matrix:
         return Driver(self.http, server_id, self.recipe.agent, cwd=str(self.cwd), env=self.env)
 
     async def observe(self) -> Observation:
-        """Every check, in order; later ones build on the first session."""
+        """Run all checks in order; later ones use the first session."""
         await self._check("install", self._install())
         async with self.driver() as driver:
             await self._check("initialize", self._initialize(driver))
@@ -257,7 +257,7 @@ class Matrix:
         return _MidTool(self)
 
     def shell(self, command: str) -> str:
-        """A prompt that makes the model run `command`, behind something the agent asks permission for."""
+        """A prompt that makes the model run `command` after a command that the agent asks permission for."""
         return f"[[shell {self._fill(self.recipe.command, '')} && {command}]]"
 
     async def _prepare_tools(self, driver: Driver, session: str) -> None:
@@ -266,8 +266,8 @@ class Matrix:
             await driver.call("session/set_mode", params)
 
     async def _nothing_left(self) -> None:
-        """Neither the agent nor its tools, wherever they have put themselves."""
-        deadline = time.monotonic() + _SWEPT_WITHIN_S
+        """Wait until neither the agent nor its tools run, in any session."""
+        deadline = time.monotonic() + _ENDED_WITHIN_S
         while left := home_processes.with_home(self.home):
             assert time.monotonic() < deadline, f"still alive: {left}"
             await asyncio.sleep(0.05)
@@ -313,7 +313,7 @@ class _MidTool:
 
 
 def _answer_question(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Red, in the words of whoever asks."""
+    """The answer Red, in the form of the request."""
     if "requestedSchema" in params:
         properties = params["requestedSchema"]["properties"]
         name = next(key for key, schema in properties.items() if "oneOf" in schema or "enum" in schema)

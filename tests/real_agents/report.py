@@ -94,8 +94,8 @@ def write_page(seen: list[dict[str, Any]]) -> None:
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     parts = [
-        f"Measured on {date.today().isoformat()}, Linux x86_64, on a shared machine with two cores: times are "
-        "upper bounds.",
+        f"Measured on {date.today().isoformat()}, Linux x86_64, on a shared machine with two cores: times "
+        "are upper bounds.",
         _turns(seen),
         _costs(seen),
         _quirks(),

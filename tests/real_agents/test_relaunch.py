@@ -1,4 +1,4 @@
-"""Gemini CLI starts itself again unless it is told not to, as the catalogue does; nothing of it stays."""
+"""Gemini CLI relaunches itself unless a variable of the catalogue prevents it; all its processes end."""
 
 from __future__ import annotations
 
