@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from sandbox_agent.agents.catalog.catalog import Catalog
-from sandbox_agent.agents.install.node import NODE_VERSION
+from sandbox_agent.agents.install.sources.node import NODE_VERSION
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix, Observation
 from tests.real_agents.recipes import RECIPES

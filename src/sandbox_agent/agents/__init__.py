@@ -1,4 +1,4 @@
-"""Coding agents: which exist, how they are installed and started, and the agents this package brings itself.
+"""Coding agents: which exist, how they are installed and started, and those that are part of this package.
 
 catalog/    the known agents as data (agents.toml) and the user's own file
 install/    packages from npm, PyPI and the ACP registry into the data directory

@@ -10,7 +10,7 @@ import pytest
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.errors import InvalidRequest
 from tests.agents.install.install_environment import InstallEnvironment
-from tests.agents.install.npm_registry import NpmRegistry
+from tests.agents.install.sources.npm_registry import NpmRegistry
 from tests.agents.tiny_agent_package import npm_agent, npm_package
 
 # As claude and codex: an adapter that brings the vendor's program along, and takes another one if told to.

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sandbox_agent.agents.mock.scripts.keywords import COMMANDS
-from tests.agents.mock.mock_process import Json, MockProcess, Start, mock_processes
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with mock_processes(tmp_path / "state") as start:
-        yield start
+from tests.agents.mock.mock_process import Json, MockProcess, Start
 
 
 def said_after(start: Start, text: str) -> tuple[MockProcess, str]:

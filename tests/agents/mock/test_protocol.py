@@ -6,19 +6,12 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import sandbox_agent
-from tests.agents.mock.mock_process import PNG, WAIT_S, Json, Start, mock_processes
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with mock_processes(tmp_path / "state") as start:
-        yield start
+from tests.agents.mock.mock_process import PNG, WAIT_S, Json, Start
 
 
 @pytest.mark.clause("issue2-7-mock-handshake-and-sessions")

@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.agents.mock.mock_process import Json, Start, mock_processes
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with mock_processes(tmp_path / "state") as start:
-        yield start
+from tests.agents.mock.mock_process import Json, Start
 
 
 @pytest.mark.clause("issue2-7-mock-handshake-and-sessions")

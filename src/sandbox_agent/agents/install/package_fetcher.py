@@ -13,15 +13,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec, InstallStep
-from sandbox_agent.agents.install import acp_registry, npm, pypi
-from sandbox_agent.agents.install.acp_registry import RegistryArchive, RegistryPackage, RegistryUnavailable
-from sandbox_agent.agents.install.archive_download import download_and_unpack
 from sandbox_agent.agents.install.folder_size import report_growth
 from sandbox_agent.agents.install.layout import InstallLayout
-from sandbox_agent.agents.install.node import NodeRuntime, find_or_install_node
-from sandbox_agent.agents.install.platform_name import npm_platform
 from sandbox_agent.agents.install.progress import Progress, ProgressListener
 from sandbox_agent.agents.install.run_command import CommandFailed
+from sandbox_agent.agents.install.sources import acp_registry, npm, pypi
+from sandbox_agent.agents.install.sources.acp_registry import (
+    RegistryArchive,
+    RegistryPackage,
+    RegistryUnavailable,
+)
+from sandbox_agent.agents.install.sources.archive_download import download_and_unpack
+from sandbox_agent.agents.install.sources.node import NodeRuntime, find_or_install_node
+from sandbox_agent.agents.install.sources.platform_name import npm_platform
 from sandbox_agent.agents.install.versions import RequestedVersions
 from sandbox_agent.agents.launch.program import adapter_command
 

@@ -48,7 +48,7 @@ def read_prompt(blocks: Sequence[Block]) -> list[PromptPart]:
 def as_text(parts: Sequence[PromptPart], agent: str) -> str:
     """All parts as one text, for programs that accept no images."""
     if any(isinstance(part, PromptImage) for part in parts):
-        raise adapter_errors.invalid_params(f"{agent} takes no pictures here")
+        raise adapter_errors.invalid_params(f"{agent} accepts no images here")
     return "\n\n".join(part.text for part in parts if isinstance(part, PromptText))
 
 

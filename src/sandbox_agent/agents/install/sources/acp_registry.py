@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox_agent.agents.install.platform_name import registry_platform
+from sandbox_agent.agents.install.sources.platform_name import registry_platform
 
 DEFAULT_URL = "https://cdn.agentclientprotocol.com/registry/v1/latest/registry.json"
 _CONNECT_LIMIT_S = 3

@@ -17,9 +17,13 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.agents.install.acp_registry import RegistryPackage, RegistryUnavailable, find_distribution
-from sandbox_agent.agents.install.platform_name import registry_platform
 from sandbox_agent.agents.install.progress import Progress
+from sandbox_agent.agents.install.sources.acp_registry import (
+    RegistryPackage,
+    RegistryUnavailable,
+    find_distribution,
+)
+from sandbox_agent.agents.install.sources.platform_name import registry_platform
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent_package import npm_agent, npm_package, wheel

@@ -19,10 +19,10 @@ from pathlib import Path
 from sandbox_agent.agents.install.file_lock import file_lock
 from sandbox_agent.agents.install.launcher_script import write_executable
 from sandbox_agent.agents.install.layout import InstallLayout
-from sandbox_agent.agents.install.npm import npm_install
-from sandbox_agent.agents.install.platform_name import npm_platform
-from sandbox_agent.agents.install.pypi import pypi_install
 from sandbox_agent.agents.install.run_command import CommandFailed, run_command
+from sandbox_agent.agents.install.sources.npm import npm_install
+from sandbox_agent.agents.install.sources.platform_name import npm_platform
+from sandbox_agent.agents.install.sources.pypi import pypi_install
 
 NODE_VERSION = "24.21.0"
 PYPI_NODE_VERSION = "24.19.0"

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.agents.install.launcher_script import write_executable
-from sandbox_agent.agents.install.node import NODE_VERSION
-from sandbox_agent.agents.install.platform_name import npm_platform
 from sandbox_agent.agents.install.progress import Progress
+from sandbox_agent.agents.install.sources.node import NODE_VERSION
+from sandbox_agent.agents.install.sources.platform_name import npm_platform
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
-from tests.agents.install.npm_registry import NpmRegistry
+from tests.agents.install.sources.npm_registry import NpmRegistry
 from tests.agents.tiny_agent_package import npm_agent, npm_package
 
 # The agent refuses the old Node as a real one would: by not starting.

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.agents.install.launcher_script import write_executable
-from sandbox_agent.agents.install.pypi import find_python
 from sandbox_agent.agents.install.run_command import CommandFailed
+from sandbox_agent.agents.install.sources.pypi import find_python
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent_package import wheel
@@ -59,7 +59,7 @@ async def test_the_running_python_comes_first(tmp_path: Path) -> None:
 
 
 async def test_python_that_hangs_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sandbox_agent.agents.install.pypi._VERSION_LIMIT_S", 0.2)
+    monkeypatch.setattr("sandbox_agent.agents.install.sources.pypi._VERSION_LIMIT_S", 0.2)
     write_executable(tmp_path / "python3.14", "#!/bin/sh\nexec sleep 60\n")
     with pytest.raises(CommandFailed, match=r"Python 3\.99"):
         await find_python("3.99", {"PATH": f"{tmp_path}:/bin:/usr/bin", "HOME": str(tmp_path)})

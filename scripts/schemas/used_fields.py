@@ -1,10 +1,10 @@
-"""Which types of each agent's protocol the adapters read, and which of their fields.
+"""The types of each agent's protocol that the adapters read, and their fields.
 
 All other fields are left out: a field that no adapter reads cannot break an adapter when a newer agent drops
 it. If an agent no longer has a type or field named here, the extraction fails and names it.
 """
 
-WANTED: dict[str, dict[str, str]] = {
+USED_FIELDS: dict[str, dict[str, str]] = {
     "codex": {
         "AgentMessageDeltaNotification": "itemId delta",
         "ReasoningSummaryTextDeltaNotification": "itemId delta",

@@ -30,7 +30,7 @@ def download_and_unpack(
     """
     program = (folder / command).resolve()
     if not program.is_relative_to(folder.resolve()):
-        raise CommandFailed(f"the registry's command {command} lies outside its archive")
+        raise CommandFailed(f"the registry's command {command} is outside its archive")
     parts = urlsplit(url)
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         raise CommandFailed(f"{url} is not https; refused")
