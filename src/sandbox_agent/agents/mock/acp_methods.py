@@ -11,7 +11,7 @@ from typing import Any
 from sandbox_agent.agents.mock import session_options, updates
 from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError, LineOutput
 from sandbox_agent.agents.mock.prompt import Prompt
-from sandbox_agent.agents.mock.scripts.keywords import script_for
+from sandbox_agent.agents.mock.scripts.commands import script_for
 from sandbox_agent.agents.mock.scripts.steps import Script, SendUpdate
 from sandbox_agent.agents.mock.sessions import MockSession, SessionStore
 from sandbox_agent.agents.mock.turn_scheduler import MockTurn, TurnScheduler, estimated_tokens

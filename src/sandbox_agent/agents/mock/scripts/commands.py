@@ -56,7 +56,7 @@ def plan(prompt: Prompt, rest: str) -> Script:
     return chosen(prompt, rest)
 
 
-# word, arguments, what it shows, script
+# name, arguments, description, script
 COMMANDS: tuple[tuple[str, str, str, StartScript], ...] = (
     ("help", "", "all commands", help_text),
     ("demo", "", "everything a client has to draw, in one turn", demo),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.agents.mock.scripts.keywords import COMMANDS
+from sandbox_agent.agents.mock.scripts.commands import COMMANDS
 from tests.agents.mock.mock_process import Json, MockProcess, Start
 
 
