@@ -117,7 +117,7 @@ async def test_environment_is_the_servers_then_the_catalogues_then_the_instances
         tmp_path, '[[agent]]\nid = "own"\ncommand = "own"\nenv = { A = "file", B = "file" }\n'
     )
     environment.program("own")
-    environment.environ |= {"A": "server", "SANDBOX_AGENT_BIN": "somebody else's"}
+    environment.environ |= {"A": "server", "SANDBOX_AGENT_BIN": "another server's"}
     spec = await environment.launcher().prepare("own", env={"B": "instance"})
     assert spec.env["KEPT"] == "from the server"
     assert (spec.env["A"], spec.env["B"]) == ("file", "instance")

@@ -174,7 +174,7 @@ def test_a_child_lives_in_a_session_of_its_own(start: Start) -> None:
     try:
         assert os.getsid(pid) == pid
         assert agent.end_input() == 0
-        os.kill(pid, 0)  # it outlives the agent: whoever started the agent has to find it
+        os.kill(pid, 0)  # It outlives the agent; the parent of the agent has to find it.
     finally:
         os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + WAIT_S

@@ -126,7 +126,7 @@ def tool(prompt: Prompt, _rest: str) -> Script:
 
 def diff(prompt: Prompt, _rest: str) -> Script:
     changed = os.path.join(prompt.session.cwd, "greeting.py")
-    created = os.path.join(prompt.session.cwd, "farewell.py")
+    created = os.path.join(prompt.session.cwd, "goodbye.py")
     for path, old, new in (
         (changed, 'print("helo")\n', 'print("hello")\n'),
         (created, None, 'print("goodbye")\n'),
@@ -148,7 +148,7 @@ def diff(prompt: Prompt, _rest: str) -> Script:
         yield SendUpdate(
             updates.tool_update(call_id, "completed", content=content, rawOutput=f"wrote {name}")
         )
-    yield say("I have changed greeting.py and created farewell.py (in this story only, not on disk).")
+    yield say("I have changed greeting.py and created goodbye.py (in this script only, not on disk).")
     return None
 
 
