@@ -7,10 +7,11 @@ the known size of the agent and never decreases.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 
-class Progress(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Progress:
     step: str
     """`wait` (for another process), `node`, `python`, `packages`, `download`, `verify`, `done`."""
     message: str

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.layout import InstallLayout
-from sandbox_agent.agents.install.progress import ProgressListener
 from sandbox_agent.agents.launch.program import Program, find_program
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.errors import AgentNotInstalled, InvalidRequest
@@ -24,6 +23,7 @@ from sandbox_agent.runtime.package_path import PACKAGE_PARENT
 if TYPE_CHECKING:
     # The installer loads asyncio, which a server whose agents are installed does not need.
     from sandbox_agent.agents.install.installer import Installer
+    from sandbox_agent.agents.install.progress import ProgressListener
 
 _TRUE = frozenset({"1", "true", "yes"})
 
