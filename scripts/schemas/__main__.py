@@ -18,8 +18,8 @@ import sys
 from pathlib import Path
 
 from extract import EXTRACTORS, PACKAGES, fetch_packages
-from normalise import DoesNotFit, normalise
-from wanted import WANTED
+from normalise import SchemaMismatch, normalise
+from used_fields import USED_FIELDS
 
 _ROOT = Path(__file__).parents[2]
 _SCHEMAS = _ROOT / "schemas"
@@ -37,7 +37,7 @@ def main() -> int:
     for fault in faults:
         print(fault, file=sys.stderr)
     if options.check is None:
-        for agent in WANTED:
+        for agent in USED_FIELDS:
             _generate(agent)
     return 1 if faults else 0
 
@@ -49,8 +49,8 @@ def _extract(folder: Path, write: bool, newest: bool) -> list[str]:
     faults = []
     for agent, extractor in EXTRACTORS.items():
         try:
-            schema = normalise(extractor(folder), WANTED[agent])
-        except DoesNotFit as error:
+            schema = normalise(extractor(folder), USED_FIELDS[agent])
+        except SchemaMismatch as error:
             faults.append(f"{agent}: {error}; its committed schema stays")
         except (OSError, subprocess.CalledProcessError) as error:
             faults.append(f"{agent}: the schema cannot be extracted: {error}; its committed schema stays")
@@ -91,7 +91,7 @@ def _generate(agent: str) -> None:
 
 
 def _run(command: list[str]) -> None:
-    subprocess.run(command, check=True)  # noqa: S603 - our own interpreter
+    subprocess.run(command, check=True)  # noqa: S603 - this interpreter
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def fetch_packages(folder: Path, packages: Sequence[str]) -> None:
 
 
 def codex(folder: Path) -> Definitions:
-    """`codex app-server generate-json-schema`; types of its second version count first."""
+    """`codex app-server generate-json-schema`; types of its v2 take precedence."""
     out = folder / "codex-schemas"
     command = [folder / "node_modules/.bin/codex", "app-server", "generate-json-schema", "--out", out]
     _run(command, env=os.environ | {"HOME": str(folder)})
@@ -101,7 +101,7 @@ def _declared(folder: Path, file: str, name: str) -> Definitions:
 
 
 def _run(command: Sequence[str | Path], **options: Any) -> bytes:
-    """What a command printed; raises `CalledProcessError`."""
+    """The output of a command; raises `CalledProcessError`."""
     done = subprocess.run(  # noqa: S603 - npm, and programs it installed
         command, check=True, stdout=subprocess.PIPE, **options
     )

@@ -1,4 +1,4 @@
-"""Keys that are already on the machine: found in order, never guessed, never shown."""
+"""Credentials of this machine: found in a fixed order, never printed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.agents.catalog.catalog import BUILTIN_IDS, Catalog
+from sandbox_agent.agents.catalog.catalog import Catalog, builtin_ids
 from sandbox_agent.agents.credentials import available_for, discover, environment_of, exported_keys
 
 LATER, EARLIER = "2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z"
@@ -67,7 +67,7 @@ def test_claude_key_must_look_like_one(tmp_path: Path) -> None:
     assert found(tmp_path) == ("sk-ant-x", "api_key")
 
 
-def test_expired_login_is_passed_over(tmp_path: Path) -> None:
+def test_expired_login_is_skipped(tmp_path: Path) -> None:
     put(
         tmp_path, ".claude/.credentials.json", {"claudeAiOauth": {"accessToken": "old", "expiresAt": EARLIER}}
     )
@@ -103,7 +103,7 @@ def test_opencode_file_gives_every_provider(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "[]", "null", "{", '"x"', '{"claudeAiOauth": 1}', '{"tokens": []}', "\x00"]
 )
-def test_malformed_files_are_passed_over(tmp_path: Path, text: str) -> None:
+def test_malformed_files_are_skipped(tmp_path: Path, text: str) -> None:
     for name in (".amp/config.json", ".claude.json", ".claude/.credentials.json", ".codex/auth.json"):
         put(tmp_path, name, text)
     put(tmp_path, ".local/share/opencode/auth.json", text)
@@ -113,7 +113,7 @@ def test_malformed_files_are_passed_over(tmp_path: Path, text: str) -> None:
 @pytest.mark.clause("decision-44")
 def test_nothing_found_means_not_available_for_all_but_the_mock(tmp_path: Path) -> None:
     catalog = Catalog()
-    available = {agent for agent in BUILTIN_IDS if available_for(catalog.get(agent), {}, tmp_path)}
+    available = {agent for agent in builtin_ids() if available_for(catalog.get(agent), {}, tmp_path)}
     assert available == {"mock"}
 
 
@@ -132,10 +132,12 @@ BOTH = {"opencode", "opencode-native", "pi", "goose", "hermes", "fast-agent"}
         ("XAI_API_KEY", {"grok", "pi"}),
     ],
 )
-def test_available_is_what_the_agent_really_reads(tmp_path: Path, variable: str, agents: set[str]) -> None:
+def test_available_means_a_credential_the_agent_reads(
+    tmp_path: Path, variable: str, agents: set[str]
+) -> None:
     catalog = Catalog()
     environ = {variable: "k"}
-    available = {agent for agent in BUILTIN_IDS if available_for(catalog.get(agent), environ, tmp_path)}
+    available = {agent for agent in builtin_ids() if available_for(catalog.get(agent), environ, tmp_path)}
     assert available == agents | {"mock"}
 
 

@@ -1,7 +1,7 @@
-"""One server and one fake model for all tests with real agents, and a data directory that outlives them.
+"""One server and one fake model for all tests with real agents, and a data directory that is kept.
 
-The agents are installed through the API, the first time on an empty directory. `.cache/agents` keeps them
-between runs, in a folder named after the pinned versions; SANDBOX_AGENT_TEST_AGENTS names another place.
+The agents are installed through the API, the first time into an empty directory. `.cache/agents` keeps them
+between runs, in a folder named after the pinned versions; SANDBOX_AGENT_TEST_AGENTS sets another directory.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 from sandbox_agent.agents.catalog.catalog import Catalog
-from sandbox_agent.agents.install.node import NODE_VERSION
+from sandbox_agent.agents.install.sources.node import NODE_VERSION
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix, Observation
 from tests.real_agents.recipes import RECIPES
@@ -27,7 +27,7 @@ _CACHE = Path(__file__).parents[2] / ".cache" / "agents"
 
 
 def pins() -> str:
-    """A short name of everything that is pinned."""
+    """A hash of all pinned versions."""
     catalog = Catalog()
     steps = [[step.packages for step in catalog.get(agent).usual_steps] for agent in RECIPES]
     return hashlib.sha256(f"{steps} {NODE_VERSION}".encode()).hexdigest()[:12]
@@ -35,7 +35,7 @@ def pins() -> str:
 
 @pytest.fixture(scope="session")
 def data_home() -> Path:
-    """Where agents are installed; packages of older pins are removed."""
+    """The directory of installed agents; packages of older pins are removed."""
     if named := os.environ.get("SANDBOX_AGENT_TEST_AGENTS"):
         return Path(named)
     current = _CACHE / pins()
@@ -77,7 +77,7 @@ def client(server: ServerProcess) -> httpx.AsyncClient:
 def observed(
     server: ServerProcess, model: FakeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Observation]:
-    """What was seen of an agent; it is driven once and all its tests look at the result."""
+    """The observations of an agent, which runs once for all its tests."""
     seen: dict[str, Observation] = {}
 
     async def observe(agent: str) -> Observation:

@@ -1,7 +1,7 @@
-"""A small ACP client for tests: drives one instance of an agent through the server's public API.
+"""A small ACP client for tests that uses one instance of an agent through the server's public API.
 
-It keeps every message it saw, answers the agent's requests by a policy the test can change, and never waits
-without a limit.
+It keeps all messages, answers the agent's requests by policies that the test can change, and bounds every
+wait.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Policy = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 @dataclass
 class Turn:
-    """What a prompt led to."""
+    """The result of a prompt and the messages of its turn."""
 
     stop_reason: str
     messages: list[dict[str, Any]] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Driver:
         await self.delete()
 
     async def start(self, *, capabilities: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Create the instance with its `initialize`, then follow its stream from the beginning."""
+        """Create the instance with `initialize`, then read its stream from the beginning."""
         params = {"protocolVersion": 1, "clientCapabilities": capabilities or {}}
         query = {"agent": self._agent, "cwd": self._cwd}
         headers = {"x-sandbox-agent-env": json.dumps(self._env)}
@@ -137,12 +137,12 @@ class Driver:
         return await self.call("session/new", {"cwd": self._cwd, "mcpServers": []})
 
     async def prompt(self, session_id: str, text: str, limit_s: float = ANSWER_LIMIT_S) -> Turn:
-        """One turn to its end; the messages are those the stream brought meanwhile."""
+        """Run one turn; its messages are those that the stream delivered meanwhile."""
         start = len(self._messages)
         params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
         number = next(_REQUESTS)
         result = await self.call("session/prompt", params, limit_s=limit_s, number=number)
-        # It is on the stream too, behind all that the turn said, and may come later there than here.
+        # The answer is also on the stream, after all messages of the turn, and may arrive later there.
         await self.wait_for(
             "end of the turn on the stream",
             lambda message: message.get("id") == number and "method" not in message,
@@ -157,7 +157,7 @@ class Driver:
         since: int,
         limit_s: float = ANSWER_LIMIT_S,
     ) -> dict[str, Any]:
-        """The first message from number `since` on that fits."""
+        """The first message from number `since` on that meets the condition."""
 
         def found() -> dict[str, Any] | None:
             return next((message for message in self._messages[since:] if condition(message)), None)
@@ -172,7 +172,7 @@ class Driver:
 
     @property
     def seen(self) -> int:
-        """How many messages there were so far."""
+        """The number of messages so far."""
         return len(self._messages)
 
     async def delete(self) -> None:

@@ -1,7 +1,7 @@
-"""What a real agent does when it is driven through the server: one check after another, each timed.
+"""Run a real agent through the server: one check after another, each timed.
 
-The checks are the rows of docs/agents.md. Tests assert on them one by one; `scripts/agents-matrix` writes
-them down for every agent. A check that fails does not stop the others.
+The checks are the rows of docs/agents.md. Tests assert on each of them; `scripts/agents-matrix` writes them
+for every agent. A failed check does not stop the others.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from typing import Any
 
 import httpx
 
-from tests.real_agents import survivors, terminals
+from tests.real_agents import home_processes, terminals
 from tests.real_agents.driver import Driver, allow, reject
 from tests.real_agents.recipes import Recipe
 from tests.real_agents.terminals import Terminals
 
 QUESTION = "Which colour?"
 _CAPABILITIES = {"elicitation": {"form": {}}, "fs": {"readTextFile": False, "writeTextFile": False}}
-_SWEPT_WITHIN_S = 10.0
+_ENDED_WITHIN_S = 10.0
 
 
 class Unsupported(Exception):
-    """The agent does not have this; said by its recipe, not found out."""
+    """The agent does not have this feature, according to its recipe."""
 
 
 @dataclass
 class Check:
     works: bool | None
-    """None: the agent does not have it."""
+    """None: the agent does not have the feature."""
     milliseconds: int
     note: str = ""
 
@@ -53,7 +53,7 @@ class Observation:
 
 
 class Matrix:
-    """Observes one agent. `http` talks to a server, `base` is the address of the fake model."""
+    """Observes one agent. `http` is a client of a server, `base` the address of the fake model."""
 
     def __init__(self, recipe: Recipe, http: httpx.AsyncClient, base: str, directory: Path) -> None:
         self.recipe, self.http = recipe, http
@@ -78,7 +78,7 @@ class Matrix:
         return Driver(self.http, server_id, self.recipe.agent, cwd=str(self.cwd), env=self.env)
 
     async def observe(self) -> Observation:
-        """Every check, in order; later ones build on the first session."""
+        """Run all checks in order; later ones use the first session."""
         await self._check("install", self._install())
         async with self.driver() as driver:
             await self._check("initialize", self._initialize(driver))
@@ -87,8 +87,8 @@ class Matrix:
                 for name, check in _IN_A_SESSION.items():
                     await self._check(name, check(self, driver))
                 self.seen.longest_line = driver.longest_line
-                tree = survivors.of_home(self.home)
-                self.seen.processes, self.seen.resident_mb = len(tree), survivors.resident_mb(tree)
+                tree = home_processes.with_home(self.home)
+                self.seen.processes, self.seen.resident_mb = len(tree), home_processes.resident_mb(tree)
         await self._check("load after restart", self._load())
         await self._check("DELETE in mid-tool", self._delete_in_mid_tool())
         await self._check("agent killed in mid-tool", self._killed_in_mid_tool())
@@ -249,7 +249,7 @@ class Matrix:
         async with self.in_mid_tool() as driver:
             listing = (await self.http.get("/v1/acp")).json()["servers"]
             server = next(row for row in listing if driver._url.endswith(row["serverId"]))
-            survivors.kill(server["pid"])
+            home_processes.kill(server["pid"])
             await self._nothing_left()
         return ""
 
@@ -257,7 +257,7 @@ class Matrix:
         return _MidTool(self)
 
     def shell(self, command: str) -> str:
-        """A prompt that makes the model run `command`, behind something the agent asks permission for."""
+        """A prompt that makes the model run `command` after a command that the agent asks permission for."""
         return f"[[shell {self._fill(self.recipe.command, '')} && {command}]]"
 
     async def _prepare_tools(self, driver: Driver, session: str) -> None:
@@ -266,9 +266,9 @@ class Matrix:
             await driver.call("session/set_mode", params)
 
     async def _nothing_left(self) -> None:
-        """Neither the agent nor its tools, wherever they have put themselves."""
-        deadline = time.monotonic() + _SWEPT_WITHIN_S
-        while left := survivors.of_home(self.home):
+        """Wait until neither the agent nor its tools run, in any session."""
+        deadline = time.monotonic() + _ENDED_WITHIN_S
+        while left := home_processes.with_home(self.home):
             assert time.monotonic() < deadline, f"still alive: {left}"
             await asyncio.sleep(0.05)
 
@@ -298,7 +298,7 @@ class _MidTool:
         text = matrix.shell(f"tail -f {endless}")
         self._prompt = asyncio.create_task(driver.prompt(session, text))
         async with asyncio.timeout(60):
-            while not survivors.running("tail", "-f", str(endless)):
+            while not home_processes.running("tail", "-f", str(endless)):
                 if self._prompt.done():
                     raise AssertionError(f"the turn ended without the tool: {self._prompt}")
                 await asyncio.sleep(0.02)
@@ -313,7 +313,7 @@ class _MidTool:
 
 
 def _answer_question(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Red, in the words of whoever asks."""
+    """The answer Red, in the form of the request."""
     if "requestedSchema" in params:
         properties = params["requestedSchema"]["properties"]
         name = next(key for key, schema in properties.items() if "oneOf" in schema or "enum" in schema)

@@ -1,6 +1,6 @@
-"""How each real agent is pointed to the fake model, and what it is known to do.
+"""How each real agent is configured for the fake model, and which features it has.
 
-`{base}` stands for the address of the fake model, `{home}` for the agent's empty home. Every key is a dummy.
+`{base}` is the address of the fake model, `{home}` the agent's empty home. All keys are dummies.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ class Recipe:
     asks_permission: bool = True
     """Before a shell command."""
     asks_only_if_served: bool = False
-    """It asks only clients that run its commands and write its files for it."""
+    """It asks only clients that run its commands and write its files."""
     command: str = "touch {home}/touched"
     """A harmless command that the agent asks permission for."""
     after_reject: tuple[str, ...] = ("end_turn",)
     question: str | None = None
-    """The method by which a question to the user arrives; None if the agent has none over ACP."""
+    """The method of a question to the user; None if the agent asks none over ACP."""
     option_for_questions: tuple[str, str] | None = None
-    """A config option that has to be set before the agent asks questions."""
+    """A config option that must be set before the agent asks questions."""
     loads_sessions: bool = True
     slow_pieces: int = 60
-    """How many pieces, a fifth of a second apart, the model streams before it is cancelled."""
+    """The number of chunks, 0.2 s apart, that the model streams until the turn is cancelled."""
     thoughts: bool = True
-    """Passes the model's reasoning on."""
+    """Sends the model's reasoning."""
 
 
 _CODEX = {
@@ -131,7 +131,7 @@ RECIPES = {
     for recipe in (
         Recipe(
             "claude",
-            # Where IS_SANDBOX is set to a word, claude offers a mode that it refuses to start in as root.
+            # If IS_SANDBOX is set to any text, claude offers a mode in which it refuses to start as root.
             {"ANTHROPIC_BASE_URL": "{base}", "ANTHROPIC_API_KEY": "dummy-key", "IS_SANDBOX": ""},
             question="elicitation/create",
         ),
@@ -156,7 +156,7 @@ RECIPES = {
             mode_for_tools="bypass",
             asks_permission=False,
             loads_sessions=False,
-            # It ends a cancelled turn only when the model has ended its stream.
+            # It ends a cancelled turn only after the model has ended its stream.
             slow_pieces=15,
             thoughts=False,
         ),

@@ -1,8 +1,8 @@
-"""Runs the matrix for every agent and writes it into docs/agents.md (`scripts/agents-matrix`).
+"""Run the matrix for every agent and write it into docs/agents.md (`scripts/agents-matrix`).
 
-Only the part between the two marks of that page is written; agents that were not run keep their lines.
-What was seen is also kept as JSON beside the installed agents, so that single agents can be run again;
-SANDBOX_AGENT_TEST_AGENTS names another place for both.
+Only the part between the two marks of that page is written; agents that were not run keep their rows. The
+observations are also kept as JSON beside the installed agents, so that single agents can be run again;
+SANDBOX_AGENT_TEST_AGENTS sets another directory for both.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ async def observe(agents: list[str], data_home: Path) -> None:
 
 
 def _keep_install_time(found: dict[str, Any], earlier: Path) -> None:
-    """An agent that was already there took no time; the time of its install is the fact."""
+    """Keep the time of the real install if the agent was already installed in this run."""
     if found["checks"]["install"]["note"] == "was there" and earlier.exists():
         found["checks"]["install"] = json.loads(earlier.read_text())["checks"]["install"]
 
@@ -94,8 +94,8 @@ def write_page(seen: list[dict[str, Any]]) -> None:
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     parts = [
-        f"Seen on {date.today().isoformat()}, Linux x86_64, on a machine of two cores that others used at "
-        "the same time: times are upper bounds, and an agent that looks slow here may not be.",
+        f"Measured on {date.today().isoformat()}, Linux x86_64, on a shared machine with two cores: times "
+        "are upper bounds.",
         _turns(seen),
         _costs(seen),
         _quirks(),

@@ -1,6 +1,6 @@
-"""The client's side of `terminal/*`, for agents that let the client run their commands.
+"""The client side of `terminal/*`, for agents that let the client run their commands.
 
-Commands run to their end when they are created; they are short, and bounded in time.
+A command runs to its end when it is created; it is short and has a time limit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The fake model itself: every API, streamed and plain, does what the prompt says."""
+"""The fake model: every API, streamed and plain, executes the directives of the prompt."""
 
 from __future__ import annotations
 

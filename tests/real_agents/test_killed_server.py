@@ -1,4 +1,4 @@
-"""Whatever ends the server, no agent and no tool of an agent stays behind."""
+"""When the server ends, no agent and no tool of an agent survives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real_agents import survivors
+from tests.real_agents import home_processes
 from tests.real_agents.conftest import client, start_server
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
@@ -40,11 +40,11 @@ async def test_nothing_of_a_real_agent_outlives_its_server(
         async with client(own) as http:
             matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
             async with matrix.in_mid_tool():
-                assert len(survivors.of_home(matrix.home)) >= 2
+                assert len(home_processes.with_home(matrix.home)) >= 2
                 own.signal(ending)
                 await asyncio.to_thread(own.wait_for_exit, 10)
                 deadline = time.monotonic() + _GONE_WITHIN_S
-                while left := survivors.of_home(matrix.home):
+                while left := home_processes.with_home(matrix.home):
                     assert time.monotonic() < deadline, f"still alive: {left}"
                     await asyncio.sleep(0.05)
     finally:

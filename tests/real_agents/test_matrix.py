@@ -1,4 +1,4 @@
-"""Real agents, from nothing to a turn: every check of the matrix for the agents that CI installs, or all."""
+"""Real agents from install to turn: every check of the matrix, for the agents of CI or for all."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import pytest
 from tests.real_agents.matrix import CHECKS, Observation
 from tests.real_agents.recipes import CI_AGENTS, RECIPES, Recipe
 
-# The first check of each agent includes its install and everything that follows.
+# The first check of each agent includes its install and all further checks.
 pytestmark = pytest.mark.timeout(600)
 AGENTS = tuple(RECIPES) if os.environ.get("SANDBOX_AGENT_TEST_FULL") else CI_AGENTS
 
 
 def has(recipe: Recipe, check: str) -> bool:
-    """Whether the agent is known to have what a check looks for."""
+    """Whether the agent has the feature of a check, according to its recipe."""
     return {
         "thought": recipe.thoughts,
         "tool rejected": recipe.asks_permission,

@@ -1,4 +1,4 @@
-"""Models and modes of installed real agents, asked from the agents themselves."""
+"""Models and modes of installed real agents, as the agents report them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the catalogue promises of the further agents is what the matrix looks for, and finds."""
+"""The catalogue's flags of the further agents agree with the recipes of the matrix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from sandbox_agent.agents.catalog.catalog import Catalog
 from tests.real_agents.recipes import RECIPES
 
-# The seven ids of the reference keep its flags, whatever the agents do today.
+# The seven ids of the reference keep its flags, also where an agent has changed.
 OF_THE_REFERENCE = {"claude", "codex", "opencode", "amp", "pi", "cursor", "mock"}
 FURTHER = [agent for agent in RECIPES if agent not in OF_THE_REFERENCE]
 
@@ -21,6 +21,6 @@ def test_flags_of_a_further_agent_are_those_of_its_recipe(agent: str) -> None:
 
 
 def test_every_agent_that_can_be_installed_has_a_recipe() -> None:
-    # Adapters of our own around a vendor's program have tests of their own.
+    # The native adapters have tests of their own.
     ids = [agent for agent in Catalog().ids() if not agent.endswith("-native")]
     assert set(RECIPES) == {agent for agent in ids if Catalog().get(agent).install}

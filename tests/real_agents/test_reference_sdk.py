@@ -1,4 +1,4 @@
-"""The reference's own TypeScript SDK drives real agents through this server, unchanged."""
+"""The reference's unchanged TypeScript SDK uses real agents through this server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_turns_of_a_real_agent_through_the_typescript_sdk(
         answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=200)
         assert answer.status_code == 200, answer.text
         matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
-    # That SDK knows nothing of variables per instance: the server's environment points to the model.
+    # That SDK has no variables per instance, so the server's environment points to the model.
     own = await asyncio.to_thread(start_server, tmp_path / "server", data_home, matrix.env)
     environment = {
         "PATH": os.environ["PATH"],

@@ -1,4 +1,4 @@
-"""Gemini CLI starts itself again unless it is told not to, as the catalogue does; nothing of it stays."""
+"""Gemini CLI relaunches itself unless a variable of the catalogue prevents it; all its processes end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real_agents import survivors
+from tests.real_agents import home_processes
 from tests.real_agents.conftest import client
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
@@ -27,7 +27,7 @@ async def test_nothing_is_left_of_gemini_when_it_has_relaunched_itself(
         matrix = Matrix(relaunching, http, model.base, tmp_path / "agent")
         await matrix._install()
         async with matrix.in_mid_tool() as driver:
-            tree = survivors.of_home(matrix.home)
+            tree = home_processes.with_home(matrix.home)
             agents = [command for command in tree.values() if "gemini.js" in command]
             assert len(agents) == 2, f"it has not started itself again: {tree}"
             await driver.delete()

@@ -1,4 +1,4 @@
-"""`agentVersion` for real: the adapters of Claude and Codex run the vendor's program in that version."""
+"""With `agentVersion` the adapters of Claude and Codex run the vendor's program in that version."""
 
 from __future__ import annotations
 

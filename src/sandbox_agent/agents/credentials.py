@@ -1,7 +1,7 @@
-"""Which keys people already have on this machine, and which agents they are good for.
+"""Find API keys and OAuth tokens on this machine, and the agents that can use them.
 
-Looks at environment variables and at the files other tools keep, in a fixed order. Never raises: a file
-that is missing or malformed is passed over. Values are only handed to callers; nothing here prints them.
+Environment variables and the files of other tools are read in a fixed order. Nothing here raises: a missing
+or malformed file is skipped. Values are returned to callers and never printed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
 def discover(
     environ: Mapping[str, str] | None = None, home: Path | None = None, *, include_oauth: bool = True
 ) -> dict[str, Credential]:
-    """The best credential of each provider: `anthropic`, `openai`, and others that OpenCode knows."""
+    """The preferred credential of each provider: `anthropic`, `openai`, and others that OpenCode knows."""
     environ = os.environ if environ is None else environ
     home = home or Path(environ.get("HOME") or "/")
     found: dict[str, Credential] = {}
@@ -77,14 +77,14 @@ def environment_of(credentials: Mapping[str, Credential]) -> dict[str, str]:
 def available_for(
     spec: AgentSpec, environ: Mapping[str, str] | None = None, home: Path | None = None
 ) -> bool:
-    """Whether something the agent reads was really found. True for an agent that needs nothing."""
+    """Whether a credential that the agent reads was found; true for an agent that needs none."""
     if spec.builtin or not spec.credentials:
         return True
     environ = os.environ if environ is None else environ
     home = home or Path(environ.get("HOME") or "/")
     providers: dict[str, Credential] | None = None
-    for wanted in spec.credentials:
-        kind, _, name = wanted.partition(":")
+    for source in spec.credentials:
+        kind, _, name = source.partition(":")
         if kind == "env":
             if environ.get(name):
                 return True
@@ -93,7 +93,7 @@ def available_for(
                 return True
         else:
             providers = discover(environ, home) if providers is None else providers
-            if wanted in providers:
+            if source in providers:
                 return True
     return False
 
@@ -101,19 +101,19 @@ def available_for(
 def exported_keys(
     spec: AgentSpec, environ: Mapping[str, str] | None = None, home: Path | None = None
 ) -> dict[str, str]:
-    """API keys found in files, under the names the agent reads; for `--pass-credentials`."""
-    wanted = _EXPORTS.get(spec.id, {})
-    found = discover(environ, home, include_oauth=False) if wanted else {}
+    """API keys found in files, under the variable names that the agent reads; for `--pass-credentials`."""
+    variables = _EXPORTS.get(spec.id, {})
+    found = discover(environ, home, include_oauth=False) if variables else {}
     return {
         name: found[provider].api_key
-        for provider, names in wanted.items()
+        for provider, names in variables.items()
         if provider in found
         for name in names
     }
 
 
 def _candidates(environ: Mapping[str, str], home: Path) -> Iterator[Credential]:
-    """Everything there is, best first within each provider."""
+    """All credentials, the preferred one of each provider first."""
     for provider, name, auth_type in (
         ("anthropic", "ANTHROPIC_API_KEY", "api_key"),
         ("anthropic", "CLAUDE_API_KEY", "api_key"),
@@ -170,7 +170,7 @@ def _opencode(path: Path) -> Iterator[Credential]:
 
 
 def _has_expired(moment: Any) -> bool:
-    """For milliseconds since 1970 and RFC 3339 texts; what cannot be read has not expired."""
+    """For milliseconds since 1970 and RFC 3339 strings; an unreadable value counts as not expired."""
     if isinstance(moment, int | float) and not isinstance(moment, bool):
         return moment / 1000 < datetime.now(UTC).timestamp()
     if isinstance(moment, str):

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 
+from sandbox_agent import settings
 from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 from sandbox_agent.agents.install.installer import Installer
+from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.install.progress import Progress
-from sandbox_agent.agents.layout import Layout, default_data_directory
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import problems
 from sandbox_agent.http.endpoints.agent_bodies import InstallResult
@@ -118,7 +119,7 @@ def _is_installable(catalog: Catalog, agent: str) -> bool:
 async def _install(
     catalog: Catalog, agent: str, options: dict[str, Any], display: _ProgressLines
 ) -> dict[str, Any] | SandboxAgentError:
-    installer = Installer(catalog, Layout(default_data_directory()))
+    installer = Installer(catalog, InstallLayout(settings.default_data_directory()))
     try:
         installed = await installer.install(
             agent, **options, progress=lambda progress: display.show(agent, progress)

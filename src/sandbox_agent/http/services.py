@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sandbox_agent.agents.catalog.catalog import Catalog
-    from sandbox_agent.agents.catalog.inventory import Inventory
     from sandbox_agent.agents.install.installer import Installer
+    from sandbox_agent.agents.install.layout import InstallLayout
+    from sandbox_agent.agents.inventory.inventory import Inventory
     from sandbox_agent.agents.launch.launcher import Launcher
-    from sandbox_agent.agents.layout import Layout
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.settings import Settings
     from sandbox_agent.workspace.executor.file_executor import FileExecutor
@@ -78,10 +78,10 @@ class Services:
         return Catalog.load(own) if own else Catalog()
 
     @cached_property
-    def layout(self) -> Layout:
-        from sandbox_agent.agents.layout import Layout
+    def layout(self) -> InstallLayout:
+        from sandbox_agent.agents.install.layout import InstallLayout
 
-        return Layout(self.settings.data_directory)
+        return InstallLayout(self.settings.data_directory)
 
     @cached_property
     def installer(self) -> Installer:
@@ -115,7 +115,7 @@ class Services:
 
     @cached_property
     def inventory(self) -> Inventory:
-        from sandbox_agent.agents.catalog.inventory import (
+        from sandbox_agent.agents.inventory.inventory import (
             Inventory,  # needed with the first look at the agents
         )
 

@@ -22,12 +22,12 @@ __all__ = ["data_home", "model", "server"]
 def observed(
     server: ServerProcess, model: FakeModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Observation]:
-    """What was seen of an adapter; all are driven once, two at a time, and the tests look at the result."""
+    """The observations of an adapter; all run once, two at a time, and the tests check the results."""
     seen: dict[str, Observation] = {}
-    places = asyncio.Semaphore(2)
+    two_at_a_time = asyncio.Semaphore(2)
 
     async def observe(agent: str, http: httpx.AsyncClient) -> None:
-        async with places:
+        async with two_at_a_time:
             if upstream := UPSTREAM.get(agent):
                 answer = await http.post(f"/v1/agents/{upstream}/install", json={}, timeout=900)
                 assert answer.status_code == 200, answer.text

@@ -1,4 +1,4 @@
-"""Whatever ends the server, neither an adapter of ours nor its program nor a running tool stays behind."""
+"""When the server ends, no adapter, vendor's program or running tool survives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.agents.adapters.recipes import NATIVE_RECIPES
-from tests.real_agents import survivors
+from tests.real_agents import home_processes
 from tests.real_agents.conftest import client, start_server
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
@@ -38,11 +38,11 @@ async def test_nothing_of_a_native_adapter_outlives_the_server(
                 assert answer.status_code == 200, answer.text
             await asyncio.gather(*(tools.enter_async_context(m.in_mid_tool()) for m in matrices))
             homes = [matrix.home for matrix in matrices]
-            assert all(len(survivors.of_home(home)) >= 3 for home in homes), "adapter, program, tool"
+            assert all(len(home_processes.with_home(home)) >= 3 for home in homes), "adapter, program, tool"
             server.signal(ending)
             await asyncio.to_thread(server.wait_for_exit, 10)
             async with asyncio.timeout(_GONE_WITHIN_S):
-                while any(survivors.of_home(home) for home in homes):  # noqa: ASYNC110 - not our children
+                while any(home_processes.with_home(home) for home in homes):  # noqa: ASYNC110 - not our children
                     await asyncio.sleep(0.05)
     finally:
         await asyncio.to_thread(server.stop)

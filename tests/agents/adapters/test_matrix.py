@@ -10,9 +10,9 @@ from tests.agents.adapters.recipes import NATIVE_RECIPES
 from tests.real_agents.matrix import CHECKS, Observation
 from tests.real_agents.test_matrix import has
 
-# The first check of each adapter includes everything that follows.
+# The first check of each adapter runs all of them.
 pytestmark = pytest.mark.timeout(600)
-# Amp sends whole messages: there is no streamed piece to cancel behind. test_amp.py cancels it.
+# Amp sends complete messages, so no chunk marks the moment to cancel; test_user_decisions.py cancels it.
 _ELSEWHERE = {("amp-native", "cancel")}
 
 

@@ -1,7 +1,7 @@
-"""Every field of the generated types is read by an adapter: taken out, the type check fails.
+"""Every field of the generated types is read by an adapter: without it the type check fails.
 
-Fields are taken out of copies of the types, all at once; what a missing outer field hides is looked at again
-in the next round, until nothing is left.
+All fields are removed from copies of the types at once; fields behind a missing outer field are checked in
+the next round, until none is left.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ROOT = Path(__file__).parents[3]
 _ADAPTERS = _ROOT / "src/sandbox_agent/agents/adapters"
 _AGENTS = ("amp", "claude", "codex", "opencode")
 _COMPLAINT = re.compile(
-    r'adapters/([a-z]+)\w*\.py:\d+: error: (?:Item )?"(\w+)"(?: of .*)? has no attribute "(\w+)"'
+    r'adapters/([a-z]+)/\w+\.py:\d+: error: (?:Item )?"(\w+)"(?: of .*)? has no attribute "(\w+)"'
 )
 _MOST_ROUNDS = 5
 Field = tuple[str, str, str]
@@ -36,7 +36,7 @@ def _names(struct: ast.ClassDef) -> list[str]:
 
 
 def without(agent: str, fields: set[Field]) -> str:
-    """The module of the agent's types with those fields taken out."""
+    """The module of the agent's types without those fields."""
     tree = ast.parse((_ADAPTERS / agent / "schema.py").read_text())
     for struct in tree.body:
         if isinstance(struct, ast.ClassDef):
@@ -53,7 +53,7 @@ def _names_line(line: ast.stmt) -> set[str]:
 
 
 def complaints(folder: Path, fields: set[Field]) -> set[Field]:
-    """The fields whose absence the type check notices."""
+    """The fields whose absence the type check reports."""
     words = [sys.executable, "-m", "mypy", "--cache-dir", str(folder / "cache")]
     for agent in _AGENTS:
         copy = folder / f"{agent}.py"
@@ -67,7 +67,7 @@ def complaints(folder: Path, fields: set[Field]) -> set[Field]:
 
 @pytest.mark.clause("spec3-type-generation")
 @pytest.mark.timeout(400)
-def test_no_field_can_be_taken_out_of_the_types_without_failing_the_type_check(tmp_path: Path) -> None:
+def test_removing_any_field_of_the_types_fails_the_type_check(tmp_path: Path) -> None:
     left = set().union(*(fields_of(agent) for agent in _AGENTS))
     assert len(left) > 100
     for _ in range(_MOST_ROUNDS):
@@ -75,4 +75,4 @@ def test_no_field_can_be_taken_out_of_the_types_without_failing_the_type_check(t
         left -= noticed
         if not left or not noticed:
             break
-    assert sorted(left) == [], "nobody reads these: take them out of scripts/schemas/wanted.py"
+    assert sorted(left) == [], "no adapter reads these: remove them from scripts/schemas/used_fields.py"

@@ -1,4 +1,4 @@
-"""The schema pipeline: the committed types come from the committed schemas, and misfits are named."""
+"""The schema scripts: the committed types match the committed schemas, and mismatches are named."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _ROOT = Path(__file__).parents[3]
 _MODULES = {"amp": amp, "claude": claude, "codex": codex, "opencode": opencode}
 sys.path.insert(0, str(_ROOT / "scripts" / "schemas"))
 from extract import EXTRACTORS  # noqa: E402 - a script's module, found by the path above
-from normalise import DoesNotFit, normalise  # noqa: E402 - as above
-from wanted import WANTED  # noqa: E402 - as above
+from normalise import SchemaMismatch, normalise  # noqa: E402 - as above
+from used_fields import USED_FIELDS  # noqa: E402 - as above
 
 
 @pytest.mark.clause("spec3-type-generation")
 @pytest.mark.parametrize("agent", _MODULES)
 def test_types_have_exactly_the_fields_of_the_committed_schema(agent: str) -> None:
     schema = json.loads((_ROOT / "schemas" / f"{agent}.json").read_text())["$defs"]
-    assert list(schema) == list(WANTED[agent])
+    assert list(schema) == list(USED_FIELDS[agent])
     for name, definition in schema.items():
         fields = {field.encode_name: field for field in _fields(_MODULES[agent], name)}
-        assert set(fields) == set(definition["properties"]) == set(WANTED[agent][name].split()), name
+        assert set(fields) == set(definition["properties"]) == set(USED_FIELDS[agent][name].split()), name
         required = [key for key, field in fields.items() if field.required]
         assert set(required) >= set(definition["required"]), name
 
@@ -45,9 +45,9 @@ def _fields(module: ModuleType, name: str) -> tuple[msgspec.structs.FieldInfo, .
 def test_a_field_that_a_newer_agent_dropped_is_named() -> None:
     old = {"Thing": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}}
     assert normalise(old, {"Thing": "a"})["$defs"]["Thing"]["required"] == ["a"]
-    with pytest.raises(DoesNotFit, match="Thing has no b"):
+    with pytest.raises(SchemaMismatch, match="Thing has no b"):
         normalise(old, {"Thing": "a b"})
-    with pytest.raises(DoesNotFit, match="Other is gone"):
+    with pytest.raises(SchemaMismatch, match="Other is gone"):
         normalise(old, {"Other": "a"})
 
 
@@ -56,17 +56,17 @@ def test_a_field_that_a_newer_agent_dropped_is_named() -> None:
 def test_the_installed_program_still_has_the_committed_schema(
     agent: str, program: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """The two that tell their schema themselves; the SDKs of the others are asked by `--check`."""
+    """Codex and OpenCode print or serve their schema; those of the others are checked by `--check`."""
     installed = program(agent).resolve()
     packages = next(folder for folder in installed.parents if folder.name == "node_modules")
     (tmp_path / "node_modules").symlink_to(packages)
-    schema = normalise(EXTRACTORS[agent](tmp_path), WANTED[agent])
+    schema = normalise(EXTRACTORS[agent](tmp_path), USED_FIELDS[agent])
     assert schema == json.loads((_ROOT / "schemas" / f"{agent}.json").read_text())
 
 
 @pytest.mark.clause("spec3-schema-extraction")
 def test_the_check_names_the_agent_that_no_longer_fits_and_fails(tmp_path: Path) -> None:
-    """A Codex of the future that has renamed a field; the other agents are not there to be asked."""
+    """A newer Codex that renamed a field; the other agents are not installed."""
     found = json.loads((_ROOT / "schemas" / "codex.json").read_text())["$defs"]
     delta = found["AgentMessageDeltaNotification"]["properties"]
     delta["piece"] = delta.pop("delta")
@@ -80,11 +80,11 @@ def test_the_check_names_the_agent_that_no_longer_fits_and_fails(tmp_path: Path)
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert "codex: AgentMessageDeltaNotification has no delta; it has itemId, piece" in done.stderr
-    assert "opencode cannot be asked" in done.stderr
+    assert "opencode: the schema cannot be extracted" in done.stderr
 
 
 @pytest.mark.clause("spec3-schema-extraction")
-def test_new_words_and_unions_of_objects_are_no_misfit() -> None:
+def test_new_enum_values_and_unions_of_objects_are_no_mismatch() -> None:
     known = {
         "Thing": {
             "type": "object",

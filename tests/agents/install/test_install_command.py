@@ -1,4 +1,4 @@
-"""`sandbox-agent install-agent`: the answer on stdout, progress and faults on stderr, bars on a terminal."""
+"""`sandbox-agent install-agent`: result on stdout, progress and errors on stderr, bars on a terminal."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ import pytest
 
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.launcher_script import write_executable
-from tests.agents.install.install_environment import InstallHouse
-from tests.agents.install.test_install_faults import a_nap, processes
-from tests.agents.tiny_agent import npm_agent, npm_package
+from tests.agents.install.install_environment import InstallEnvironment
+from tests.agents.install.test_install_faults import processes, unique_sleep
+from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import wait_until
 
 COMMAND = [sys.executable, "-m", "sandbox_agent", "install-agent"]
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> InstallHouse:
+def environment(tmp_path: Path) -> InstallEnvironment:
     broken = npm_package(tmp_path / "broken", at_start="console.error('no licence'); process.exit(7);")
-    house = InstallHouse(tmp_path, npm_agent(npm_package(tmp_path)) + npm_agent(broken, "broken"))
-    house.environ |= {
+    environment = InstallEnvironment(tmp_path, npm_agent(npm_package(tmp_path)) + npm_agent(broken, "broken"))
+    environment.environ |= {
         "XDG_DATA_HOME": str(tmp_path / "share"),
-        "SANDBOX_AGENT_AGENTS_FILE": str(house.agents_file),
+        "SANDBOX_AGENT_AGENTS_FILE": str(environment.agents_file),
         "TERM": "xterm",
     }
-    return house
+    return environment
 
 
-def run(house: InstallHouse, *words: str) -> subprocess.CompletedProcess[str]:
+def run(environment: InstallEnvironment, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*COMMAND, *words], env=house.environ, capture_output=True, text=True, timeout=160, check=False
+        [*COMMAND, *words], env=environment.environ, capture_output=True, text=True, timeout=160, check=False
     )
 
 
-def test_answer_is_that_of_the_api(house: InstallHouse, tmp_path: Path) -> None:
-    done = run(house, "tiny")
+def test_output_equals_the_response_of_the_api(environment: InstallEnvironment, tmp_path: Path) -> None:
+    done = run(environment, "tiny")
     launcher = tmp_path / "share" / "sandbox-agent" / "bin" / "agent_processes" / "tiny-acp"
     artifact = {"kind": "agent_process", "path": str(launcher), "source": "fallback"}
     assert json.loads(done.stdout) == {"already_installed": False, "artifacts": [artifact]}
     assert "tiny is installed" in done.stderr and done.returncode == 0
-    assert json.loads(run(house, "tiny").stdout) == {"already_installed": True, "artifacts": []}
+    assert json.loads(run(environment, "tiny").stdout) == {"already_installed": True, "artifacts": []}
 
 
-def test_failure_says_why_and_exits_with_1(house: InstallHouse) -> None:
-    done = run(house, "broken")
+def test_failure_says_why_and_exits_with_1(environment: InstallEnvironment) -> None:
+    done = run(environment, "broken")
     assert done.returncode == 1 and not done.stdout
     assert "install failed: broken" in done.stderr and "no licence" in done.stderr
 
@@ -66,14 +66,16 @@ def test_failure_says_why_and_exits_with_1(house: InstallHouse) -> None:
         (["--all", "--agent-version", "1.0"], 2, "chosen for one agent"),
     ],
 )
-def test_mistake_is_named(house: InstallHouse, words: list[str], code: int, said: str) -> None:
-    done = run(house, *words)
+def test_invalid_arguments_are_reported(
+    environment: InstallEnvironment, words: list[str], code: int, said: str
+) -> None:
+    done = run(environment, *words)
     assert (done.returncode, done.stdout) == (code, "") and said in done.stderr
 
 
-def test_terminal_shows_a_bar(house: InstallHouse) -> None:
+def test_terminal_shows_a_bar(environment: InstallEnvironment) -> None:
     terminal = pexpect.spawn(
-        COMMAND[0], [*COMMAND[1:], "tiny"], env=house.environ, timeout=50, encoding="utf-8"
+        COMMAND[0], [*COMMAND[1:], "tiny"], env=environment.environ, timeout=50, encoding="utf-8"
     )
     terminal.expect("100%")
     terminal.expect('"already_installed": false')
@@ -82,13 +84,13 @@ def test_terminal_shows_a_bar(house: InstallHouse) -> None:
     assert terminal.exitstatus == 0
 
 
-class StandIns:
-    """A catalogue in which every built-in agent is a tiny one, two of which cannot be installed."""
+class ReplacedCatalogue:
+    """A catalogue whose agents are all replaced by tiny ones, two of which cannot be installed."""
 
     broken, unreachable = "codex", "cursor"
 
-    def __init__(self, directory: Path, house: InstallHouse) -> None:
-        self.house = house
+    def __init__(self, directory: Path, environment: InstallEnvironment) -> None:
+        self.environment = environment
         catalog = Catalog()
         self.agents = [a for a in catalog.ids() if catalog.get(a).install or catalog.get(a).registry]
         good, bad = npm_package(directory), npm_package(directory / "bad", at_start="process.exit(7);")
@@ -97,29 +99,31 @@ class StandIns:
             for agent in self.agents
             if agent != self.unreachable and not agent.endswith("-native")
         ]
-        house.agents_file.write_text("".join(tables))
-        house.environ["SANDBOX_AGENT_ACP_REGISTRY_URL"] = "http://127.0.0.1:9/registry.json"
+        environment.agents_file.write_text("".join(tables))
+        environment.environ["SANDBOX_AGENT_ACP_REGISTRY_URL"] = "http://127.0.0.1:9/registry.json"
         # The vendors' programs stand on PATH: adapters of our own find them there.
         programs = directory / "programs"
         programs.mkdir()
         for name in ("claude", "codex", "opencode", "amp"):
             write_executable(programs / name, "#!/bin/sh\n")
-        house.environ["PATH"] = f"{programs}:{house.environ['PATH']}"
+        environment.environ["PATH"] = f"{programs}:{environment.environ['PATH']}"
 
 
 @pytest.fixture
-def stand_ins(house: InstallHouse, tmp_path: Path) -> StandIns:
-    return StandIns(tmp_path, house)
+def replaced(environment: InstallEnvironment, tmp_path: Path) -> ReplacedCatalogue:
+    return ReplacedCatalogue(tmp_path, environment)
 
 
 @pytest.mark.clause("cli-install-all")
 @pytest.mark.timeout(180)
-def test_all_installs_what_it_can_says_what_it_could_not_and_has_a_bar_for_each(stand_ins: StandIns) -> None:
-    done = run(stand_ins.house, "--all")
+def test_all_installs_every_agent_reports_failures_and_shows_a_bar_for_each(
+    replaced: ReplacedCatalogue,
+) -> None:
+    done = run(replaced.environment, "--all")
     answers = json.loads(done.stdout)["agents"]
-    assert [answer["id"] for answer in answers] == stand_ins.agents
+    assert [answer["id"] for answer in answers] == replaced.agents
     failed = {answer["id"]: answer["error"] for answer in answers if "error" in answer}
-    assert set(failed) == {stand_ins.broken, stand_ins.unreachable}
+    assert set(failed) == {replaced.broken, replaced.unreachable}
     assert {error["type"] for error in failed.values()} == {"urn:sandbox-agent:error:install_failed"}
     there = [answer["id"] for answer in answers if answer.get("already_installed")]
     assert there == ["claude-native", "codex-native", "opencode-native", "amp-native"]
@@ -132,7 +136,7 @@ def test_all_installs_what_it_can_says_what_it_could_not_and_has_a_bar_for_each(
     assert done.returncode == 1 and "\x1b" not in done.stderr
     terminal = pexpect.spawn(
         *(COMMAND[0], [*COMMAND[1:], "all"]),
-        env=stand_ins.house.environ,
+        env=replaced.environment.environ,
         timeout=100,
         encoding="utf-8",
         dimensions=(60, 140),
@@ -141,7 +145,7 @@ def test_all_installs_what_it_can_says_what_it_could_not_and_has_a_bar_for_each(
     terminal.close()
     assert terminal.exitstatus == 1
     screen = plain_lines(shown)
-    for agent in stand_ins.agents:
+    for agent in replaced.agents:
         words = "failed" if agent in failed else "100% already installed"
         assert any(line.split()[:1] == [agent] and words in " ".join(line.split()) for line in screen), agent
     assert f"0 installed, {fresh + 4} already there, 2 failed (codex, cursor)" in shown
@@ -153,13 +157,15 @@ def plain_lines(shown: str) -> list[str]:
 
 
 @pytest.mark.clause("cli-install-all")
-def test_interrupt_stops_the_install_and_leaves_nothing(house: InstallHouse, tmp_path: Path) -> None:
-    nap = a_nap()
-    npm_package(tmp_path, scripts={"postinstall": f"setsid sleep {nap}"})
-    command = subprocess.Popen([*COMMAND, "tiny"], env=house.environ, stderr=subprocess.PIPE)
-    wait_until(lambda: processes("sleep", nap), 30, "the install script")
+def test_interrupt_stops_the_install_and_removes_its_files(
+    environment: InstallEnvironment, tmp_path: Path
+) -> None:
+    seconds = unique_sleep()
+    npm_package(tmp_path, scripts={"postinstall": f"setsid sleep {seconds}"})
+    command = subprocess.Popen([*COMMAND, "tiny"], env=environment.environ, stderr=subprocess.PIPE)
+    wait_until(lambda: processes("sleep", seconds), 30, "the install script")
     command.send_signal(signal.SIGINT)
     _, said = command.communicate(timeout=20)
     assert command.returncode == 130, said
-    assert not processes("sleep", nap)
+    assert not processes("sleep", seconds)
     assert not list((tmp_path / "share" / "sandbox-agent" / "bin" / "agent_processes" / "tiny").iterdir())

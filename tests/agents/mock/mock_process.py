@@ -1,7 +1,7 @@
-"""A mock agent process at the other end of two pipes, for the tests of the mock agent.
+"""A mock agent process with a client on its pipes, for the tests of the mock agent.
 
-Every message it sends is checked against the ACP schema of the installed `acp` package the moment it
-arrives, so each test is a schema test too. Every wait is bounded.
+Every message is checked against the ACP schema of the installed `acp` package when it arrives, so each test
+is a schema test too. Every wait is bounded.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def assert_same_keys(sent: Any, known: Any) -> None:
 
 
 class MockProcess:
-    """The process, with the small part of a client that tests need."""
+    """The process and a minimal client."""
 
     def __init__(self, state: Path, capabilities: Json | None = None) -> None:
         environment = {**os.environ, "SANDBOX_AGENT_MOCK_STATE": str(state)}
@@ -82,7 +82,7 @@ class MockProcess:
             stderr=subprocess.PIPE,
             env=environment,
         )
-        # Bounded: a flood waits in the pipe for its reader, who looks at every message for a while.
+        # Bounded: a flood stays in the pipe until the messages before it have been checked.
         self._lines: queue.Queue[bytes | None] = queue.Queue(maxsize=2000)
         self._closing = False
         self._stderr: list[bytes] = []

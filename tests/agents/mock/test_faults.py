@@ -1,4 +1,4 @@
-"""The words with which the mock agent misbehaves on purpose."""
+"""The commands that make the mock agent fail on purpose."""
 
 from __future__ import annotations
 
@@ -7,18 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.agents.mock.mock_process import WAIT_S, Start, mock_processes
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with mock_processes(tmp_path / "state") as start:
-        yield start
+from tests.agents.mock.mock_process import WAIT_S, Start
 
 
 @pytest.mark.parametrize(
@@ -29,14 +22,14 @@ def start(tmp_path: Path) -> Iterator[Start]:
         ("max_turn_requests", "max_turn_requests"),
     ],
 )
-def test_every_stop_reason_can_be_had(start: Start, text: str, reason: str) -> None:
+def test_every_stop_reason_can_be_produced(start: Start, text: str, reason: str) -> None:
     agent = start()
     assert agent.prompt(agent.new_session(), text)["stopReason"] == reason
 
 
 @pytest.mark.clause("mock-faults")
 @pytest.mark.parametrize(("text", "code"), [("fail", -32603), ("fail -32000", -32000)])
-def test_fail_answers_with_an_error_and_the_session_lives_on(start: Start, text: str, code: int) -> None:
+def test_fail_answers_with_an_error_and_the_session_continues(start: Start, text: str, code: int) -> None:
     agent = start()
     session = agent.new_session()
     params = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
@@ -150,7 +143,7 @@ def test_hang_hard_is_not_ended_by_cancel(start: Start) -> None:
 
 
 @pytest.mark.clause("mock-faults")
-def test_a_deaf_agent_answers_once_more_and_never_reads_again(start: Start) -> None:
+def test_a_deaf_agent_answers_and_stops_reading(start: Start) -> None:
     agent = start()
     agent.prompt(agent.new_session(), "deaf")
     stdin = agent.process.stdin
@@ -181,7 +174,7 @@ def test_a_child_lives_in_a_session_of_its_own(start: Start) -> None:
     try:
         assert os.getsid(pid) == pid
         assert agent.end_input() == 0
-        os.kill(pid, 0)  # it outlives the agent: whoever started the agent has to find it
+        os.kill(pid, 0)  # It outlives the agent; the parent of the agent has to find it.
     finally:
         os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + WAIT_S
@@ -219,7 +212,7 @@ def _is_running(pid: int) -> bool:
         "slow down",
     ],
 )
-def test_sentences_that_begin_with_a_dangerous_word_are_just_echoed(start: Start, text: str) -> None:
+def test_sentences_that_begin_with_a_dangerous_command_are_echoed(start: Start, text: str) -> None:
     agent = start()
     agent.prompt(agent.new_session(), text)
     assert agent.said() == text

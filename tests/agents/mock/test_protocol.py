@@ -6,23 +6,16 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import sandbox_agent
-from tests.agents.mock.mock_process import PNG, WAIT_S, Json, Start, mock_processes
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with mock_processes(tmp_path / "state") as start:
-        yield start
+from tests.agents.mock.mock_process import PNG, WAIT_S, Json, Start
 
 
 @pytest.mark.clause("mock-handshake-and-sessions")
-def test_initialize_tells_version_capabilities_and_name(start: Start) -> None:
+def test_initialize_returns_version_capabilities_and_name(start: Start) -> None:
     result = start().call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
     assert result["protocolVersion"] == 1
     assert result["authMethods"] == []
@@ -55,7 +48,7 @@ def test_a_new_session_offers_model_mode_and_thought_level(start: Start) -> None
 
 
 @pytest.mark.clause("mock-handshake-and-sessions")
-def test_set_mode_is_told_in_both_shapes(start: Start) -> None:
+def test_set_mode_sends_both_updates(start: Start) -> None:
     agent = start()
     session = agent.new_session()
     agent.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
@@ -65,7 +58,7 @@ def test_set_mode_is_told_in_both_shapes(start: Start) -> None:
 
 
 @pytest.mark.clause("mock-handshake-and-sessions")
-def test_set_config_option_answers_the_whole_list(start: Start) -> None:
+def test_set_config_option_returns_all_options(start: Start) -> None:
     agent = start()
     session = agent.new_session()
     params = {"sessionId": session, "configId": "model", "value": "mock-fast"}
@@ -101,9 +94,7 @@ def test_authenticate_is_accepted(start: Start) -> None:
         ("session/list", {"cursor": "9" * 5000}, -32602),
     ],
 )
-def test_what_cannot_be_done_is_answered_with_its_error(
-    start: Start, method: str, params: Json, code: int
-) -> None:
+def test_invalid_requests_get_their_error_code(start: Start, method: str, params: Json, code: int) -> None:
     assert start().failure(method, params) == code
 
 
@@ -167,7 +158,7 @@ def test_end_of_input_ends_the_process_with_0(start: Start) -> None:
     assert agent.stderr() == b""
 
 
-def test_a_line_of_many_megabytes_is_read_and_said_again(start: Start) -> None:
+def test_a_line_of_many_megabytes_is_read_and_echoed(start: Start) -> None:
     agent = start()
     session = agent.new_session()
     text = "y" * 5_000_000
@@ -200,7 +191,7 @@ def test_text_blocks_are_joined_and_other_blocks_acknowledged(start: Start) -> N
     ]
 
 
-def test_words_of_a_replayed_history_are_not_commands(start: Start) -> None:
+def test_a_replayed_history_is_not_executed(start: Start) -> None:
     agent = start()
     history = "Previous session history is replayed below\nuser: question"
     marked = {"type": "text", "text": "crash", "_meta": {"sandboxagent.dev": {"replay": True}}}
@@ -210,14 +201,14 @@ def test_words_of_a_replayed_history_are_not_commands(start: Start) -> None:
     assert "received a replayed history, 57 characters" in agent.said()
 
 
-def test_text_of_every_alphabet_comes_back_as_it_was(start: Start) -> None:
+def test_unicode_text_is_echoed_unchanged(start: Start) -> None:
     agent = start()
     text = 'Grüße, 你好, 🙂, "quoted", back\\slash, \ud83d alone'
     agent.prompt(agent.new_session(), f"echo {text}")
     assert agent.said() == text
 
 
-def test_prompts_run_side_by_side_while_one_waits_for_a_permission(start: Start) -> None:
+def test_prompts_run_while_another_waits_for_a_permission(start: Start) -> None:
     agent = start({})
     first, second = agent.new_session(), agent.new_session()
     waiting = agent.start_prompt(first, "permission")
@@ -231,7 +222,7 @@ def test_prompts_run_side_by_side_while_one_waits_for_a_permission(start: Start)
     assert agent.answer(hanging)["result"]["stopReason"] == "cancelled"
 
 
-def test_a_flood_does_not_keep_others_waiting_for_its_end(start: Start) -> None:
+def test_a_flood_does_not_delay_other_requests(start: Start) -> None:
     agent = start()
     flooded, other = agent.new_session(), agent.new_session()
     flood = agent.start_prompt(flooded, "flood 5000000")
@@ -314,7 +305,6 @@ def test_start_up_imports_only_a_little_of_the_standard_library() -> None:
         "ssl",
         "subprocess",
         "threading",
-        "typing",
     ]
     code = f"import sandbox_agent.agents.mock.entry, sys; print([m for m in {heavy} if m in sys.modules])"
     source = str(Path(sandbox_agent.__file__).parent.parent)

@@ -1,23 +1,16 @@
-"""Sessions of the mock agent: loading, resuming, listing, closing, forking, and what the disk keeps."""
+"""Sessions of the mock agent: loading, resuming, listing, closing, forking, transcripts on disk."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.agents.mock.mock_process import Json, Start, mock_processes
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Start]:
-    with mock_processes(tmp_path / "state") as start:
-        yield start
+from tests.agents.mock.mock_process import Json, Start
 
 
 @pytest.mark.clause("mock-handshake-and-sessions")
-def test_a_loaded_session_shows_its_history_again_after_a_restart(start: Start) -> None:
+def test_a_loaded_session_replays_its_history_after_a_restart(start: Start) -> None:
     before = start()
     session = before.new_session("/project")
     before.call("session/set_mode", {"sessionId": session, "modeId": "plan"})
@@ -41,7 +34,7 @@ def test_a_loaded_session_shows_its_history_again_after_a_restart(start: Start) 
     assert len(after.updates()) == count + len(replayed) + 2
 
 
-def test_a_killed_agent_has_saved_what_it_said_before_it_waited(start: Start) -> None:
+def test_a_killed_agent_has_saved_the_output_before_its_last_wait(start: Start) -> None:
     before = start()
     session = before.new_session()
     before.start_prompt(session, "permission")
@@ -55,7 +48,7 @@ def test_a_killed_agent_has_saved_what_it_said_before_it_waited(start: Start) ->
 
 
 @pytest.mark.clause("mock-handshake-and-sessions")
-def test_a_resumed_session_goes_on_without_its_history(start: Start) -> None:
+def test_a_resumed_session_does_not_replay_its_history(start: Start) -> None:
     before = start()
     session = before.new_session()
     before.prompt(session, "echo hello")
@@ -82,7 +75,7 @@ def test_sessions_are_listed_with_titles_also_those_of_earlier_processes(start: 
     assert [info["sessionId"] for info in only] == [other]
 
 
-def test_a_long_list_of_sessions_comes_in_pages(start: Start) -> None:
+def test_a_long_list_of_sessions_has_pages(start: Start) -> None:
     agent = start()
     created = {agent.new_session() for _ in range(101)}
     first = agent.call("session/list", {})
@@ -113,7 +106,7 @@ def test_a_deleted_session_is_gone(start: Start) -> None:
     assert agent.call("session/list", {})["sessions"] == []
 
 
-def test_a_fork_has_the_history_and_a_life_of_its_own(start: Start) -> None:
+def test_a_fork_copies_the_history_and_changes_independently(start: Start) -> None:
     agent = start()
     session = agent.new_session()
     agent.prompt(session, "echo shared")
@@ -127,7 +120,9 @@ def test_a_fork_has_the_history_and_a_life_of_its_own(start: Start) -> None:
     assert agent.said() == "shared"
 
 
-def test_a_state_directory_that_cannot_be_used_costs_only_the_restart(start: Start, tmp_path: Path) -> None:
+def test_an_unusable_state_directory_only_prevents_loading_after_a_restart(
+    start: Start, tmp_path: Path
+) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("not a directory", encoding="utf-8")
     agent = start(state=blocked / "state")

@@ -15,8 +15,8 @@ import httpx
 import pytest
 
 from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES
-from sandbox_agent.agents.catalog.catalog import BUILTIN_IDS
-from tests.agents.tiny_agent import npm_agent, npm_package
+from sandbox_agent.agents.catalog.catalog import builtin_ids
+from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
 
@@ -90,7 +90,14 @@ def events(answer: httpx.Response) -> list[tuple[str, Any]]:
 @pytest.mark.clause("spec1-5.1-agents-list")
 def test_list_has_every_agent_in_order_with_all_flags(http: httpx.Client) -> None:
     agents = http.get("/v1/agents").json()["agents"]
-    assert [agent["id"] for agent in agents] == [*BUILTIN_IDS, "tiny", "slow", "broken", "lonely", "reporter"]
+    assert [agent["id"] for agent in agents] == [
+        *builtin_ids(),
+        "tiny",
+        "slow",
+        "broken",
+        "lonely",
+        "reporter",
+    ]
     for agent in agents:
         assert list(agent["capabilities"]) == list(CAPABILITIES)
         assert not {"version", "path", "configOptions", "models", "modes"} & set(agent)

@@ -1,7 +1,7 @@
-"""A model server on loopback that real agents take for their vendor's, scripted by the prompt itself.
+"""A model server on loopback that replaces the vendors' servers; the prompt itself is the script.
 
-A prompt carries directives in double brackets, worked off in order; see `script.py`. The server keeps no
-state between requests: what to do next follows from the conversation that every request carries.
+A prompt contains directives in double brackets, executed in order; see `script.py`. The server keeps no state
+between requests: the next step follows from the conversation in each request.
 """
 
 from .server import FakeModel

@@ -10,7 +10,7 @@ _TOO_FRESH_S = 0.8
 
 
 class AmpBackend:
-    """Keeps uploaded threads, so that the program finds them again."""
+    """Keeps uploaded threads, which the program requests later."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -2,7 +2,7 @@
 
     say TEXT        answers TEXT                     shell COMMAND      calls the agent's shell tool
     think TEXT      reasons first                    write PATH TEXT    calls its tool to write a file
-    slow N S        streams N pieces, S seconds      read PATH          calls its tool to read one
+    slow N S        streams N chunks, S seconds      read PATH          calls its tool to read one
                     apart                            ask QUESTION       calls its tool to ask the user
     error STATUS    answers with that HTTP status    plan               calls its tool to note a plan
                                                      tool NAME JSON     calls exactly that
@@ -49,7 +49,7 @@ class Reply:
     thought: str = ""
     pieces: list[str] = field(default_factory=list)
     pause_s: float = 0.0
-    """Between the pieces."""
+    """Between the chunks."""
     call: ToolCall | None = None
     error: int | None = None
 
@@ -59,7 +59,7 @@ class Reply:
 
 
 def answer(messages: list[Message], tools: list[Tool]) -> Reply:
-    """What the model says to this conversation."""
+    """The model's answer to this conversation."""
     prompt, results = _last_prompt(messages)
     directives = _DIRECTIVE.findall(prompt)
     if not tools:
@@ -121,7 +121,7 @@ def _last_prompt(messages: list[Message]) -> tuple[str, list[str]]:
             if _DIRECTIVE.search(message.text):
                 return message.text, results
             if before not in ("result", "user"):
-                # Reminders may also stand between the prompt and its end: the whole group counts.
+                # An agent may add reminders around the prompt, so all user items in a row count.
                 group = itertools.takewhile(lambda later: later.role == "user", messages[index:])
                 return "\n".join(item.text for item in group), results
     return "", results

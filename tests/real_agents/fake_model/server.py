@@ -1,4 +1,4 @@
-"""The HTTP side of the fake model: one loopback port for every API, a thread a connection."""
+"""The HTTP side of the fake model: one loopback port for all APIs, one thread per connection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ERROR_TYPES = {401: "authentication_error", 429: "rate_limit_error", 529: "over
 
 
 class FakeModel:
-    """Use as a context manager; `base` is the address agents are pointed to."""
+    """Use as a context manager; `base` is the address for the agents."""
 
     def __init__(self) -> None:
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -34,11 +34,11 @@ class FakeModel:
 
     @property
     def requests(self) -> list[str]:
-        """Paths asked for so far, for a test's error message."""
+        """The requested paths so far, for a test's error message."""
         return list(self._server.seen)
 
     def was_sent(self, text: str) -> bool:
-        """Whether one of the last requests carried `text`, a picture's data for example."""
+        """Whether one of the last requests contained `text`, for example the data of an image."""
         return any(text in json.dumps(body) for body in list(self._server.bodies))
 
     def __enter__(self) -> FakeModel:
@@ -62,7 +62,7 @@ class _Server(ThreadingHTTPServer):
         self.bodies: deque[dict[str, Any]] = deque(maxlen=100)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A cancelled turn cuts the connection; that is no error."""
+        """A cancelled turn closes the connection, which is not an error."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,7 +1,7 @@
 """Find the tool an agent offers for a purpose, and fill its arguments from its JSON schema.
 
-Every agent names its tools differently; what they take is told by their schemas. Only required fields and
-those that carry the directive's argument are filled.
+Each agent has its own tool names; the schemas describe the arguments. Only required fields and those that
+take the directive's argument are filled.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def call_for(purpose: str, argument: str, tools: list[Tool]) -> tuple[Tool, dict
     known: dict[str, Any] = {}
     if purpose == "shell":
         known = dict.fromkeys(_COMMAND, argument)
-        # Codex asks the user only for commands that want to leave its sandbox.
+        # Codex asks the user only for commands that must leave its sandbox.
         known |= {"sandbox_permissions": "require_escalated", "justification": "the script says so"}
     elif purpose == "write":
         path, _, content = argument.partition(" ")

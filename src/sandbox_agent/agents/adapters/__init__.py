@@ -1,5 +1,7 @@
-"""ACP agents of our own around the vendors' programs: `sandbox-agent adapter claude|codex|opencode|amp`.
+"""ACP agents around the vendors' own programs: `sandbox-agent adapter claude|codex|opencode|amp`.
 
-Each runs behind the same proxy as every other agent. One file holds an agent's life cycle, one its converter
-(native event -> ACP update, no input or output); what they share has files of its own.
+An adapter runs behind the same bridge as every other agent. In each package `agent.py` manages sessions and
+turns, `events.py` converts native events to ACP updates without I/O, `schema.py` is generated from the
+vendor's types, and `user_requests.py` sends permissions and questions to the client. `common/` is shared by
+all.
 """

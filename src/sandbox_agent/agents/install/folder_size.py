@@ -1,7 +1,6 @@
-"""Watch a folder grow while an installer fills it, and turn that into progress.
+"""Report the size of a folder as progress while an installer fills it.
 
-npm and pip do not say in a machine-readable way how far they are, but the size of every known agent is in
-the catalogue, so bytes on disk are a fair measure.
+npm and pip have no machine-readable progress, but the catalogue knows the size of each agent.
 """
 
 from __future__ import annotations
@@ -16,14 +15,14 @@ from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.install.progress import Progress, ProgressListener
 
 _INTERVAL_S = 0.7
-_FULL = 95
-"""Percent when all packages are there; the rest is the first start."""
+_COMPLETE_PERCENT = 95
+"""When all packages are installed; the rest is the first start."""
 
 
 @asynccontextmanager
-async def watched(folder: Path, spec: AgentSpec, report: ProgressListener) -> AsyncIterator[None]:
-    """Report the size of `folder` now and then during the block."""
-    task = asyncio.create_task(_watch(folder, spec, report))
+async def report_growth(folder: Path, spec: AgentSpec, report: ProgressListener) -> AsyncIterator[None]:
+    """Report the size of `folder` every 0.7 s during the block."""
+    task = asyncio.create_task(_report(folder, spec, report))
     try:
         yield
     finally:
@@ -32,13 +31,14 @@ async def watched(folder: Path, spec: AgentSpec, report: ProgressListener) -> As
             await task
 
 
-async def _watch(folder: Path, spec: AgentSpec, report: ProgressListener) -> None:
+async def _report(folder: Path, spec: AgentSpec, report: ProgressListener) -> None:
     expected = (spec.size_mb or 0) * 1_000_000
     percent = 0
     while True:
         await asyncio.sleep(_INTERVAL_S)
         size = await asyncio.to_thread(_size, folder)
-        percent = max(percent, min(_FULL, size * _FULL // expected)) if expected else 0
+        if expected:
+            percent = max(percent, min(_COMPLETE_PERCENT, size * _COMPLETE_PERCENT // expected))
         report(Progress("packages", f"installing {spec.name}", size, percent if expected else None))
 
 

@@ -1,7 +1,7 @@
-"""What an install tells while it runs.
+"""Progress of a running install.
 
 Listeners are plain functions called on the event loop; they must not block. `percent` is an estimate from
-the known size of the agent and never goes back.
+the known size of the agent and never decreases.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class Progress:
     step: str
-    """`wait` (somebody else installs), `node`, `python`, `packages`, `download`, `verify` or `done`."""
+    """`wait` (for another process), `node`, `python`, `packages`, `download`, `verify`, `done`."""
     message: str
     bytes: int = 0
     """On disk so far."""

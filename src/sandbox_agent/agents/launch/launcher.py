@@ -1,42 +1,43 @@
-"""From an agent's id to the process that is to be started: program, environment, working directory.
+"""From an agent's id to the process to start: command, environment and working directory.
 
-`Launcher.prepare` installs what is missing first, unless that is switched off. The child gets the server's
-environment, then the catalogue's variables, then those of the instance; nothing of it is ever logged.
-`mock` is part of this program and never needs an install.
+`Launcher.prepare` installs a missing agent first, unless that is switched off. The child gets the server's
+environment, then the catalogue's variables, then those of the instance; none of them is ever logged. `mock`
+is part of this package and needs no install.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from sandbox_agent.agents.catalog.agent_spec import AgentSpec
+from sandbox_agent.agents.catalog.catalog import Catalog
+from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.launch.program import Program, find_program
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.errors import AgentNotInstalled, InvalidRequest
 from sandbox_agent.runtime.package_path import PACKAGE_PARENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from sandbox_agent.agents.catalog.catalog import AgentSpec, Catalog
+    # The installer loads asyncio, which a server whose agents are installed does not need.
     from sandbox_agent.agents.install.installer import Installer
     from sandbox_agent.agents.install.progress import ProgressListener
-    from sandbox_agent.agents.layout import Layout
 
 _TRUE = frozenset({"1", "true", "yes"})
 
 
 class Launcher:
-    """Prepares agents for the bridge. One per server; safe to use from many tasks at once.
+    """Prepares agents for the bridge. One per server; can be used by many tasks at once.
 
-    `installer` is called when something has to be installed: until then its many parts need not be loaded.
+    `installer` is called when something has to be installed.
     """
 
     def __init__(
         self,
         catalog: Catalog,
-        layout: Layout,
+        layout: InstallLayout,
         installer: Callable[[], Installer],
         *,
         server_executable: str,
@@ -45,7 +46,7 @@ class Launcher:
         environ: Mapping[str, str] | None = None,
         inherited: Mapping[str, str] | None = None,
     ) -> None:
-        """`environ` is where settings and programs are looked for, `inherited` what agents get of it."""
+        """`environ` is where settings and programs are searched, `inherited` the part that agents get."""
         self._catalog = catalog
         self._layout = layout
         self._installer = installer
@@ -65,20 +66,20 @@ class Launcher:
     ) -> LaunchSpec:
         """How to start the agent now.
 
-        Raises `UnsupportedAgent`, `InvalidRequest` (a directory or variables that cannot be used),
-        `AgentNotInstalled` (with preinstall required) or `InstallFailed`.
+        Raises `UnsupportedAgent`, `InvalidRequest` (unusable directory or variables), `AgentNotInstalled`
+        (with preinstall required) or `InstallFailed`.
         """
-        spec = self._checked(agent_id, env)
-        directory = _directory(spec, cwd)
-        if cwd is not None:
-            import asyncio  # the directory may lie on a disk that takes its time
+        import asyncio  # loaded on first use
 
-            if not await asyncio.to_thread(os.path.isdir, directory):
-                raise InvalidRequest(f"the working directory '{cwd}' does not exist")
-        launch = self._launch(spec, directory, env)
+        spec = self._checked_spec(agent_id, env)
+        directory = _directory(spec, cwd)
+        # In a thread: the directory may be on a slow network disk.
+        if cwd is not None and not await asyncio.to_thread(os.path.isdir, directory):
+            raise InvalidRequest(f"the working directory '{cwd}' does not exist")
+        launch = self._launch_spec(spec, directory, env)
         if launch is None:
             await self._installer().install(agent_id, progress=progress)
-            launch = self._launch(spec, directory, env)
+            launch = self._launch_spec(spec, directory, env)
             if launch is None:
                 raise AgentNotInstalled(agent_id)
         return launch
@@ -86,19 +87,27 @@ class Launcher:
     def prepare_now(
         self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> LaunchSpec | None:
-        """How to start the agent, if that can be said without waiting for a disk or an install.
+        """How to start the agent; None if that needs a check of `cwd` or an install, as `prepare` does.
 
         Raises as `prepare` does.
         """
-        spec = self._checked(agent_id, env)
-        return self._launch(spec, _directory(spec, None), env) if cwd is None else None
+        spec = self._checked_spec(agent_id, env)
+        return self._launch_spec(spec, _directory(spec, None), env) if cwd is None else None
 
-    def _checked(self, agent_id: str, env: Mapping[str, str] | None) -> AgentSpec:
+    @property
+    def requires_preinstall(self) -> bool:
+        if self._require_preinstall is not None:
+            return self._require_preinstall
+        return self._environ.get("SANDBOX_AGENT_REQUIRE_PREINSTALL", "").strip().lower() in _TRUE
+
+    def _checked_spec(self, agent_id: str, env: Mapping[str, str] | None) -> AgentSpec:
         spec = self._catalog.get(agent_id)
-        _check_names(env or {})
+        _check_variables(env or {})
         return spec
 
-    def _launch(self, spec: AgentSpec, directory: str, env: Mapping[str, str] | None) -> LaunchSpec | None:
+    def _launch_spec(
+        self, spec: AgentSpec, directory: str, env: Mapping[str, str] | None
+    ) -> LaunchSpec | None:
         """None if the agent has to be installed first."""
         program = self._find(spec)
         if program is not None:
@@ -106,12 +115,6 @@ class Launcher:
         if self.requires_preinstall:
             raise AgentNotInstalled(spec.id)
         return None
-
-    @property
-    def requires_preinstall(self) -> bool:
-        if self._require_preinstall is not None:
-            return self._require_preinstall
-        return self._environ.get("SANDBOX_AGENT_REQUIRE_PREINSTALL", "").strip().lower() in _TRUE
 
     def _find(self, spec: AgentSpec) -> Program | None:
         found = find_program(spec, self._layout, self._environ)
@@ -124,8 +127,7 @@ class Launcher:
     def _environment(self, spec: AgentSpec, extra: Mapping[str, str] | None) -> dict[str, str]:
         environment = {k: v for k, v in spec.default_env.items() if "{root}" not in v}
         if self._pass_credentials and spec.credentials:
-            # Imported here: reading key files is the exception.
-            from sandbox_agent.agents.credentials import exported_keys
+            from sandbox_agent.agents.credentials import exported_keys  # loaded on first use
 
             environment |= exported_keys(spec, self._environ)
         environment.update(self._inherited)
@@ -141,15 +143,15 @@ def _directory(spec: AgentSpec, cwd: str | None) -> str:
     return os.path.abspath(cwd or spec.cwd or ".")
 
 
-def _check_names(variables: Mapping[str, str]) -> None:
-    """Refuse what no process can have; the values may be secrets and are not repeated."""
+def _check_variables(variables: Mapping[str, str]) -> None:
+    """Refuse variables that no process can have; values may be secrets and are not repeated."""
     for name, value in variables.items():
         if not name or "=" in name or "\0" in name or "\0" in value:
             raise InvalidRequest("a variable needs a name without `=`, and neither may hold a NUL")
 
 
 def _make_importable(environment: dict[str, str]) -> None:
-    """Let a child of this interpreter find this package also when it runs from a zip or a plain folder."""
+    """Let a child of this interpreter import this package when it runs from a zip or a plain folder."""
     if os.path.isfile(PACKAGE_PARENT) or (sys.path and os.path.abspath(sys.path[0]) == PACKAGE_PARENT):
         paths = [PACKAGE_PARENT, environment.get("PYTHONPATH", "")]
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

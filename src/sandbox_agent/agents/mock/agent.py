@@ -1,44 +1,40 @@
-"""The agent itself: one thread that reads lines, lets turns run, and writes what they say.
+"""The main loop: one thread that reads lines, runs turns and writes their output.
 
-It never waits for anything but stdin and the clock, so requests are served while other turns wait for
-permissions or answers. `run` returns the exit code when the input ends or a script asks to leave.
+It waits only for stdin and timers, so requests are served while other turns wait for permissions or answers.
+`run` returns the exit code when the input ends or a script exits.
 """
 
 from __future__ import annotations
 
 import select
+from typing import Any
 
-from sandbox_agent.agents.mock.jsonrpc import INVALID_PARAMS, INVALID_REQUEST, RpcError, parse_message
-from sandbox_agent.agents.mock.methods import Methods
-from sandbox_agent.agents.mock.scripts.steps import Reply
-from sandbox_agent.agents.mock.sessions import Sessions
-from sandbox_agent.agents.mock.transcripts import Transcripts, state_directory
-from sandbox_agent.agents.mock.turns import Turns
-
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from typing import Any
-
-    from sandbox_agent.agents.mock.jsonrpc import Json, LineInput, Output
+from sandbox_agent.agents.mock.acp_methods import AcpMethods
+from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError, LineInput, LineOutput, parse_message
+from sandbox_agent.agents.mock.scripts.steps import ClientReply
+from sandbox_agent.agents.mock.sessions import SessionStore
+from sandbox_agent.agents.mock.transcripts import TranscriptDirectory, state_directory
+from sandbox_agent.agents.mock.turn_scheduler import TurnScheduler
+from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_PARAMS, INVALID_REQUEST
 
 
-class Agent:
+class MockAgent:
     """A scripted ACP agent between one input and one output."""
 
-    def __init__(self, lines: LineInput, output: Output) -> None:
+    def __init__(self, lines: LineInput, output: LineOutput) -> None:
         self._lines = lines
         self._output = output
-        self._sessions = Sessions(Transcripts(state_directory()))
-        self._turns = Turns(output, self._sessions)
-        self._methods = Methods(output, self._sessions, self._turns)
+        self._sessions = SessionStore(TranscriptDirectory(state_directory()))
+        self._turns = TurnScheduler(output, self._sessions)
+        self._methods = AcpMethods(output, self._sessions, self._turns)
 
     def run(self) -> int:
-        """Serve until the input ends or a script leaves; return the exit code."""
+        """Serve until the input ends or a script exits; return the exit code."""
         while True:
             self._turns.run_slice()
             wait_s = self._turns.wait_s()
             if wait_s != 0.0 or self._turns.exit_code is not None:
-                self._sessions.save()  # first, so that what a client has seen can be loaded again
+                self._sessions.save()  # Before the output: what a client has seen can be loaded again.
                 self._output.flush()
             if self._turns.exit_code is not None:
                 return self._turns.exit_code
@@ -57,36 +53,36 @@ class Agent:
     def _receive(self, line: bytes) -> None:
         try:
             message = parse_message(line)
-        except RpcError as error:
+        except JsonRpcError as error:
             self._answer(None, error=error)
             return
         method = message.get("method")
         if isinstance(method, str):
-            self._called(message, method)
+            self._handle_call(message, method)
         elif "id" in message and ("result" in message or "error" in message):
-            self._turns.answered(message["id"], Reply(message.get("result"), message.get("error")))
+            self._turns.handle_reply(message["id"], ClientReply(message.get("result"), message.get("error")))
         else:
-            problem = RpcError(INVALID_REQUEST, "Invalid request", {"detail": "no method and no result"})
+            problem = JsonRpcError(INVALID_REQUEST, "Invalid request", {"detail": "no method and no result"})
             self._answer(message.get("id"), error=problem)
 
-    def _called(self, message: Json, method: str) -> None:
+    def _handle_call(self, message: Json, method: str) -> None:
         params = message.get("params", {})
         if "id" not in message:
             if isinstance(params, dict):
-                self._methods.notified(method, params)
+                self._methods.notify(method, params)
             return
         request_id = message["id"]
         try:
             if not isinstance(params, dict):
-                raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "params must be an object"})
+                raise JsonRpcError(INVALID_PARAMS, "Invalid params", {"detail": "params must be an object"})
             result = self._methods.call(request_id, method, params)
-        except RpcError as error:
+        except JsonRpcError as error:
             self._answer(request_id, error=error)
             return
         if result is not None:
             self._answer(request_id, result=result)
 
-    def _answer(self, request_id: Any, result: Json | None = None, error: RpcError | None = None) -> None:
+    def _answer(self, request_id: Any, result: Json | None = None, error: JsonRpcError | None = None) -> None:
         answer: Json = {"jsonrpc": "2.0", "id": request_id}
         if error is not None:
             answer["error"] = error.as_json()

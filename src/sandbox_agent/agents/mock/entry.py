@@ -1,21 +1,20 @@
-"""The way in: connects the agent to stdin and stdout and turns its end into an exit code.
+"""The entry point: runs the agent on stdin and stdout and returns the exit code.
 
-End of input is the normal end (0). A client that stopped reading is a normal end too: there is nobody
-left to tell.
+The end of the input is the normal end (0), and so is a client that stopped reading.
 """
 
 from __future__ import annotations
 
-from sandbox_agent.agents.mock.agent import Agent
-from sandbox_agent.agents.mock.jsonrpc import LineInput, Output
+from sandbox_agent.agents.mock.agent import MockAgent
+from sandbox_agent.agents.mock.jsonrpc import LineInput, LineOutput
 
-INTERRUPTED = 130  # what shells report for a program that Ctrl-C ended
+INTERRUPTED = 130  # as shells report a program that was ended by Ctrl-C
 
 
 def main() -> int:
     """Serve ACP on stdin and stdout until the input ends; return the exit code."""
     try:
-        return Agent(LineInput(0), Output(1)).run()
+        return MockAgent(LineInput(0), LineOutput(1)).run()
     except BrokenPipeError:
         return 0
     except KeyboardInterrupt:

@@ -1,7 +1,7 @@
-"""JSON-RPC lines on file descriptors, and the errors JSON-RPC knows.
+"""JSON-RPC messages as lines on file descriptors.
 
-Input arrives as whole lines whatever their length. Output is gathered and written when the agent is
-about to wait, so a burst of notifications costs few system calls; order is always kept.
+Input is split into lines of any length. Output is buffered and written before the agent waits, so a burst of
+notifications costs few system calls; the order is kept.
 """
 
 from __future__ import annotations
@@ -9,29 +9,19 @@ from __future__ import annotations
 import json
 import os
 import select
+from typing import Any
 
-TYPE_CHECKING = False  # as in typing, whose import would cost a tenth of the start-up time
-if TYPE_CHECKING:
-    from typing import Any
+from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_REQUEST, PARSE_ERROR
 
-    Json = dict[str, Any]
-
-PARSE_ERROR = -32700
-INVALID_REQUEST = -32600
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-AUTH_REQUIRED = -32000
-NOT_FOUND = -32002
-REQUEST_CANCELLED = -32800
+Json = dict[str, Any]
 
 READ_BYTES = 1 << 18
-# Enough to make writes cheap, small enough that a reader sees a flood while it runs.
-GATHER_BYTES = 1 << 16
+# Large enough for cheap writes, small enough that a reader sees a flood while it runs.
+BUFFER_BYTES = 1 << 16
 
 
-class RpcError(Exception):
-    """Something the other side is told as a JSON-RPC error."""
+class JsonRpcError(Exception):
+    """Sent to the client as a JSON-RPC error."""
 
     def __init__(self, code: int, message: str, data: Json | None = None) -> None:
         super().__init__(message)
@@ -57,14 +47,14 @@ def parse_message(line: bytes) -> Json:
     """The JSON object on this line.
 
     Raises:
-        RpcError: the line is not JSON, or is JSON but not an object.
+        JsonRpcError: the line is not JSON, or is JSON but not an object.
     """
     try:
         message = _decode(line.decode("utf-8"))
     except (ValueError, RecursionError) as problem:
-        raise RpcError(PARSE_ERROR, "Parse error", {"detail": str(problem)[:200]}) from None
+        raise JsonRpcError(PARSE_ERROR, "Parse error", {"detail": str(problem)[:200]}) from None
     if not isinstance(message, dict):
-        raise RpcError(INVALID_REQUEST, "Invalid request", {"detail": "a message is a JSON object"})
+        raise JsonRpcError(INVALID_REQUEST, "Invalid request", {"detail": "a message is a JSON object"})
     return message
 
 
@@ -72,7 +62,7 @@ def encode_message(message: Json) -> bytes:
     """One line, ready to be written."""
     try:
         return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
-    except UnicodeEncodeError:  # half of a surrogate pair: legal in JSON, but only as an escape
+    except UnicodeEncodeError:  # Half of a surrogate pair is legal in JSON, but only as an escape.
         return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -84,7 +74,7 @@ class LineInput:
         self._unfinished: list[bytes] = []
 
     def read_lines(self) -> list[bytes] | None:
-        """The lines that one read completed, perhaps none; None at the end of the input."""
+        """The lines that one read completed, possibly none; None at the end of the input."""
         data = os.read(self.fd, READ_BYTES)
         if not data:
             return None
@@ -98,29 +88,29 @@ class LineInput:
         return lines
 
 
-class Output:
-    """Messages to a file descriptor, gathered until `flush`."""
+class LineOutput:
+    """Messages to a file descriptor, buffered until `flush`."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
-        self._gathered = bytearray()
+        self._buffer = bytearray()
 
     def send(self, message: Json) -> None:
         self.write(encode_message(message))
 
     def write(self, data: bytes) -> None:
-        """Bytes as they are, also such that are not JSON."""
-        self._gathered += data
-        if len(self._gathered) >= GATHER_BYTES:
+        """Write bytes unchanged, also if they are not JSON."""
+        self._buffer += data
+        if len(self._buffer) >= BUFFER_BYTES:
             self.flush()
 
     def flush(self) -> None:
-        if not self._gathered:
+        if not self._buffer:
             return
-        view = memoryview(bytes(self._gathered))
-        self._gathered.clear()
+        view = memoryview(bytes(self._buffer))
+        self._buffer.clear()
         while view:
             try:
                 view = view[os.write(self._fd, view) :]
-            except BlockingIOError:  # whoever made the pipe may have made it non-blocking
+            except BlockingIOError:  # The parent may have made the pipe non-blocking.
                 select.select([], [self._fd], [])

@@ -1,44 +1,44 @@
-"""A prompt as the scripts see it: its words, its attachments, and who asks.
+"""A prompt as the scripts see it: its text, its attachments, its session and the client's capabilities.
 
-Text blocks are joined. Other blocks become a line that says what was received. A transcript that an SDK
-sends again in front of a prompt is counted, not obeyed: its words are not commands.
+Text blocks are joined. Each other block becomes a line that confirms it. A history that an SDK replays in
+front of a prompt is confirmed too, but its text is not executed.
 """
 
 from __future__ import annotations
 
-from sandbox_agent.agents.mock.jsonrpc import INVALID_PARAMS, RpcError
+from typing import Any
 
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from typing import Any
-
-    from sandbox_agent.agents.mock.jsonrpc import Json
-    from sandbox_agent.agents.mock.sessions import Session
+from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
+from sandbox_agent.agents.mock.sessions import MockSession
+from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_PARAMS
 
 REPLAY_OPENING = "Previous session history is replayed below"
 
 
 class Prompt:
-    """One `session/prompt`, ready to be acted on."""
+    """The parameters of one `session/prompt`, checked."""
 
-    def __init__(self, session: Session, params: Json, client: Json) -> None:
+    def __init__(self, session: MockSession, params: Json, client: Json) -> None:
         blocks = params.get("prompt")
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
-            raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "prompt must be a list of blocks"})
+            raise JsonRpcError(
+                INVALID_PARAMS, "Invalid params", {"detail": "prompt must be a list of blocks"}
+            )
         self.session = session
-        self.client = client  # the client's capabilities
+        self.client = client
+        """The client's capabilities."""
         self.blocks: list[Json] = blocks
-        self.received: list[str] = []
+        self.confirmations: list[str] = []
         texts = []
         for block in blocks:
             if block.get("type") == "text" and not _is_replay(block):
                 texts.append(_text(block))
             else:
-                self.received.append(_receipt(block))
+                self.confirmations.append(_confirmation(block))
         self.text = "\n".join(texts).strip()
 
     def client_has(self, *path: str) -> bool:
-        """Whether the client declared this capability; an empty object is a yes."""
+        """Whether the client declared this capability; an empty object counts as declared."""
         value: Any = self.client
         for key in path:
             value = value.get(key) if isinstance(value, dict) else None
@@ -48,7 +48,7 @@ class Prompt:
 def _text(block: Json) -> str:
     text = block.get("text")
     if not isinstance(text, str):
-        raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": "a text block needs a text"})
+        raise JsonRpcError(INVALID_PARAMS, "Invalid params", {"detail": "a text block needs a text"})
     return text
 
 
@@ -63,7 +63,7 @@ def _decoded_length(base64_text: object) -> int:
     return len(text) * 3 // 4
 
 
-def _receipt(block: Json) -> str:
+def _confirmation(block: Json) -> str:
     kind = block.get("type")
     if kind == "text":
         return f"received a replayed history, {len(_text(block))} characters"
@@ -81,4 +81,4 @@ def _receipt(block: Json) -> str:
                 else _decoded_length(resource.get("blob"))
             )
             return f"received resource {resource.get('uri')}, {size} bytes"
-    raise RpcError(INVALID_PARAMS, "Invalid params", {"detail": f"unknown content block type {kind!r}"})
+    raise JsonRpcError(INVALID_PARAMS, "Invalid params", {"detail": f"unknown content block type {kind!r}"})

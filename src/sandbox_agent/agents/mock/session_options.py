@@ -1,18 +1,15 @@
-"""The choices a session of the mock agent offers, in the two shapes ACP has for them.
+"""The config options of a mock session, in the two forms of ACP.
 
-`configOptions` is the full list (model, mode, thought level); `modes` is the older shape, for modes only.
+`configOptions` is the full list (model, mode, thought level); `modes` is the older form, for modes only.
 """
 
 from __future__ import annotations
 
-from sandbox_agent.agents.mock.jsonrpc import INVALID_PARAMS, RpcError
+from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
+from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_PARAMS
 
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from sandbox_agent.agents.mock.jsonrpc import Json
-
-# id (also its category): name, then its values with their names; the first value is the default.
-CHOICES: dict[str, tuple[str, dict[str, str]]] = {
+# id (also the category): name, then the values with their names; the first value is the default.
+OPTIONS: dict[str, tuple[str, dict[str, str]]] = {
     "model": ("Model", {"mock": "Mock", "mock-fast": "Mock Fast"}),
     "mode": ("Mode", {"normal": "Normal", "plan": "Plan"}),
     "thought_level": ("Thought level", {"low": "Low", "medium": "Medium", "high": "High"}),
@@ -20,20 +17,20 @@ CHOICES: dict[str, tuple[str, dict[str, str]]] = {
 
 
 def default_values() -> dict[str, str]:
-    return {option: next(iter(values)) for option, (_, values) in CHOICES.items()}
+    return {option: next(iter(values)) for option, (_, values) in OPTIONS.items()}
 
 
 def check_value(option: object, value: object) -> tuple[str, str]:
-    """The pair, if it is one of the choices.
+    """The pair, if the option has this value.
 
     Raises:
-        RpcError: there is no such option, or it has no such value.
+        JsonRpcError: there is no such option, or it has no such value.
     """
-    if not isinstance(option, str) or option not in CHOICES:
-        raise RpcError(INVALID_PARAMS, f"Unknown config option: {option!r}", {"known": list(CHOICES)})
-    values = CHOICES[option][1]
+    if not isinstance(option, str) or option not in OPTIONS:
+        raise JsonRpcError(INVALID_PARAMS, f"Unknown config option: {option!r}", {"known": list(OPTIONS)})
+    values = OPTIONS[option][1]
     if not isinstance(value, str) or value not in values:
-        raise RpcError(INVALID_PARAMS, f"Unknown {option}: {value!r}", {"known": list(values)})
+        raise JsonRpcError(INVALID_PARAMS, f"Unknown {option}: {value!r}", {"known": list(values)})
     return option, value
 
 
@@ -47,12 +44,12 @@ def config_options(current: dict[str, str]) -> list[Json]:
             "currentValue": current[option],
             "options": [{"value": value, "name": label} for value, label in values.items()],
         }
-        for option, (name, values) in CHOICES.items()
+        for option, (name, values) in OPTIONS.items()
     ]
 
 
 def modes(current: dict[str, str]) -> Json:
-    values = CHOICES["mode"][1]
+    values = OPTIONS["mode"][1]
     return {
         "currentModeId": current["mode"],
         "availableModes": [{"id": mode, "name": name} for mode, name in values.items()],

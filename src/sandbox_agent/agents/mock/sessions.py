@@ -1,23 +1,20 @@
-"""Sessions of the mock agent: what they chose, what was said in them, and which of them exist."""
+"""Sessions of the mock agent: their options, their updates, and the store of all sessions."""
 
 from __future__ import annotations
 
 import time
 
 from sandbox_agent.agents.mock import session_options
-from sandbox_agent.agents.mock.jsonrpc import NOT_FOUND, RpcError
+from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
+from sandbox_agent.agents.mock.transcripts import TranscriptDirectory
 from sandbox_agent.agents.mock.updates import new_uuid
-
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from sandbox_agent.agents.mock.jsonrpc import Json
-    from sandbox_agent.agents.mock.transcripts import Transcripts
+from sandbox_agent.bridge.jsonrpc.error_codes import RESOURCE_NOT_FOUND
 
 CONTEXT_TOKENS = 200_000
 TITLE_LENGTH = 60
 PAGE_SIZE = 100
 
-# What a loaded session shows again; the rest (usage, commands, modes) is told afresh by the session.
+# The updates that `session/load` replays; usage, commands and modes are sent anew.
 REPLAYED = frozenset(
     (
         "user_message_chunk",
@@ -34,8 +31,8 @@ def iso_time(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
-class Session:
-    """One conversation."""
+class MockSession:
+    """One session and the lines that are not yet in its transcript."""
 
     def __init__(self, session_id: str, cwd: str) -> None:
         self.id = session_id
@@ -51,8 +48,8 @@ class Session:
     def facts(self) -> Json:
         return {"cwd": self.cwd, "title": self.title, "values": self.values, "usedTokens": self.used_tokens}
 
-    def note_facts(self) -> None:
-        """The facts changed: the transcript learns them with the next save."""
+    def save_facts_later(self) -> None:
+        """The facts changed: write them to the transcript with the next save."""
         self.changed_at = time.time()
         self.unsaved.append({"session": self.facts()})
 
@@ -64,16 +61,16 @@ class Session:
 
     def choose(self, option: str, value: str) -> None:
         self.values = {**self.values, option: value}
-        self.note_facts()
+        self.save_facts_later()
 
-    def name_after(self, prompt: str) -> None:
-        """The first prompt is the title, until somebody gives a better one."""
+    def set_default_title(self, prompt: str) -> None:
+        """Use the first line of the first prompt as the title."""
         if not self.title and prompt.strip():
             self.title = prompt.strip().splitlines()[0][:TITLE_LENGTH]
-            self.note_facts()
+            self.save_facts_later()
 
     def state(self) -> Json:
-        """What `session/new`, `load`, `resume` and `fork` answer, apart from an id."""
+        """The result of `session/new`, `load`, `resume` and `fork`, without the id."""
         return {
             "modes": session_options.modes(self.values),
             "configOptions": session_options.config_options(self.values),
@@ -89,43 +86,43 @@ class Session:
         }
 
 
-class Sessions:
-    """All sessions this process serves, and those it could load."""
+class SessionStore:
+    """The sessions of this process and those that can be loaded from transcripts."""
 
-    def __init__(self, transcripts: Transcripts) -> None:
-        self._live: dict[str, Session] = {}
+    def __init__(self, transcripts: TranscriptDirectory) -> None:
+        self._live: dict[str, MockSession] = {}
         self._transcripts = transcripts
 
-    def create(self, cwd: str) -> Session:
-        session = Session(new_uuid(), cwd)
-        session.note_facts()
+    def create(self, cwd: str) -> MockSession:
+        session = MockSession(new_uuid(), cwd)
+        session.save_facts_later()
         self._live[session.id] = session
         return session
 
-    def live(self, session_id: str) -> Session:
+    def live(self, session_id: str) -> MockSession:
         """A session that was created, loaded or resumed here.
 
         Raises:
-            RpcError: there is none with this id.
+            JsonRpcError: there is none with this id.
         """
         try:
             return self._live[session_id]
         except KeyError:
-            raise RpcError(NOT_FOUND, "Session not found", {"sessionId": session_id}) from None
+            raise _not_found(session_id) from None
 
-    def open(self, session_id: str) -> Session:
+    def open(self, session_id: str) -> MockSession:
         """A live session, or one read from its transcript.
 
         Raises:
-            RpcError: there is neither.
+            JsonRpcError: there is neither.
         """
         if session_id in self._live:
             return self._live[session_id]
         stored = self._transcripts.read(session_id)
         if stored is None:
-            raise RpcError(NOT_FOUND, "Session not found", {"sessionId": session_id})
+            raise _not_found(session_id)
         facts, updates = stored
-        session = Session(session_id, facts["cwd"])
+        session = MockSession(session_id, facts["cwd"])
         session.title = facts["title"]
         session.values = {**session.values, **facts["values"]}
         session.used_tokens = facts["usedTokens"]
@@ -133,10 +130,10 @@ class Sessions:
         self._live[session_id] = session
         return session
 
-    def fork(self, original: Session, cwd: str) -> Session:
+    def fork(self, original: MockSession, cwd: str) -> MockSession:
         copy = self.create(cwd)
         copy.title, copy.values, copy.used_tokens = original.title, original.values, original.used_tokens
-        copy.note_facts()
+        copy.save_facts_later()
         for update in original.updates:
             copy.record(update)
         return copy
@@ -150,7 +147,7 @@ class Sessions:
         self._transcripts.remove(session_id)
 
     def page(self, cwd: str | None, start: int) -> tuple[list[Json], int | None]:
-        """Sessions from position `start`, the newest first, and where the next page starts."""
+        """Sessions from position `start`, newest first, and the start of the next page."""
         self.save()
         rows = {session_id: (changed, facts) for changed, session_id, facts in self._transcripts.listed()}
         for session in self._live.values():
@@ -170,8 +167,12 @@ class Sessions:
         return infos[start:end], end if end < len(infos) else None
 
     def save(self) -> None:
-        """Write what is not yet in the transcripts."""
+        """Append the unsaved lines to the transcripts."""
         for session in self._live.values():
             if session.unsaved:
                 self._transcripts.append(session.id, session.unsaved)
                 session.unsaved = []
+
+
+def _not_found(session_id: str) -> JsonRpcError:
+    return JsonRpcError(RESOURCE_NOT_FOUND, "Session not found", {"sessionId": session_id})

@@ -1,8 +1,8 @@
-"""Transcripts on disk, so that `session/load` works in a new process: one JSON-lines file a session.
+"""Transcripts on disk, so that `session/load` works in a new process: one JSON-lines file per session.
 
-A line is either `{"session": {...}}` (facts about the session, the last such line counts) or
-`{"update": {...}}` (one `session/update`). Nothing here ever fails because of the disk: where the directory
-cannot be used, sessions simply live as long as the process.
+A line is either `{"session": {...}}` (facts about the session; the last such line counts) or
+`{"update": {...}}` (one `session/update`). Disk errors are ignored: if the directory cannot be used, sessions
+last as long as the process.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 import json
 import os
 
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.jsonrpc import Json
 
-# Old transcripts beyond this number are removed, so that years of tests do not fill a home directory.
+# The oldest transcripts above this number are removed, so that tests do not fill a home directory.
 KEPT_TRANSCRIPTS = 500
 MAX_ID_LENGTH = 128
 FACTS = frozenset(("cwd", "title", "values", "usedTokens"))
@@ -29,7 +27,7 @@ def state_directory() -> str:
     return os.path.join(base, "sandbox-agent", "mock")
 
 
-class Transcripts:
+class TranscriptDirectory:
     """The transcripts in one directory."""
 
     def __init__(self, directory: str) -> None:
@@ -39,7 +37,7 @@ class Transcripts:
     def _path(self, session_id: str) -> str | None:
         plain = session_id.replace("-", "").replace("_", "")
         if not (plain.isascii() and plain.isalnum() and len(session_id) <= MAX_ID_LENGTH):
-            return None  # never a path out of the directory
+            return None  # It could be a path outside the directory.
         return os.path.join(self._directory, session_id + ".jsonl")
 
     def append(self, session_id: str, lines: list[Json]) -> None:
@@ -77,7 +75,7 @@ class Transcripts:
                         try:
                             times.append((entry.stat().st_mtime, entry.name[:-6]))
                         except FileNotFoundError:
-                            continue  # another mock agent removed it just now
+                            continue  # Another mock agent has just removed it.
         except OSError:
             return []
         return times
@@ -95,7 +93,7 @@ class Transcripts:
                     try:
                         line = json.loads(raw)
                     except ValueError:
-                        continue  # the last line of a process that was killed while it wrote
+                        continue  # The last line of a process that was killed while it wrote.
                     if not isinstance(line, dict):
                         continue
                     if "session" in line:
@@ -109,7 +107,7 @@ class Transcripts:
         return facts, updates
 
     def listed(self) -> list[tuple[float, str, Json]]:
-        """(time of the last change, id, facts) of every transcript, the newest first."""
+        """(time of the last change, id, facts) of each transcript, newest first."""
         found = []
         for changed, session_id in sorted(self._times(), reverse=True):
             stored = self.read(session_id)

@@ -1,18 +1,15 @@
-"""The bodies of `session/update`, one function a kind: plain data, no side effects."""
+"""The bodies of `session/update`, one function per kind: plain data, no side effects."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.jsonrpc import Json
 
 
 def new_uuid() -> str:
-    """A random UUID (version 4); the uuid module would cost 4 ms of start-up."""
+    """A random UUID (version 4); importing the uuid module would add 4 ms to the start."""
     raw = bytearray(os.urandom(16))
     raw[6] = raw[6] & 0x0F | 0x40
     raw[8] = raw[8] & 0x3F | 0x80
@@ -38,7 +35,7 @@ def message(text: str) -> Json:
 
 
 def message_in_chunks(text: str, size: int) -> Iterator[Json]:
-    """One message in pieces of `size` characters."""
+    """One message in chunks of `size` characters."""
     message_id = new_uuid()
     for start in range(0, len(text), size):
         yield message_chunk(text_block(text[start : start + size]), message_id)
@@ -61,7 +58,7 @@ def plan(*entries: tuple[str, str, str]) -> Json:
 
 
 def tool_call(call_id: str, tool: str, title: str, kind: str, **more: object) -> Json:
-    """A tool call that begins. The tool's own name travels in `_meta`, as real agents send it."""
+    """A new tool call. The tool's own name is in `_meta`, as real agents send it."""
     return {
         "sessionUpdate": "tool_call",
         "toolCallId": call_id,
@@ -83,7 +80,7 @@ def tool_text(text: str) -> Json:
 
 
 def diff(path: str, old_text: str | None, new_text: str) -> Json:
-    """A change as content of a tool call; without an old text the file is new."""
+    """A file change as content of a tool call; without an old text the file is new."""
     return {"type": "diff", "path": path, "oldText": old_text, "newText": new_text}
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sandbox_agent.agents.layout import default_data_directory
+from sandbox_agent import settings
 from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
 
 _OWNER_ONLY = 0o600
@@ -28,7 +28,7 @@ class DaemonFiles:
     @classmethod
     def of(cls, host: str, port: int) -> DaemonFiles:
         name = _LOOPBACK.get(host, host).strip("[]").replace(".", "-").replace(":", "-")
-        return cls(default_data_directory() / "daemon" / f"daemon-{name}-{port}")
+        return cls(Path(settings.default_data_directory()) / "daemon" / f"daemon-{name}-{port}")
 
     def path(self, kind: str) -> Path:
         return self.stem.with_name(f"{self.stem.name}.{kind}")

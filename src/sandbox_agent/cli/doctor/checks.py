@@ -12,11 +12,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from sandbox_agent import settings
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 from sandbox_agent.agents.credentials import available_for
+from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.launch.program import find_program
-from sandbox_agent.agents.layout import Layout, default_data_directory
 from sandbox_agent.http.endpoints.inspector import PAGE_DIRECTORY
 
 Verdict = Literal["ok", "note", "missing"]
@@ -57,7 +58,7 @@ def _system() -> Finding:
 
 
 def _data_directory() -> Finding:
-    directory = default_data_directory()
+    directory = Path(settings.default_data_directory())
     existing = _existing_parent(directory)
     if existing.is_dir() and os.access(existing, os.W_OK):
         return Finding("data directory", "ok", str(directory))
@@ -75,7 +76,7 @@ def _existing_parent(directory: Path) -> Path:
 
 
 def _disk() -> Finding:
-    free = shutil.disk_usage(_existing_parent(default_data_directory())).free
+    free = shutil.disk_usage(_existing_parent(Path(settings.default_data_directory()))).free
     fact = f"{free / 1024**3:.1f} GiB free for agents and spilled events"
     if free >= _MIN_FREE_BYTES:
         return Finding("disk", "ok", fact)
@@ -142,12 +143,12 @@ def _agents() -> Iterator[Finding]:
     except CatalogError as error:
         yield Finding("agents file", "missing", str(error), "correct the file")
         catalog = Catalog()
-    layout = Layout(default_data_directory())
+    layout = InstallLayout(settings.default_data_directory())
     for agent_id in catalog.ids():
         yield _agent(catalog.get(agent_id), layout)
 
 
-def _agent(spec: AgentSpec, layout: Layout) -> Finding:
+def _agent(spec: AgentSpec, layout: InstallLayout) -> Finding:
     subject = f"agent {spec.id}"
     program = find_program(spec, layout, os.environ)
     if program is None and not spec.builtin:

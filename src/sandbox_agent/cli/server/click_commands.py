@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from sandbox_agent import settings
-from sandbox_agent.agents.adapters.entry import NAMES
+from sandbox_agent.agents.adapters.entry import ADAPTER_NAMES
 from sandbox_agent.agents.adapters.entry import main as run_adapter
 from sandbox_agent.agents.mock.entry import main as run_mock_agent
 from sandbox_agent.cli.server import command
@@ -54,7 +54,7 @@ server = click.Command("server", params=_options(), callback=_serve, help="Run t
 adapter = click.Command(
     "adapter",
     params=[
-        click.Argument(["name"], type=click.Choice(NAMES)),
+        click.Argument(["name"], type=click.Choice(ADAPTER_NAMES)),
         click.Option(["--program"], metavar="FILE", help="The vendor's program; by default the one on PATH."),
     ],
     callback=_adapter,

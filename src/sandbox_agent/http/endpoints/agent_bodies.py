@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 if TYPE_CHECKING:
-    from sandbox_agent.agents.install.installer import InstallResult as Installed
+    from sandbox_agent.agents.install.install_result import InstallResult as Installed
     from sandbox_agent.agents.install.progress import Progress
 
 

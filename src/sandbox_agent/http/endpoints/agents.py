@@ -30,7 +30,7 @@ from sandbox_agent.http.messages import Request, Response, StreamingResponse
 from sandbox_agent.http.openapi.operation import Content, Flag, Operation, PathParameter, ResponseSpec
 
 if TYPE_CHECKING:
-    from sandbox_agent.agents.install.installer import InstallResult as Installed
+    from sandbox_agent.agents.install.install_result import InstallResult as Installed
     from sandbox_agent.agents.install.progress import Progress
     from sandbox_agent.http.services import Services
 

@@ -1,8 +1,8 @@
-"""Amp: a process per turn that continues its thread; the prompt goes in by stdin.
+"""Amp: one process per turn, which continues its thread and reads the prompt from stdin.
 
-Flags are read from `amp --help`; a run whose flags are refused is tried again with simpler ones. Amp asks
-nobody: a tool that needs approval fails unless the mode is `bypass`. Newer versions run the agent on Amp's
-server; when that does not work, the error says so.
+AmpFlags are read from `amp --help`; a run whose flags are refused is repeated with fewer flags. Amp never
+asks for approval: a tool that needs it fails unless the mode is `bypass`. Newer versions run the agent on
+Amp's server; a failure there gets an error of its own.
 """
 
 from __future__ import annotations
@@ -12,65 +12,58 @@ import json
 import os
 import re
 import shutil
-from typing import Any
 
 import msgspec
 from acp import RequestError
 
 from sandbox_agent.agents.adapters.amp import events
-from sandbox_agent.agents.adapters.amp.flags import Flags, read_help, refuses_flags
+from sandbox_agent.agents.adapters.amp.flags import AmpFlags, read_help, refuses_flags
 from sandbox_agent.agents.adapters.common import adapter_errors, stream_json, timeouts
-from sandbox_agent.agents.adapters.common.config_options import Setting, Settings, Value
-from sandbox_agent.agents.adapters.common.native_agent import (
-    McpServers,
-    NativeAgent,
-    Session,
-    remote_server,
-    stdio_server,
-)
+from sandbox_agent.agents.adapters.common.config_options import ConfigOption, ConfigOptions, ConfigValue
+from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, StdioMcpServer
+from sandbox_agent.agents.adapters.common.native_agent import NativeAgent, NativeSession
 from sandbox_agent.agents.adapters.common.native_process import Message, NativeProcess
-from sandbox_agent.agents.adapters.common.prompt import Picture, Text, as_text
-from sandbox_agent.agents.adapters.common.turn import Turn
-from sandbox_agent.agents.adapters.common.updates import Unparsed
+from sandbox_agent.agents.adapters.common.native_turn import NativeTurn
+from sandbox_agent.agents.adapters.common.prompt import PromptImage, PromptPart, as_text
 
 _THREAD = re.compile(r"T-[0-9a-f-]{36}")
 _MODES = [
-    Value("default", "Default", "Tools that need approval fail: Amp asks nobody here"),
-    Value("bypass", "Bypass", "Every tool runs"),
+    ConfigValue("default", "Default", "Tools that need approval fail: Amp never asks"),
+    ConfigValue("bypass", "Bypass", "Every tool runs"),
 ]
 _LOGIN_WORDS = ("API key", "Login failed", "Unauthorized", "401")
-_TOO_DIFFERENT = (
+_UNSUPPORTED_VERSION = (
     "this amp has no `--execute --stream-json`, which the adapter needs; install the version of the catalogue"
 )
 
 
-class Amp(NativeAgent):
+class AmpAgent(NativeAgent):
     name = "amp"
     title = "Amp"
     lists_sessions = False
 
     def __init__(self, program: str) -> None:
         super().__init__(program)
-        self._flags: Flags | None = None
+        self._flags: AmpFlags | None = None
         self._processes: dict[str, NativeProcess] = {}
 
-    async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
-        # Together: each costs a start of Node.
+    async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
+        # In parallel: each is a start of Node.js.
         flags, printed = await asyncio.gather(
             self._usable_flags(), self._run(["threads", "new"], cwd), return_exceptions=True
         )
         if isinstance(flags, BaseException):
             raise flags
         if isinstance(printed, BaseException):
-            raise _explained(flags, printed)
+            raise _explain(flags, printed)
         thread = _THREAD.search(printed)
         if thread is None:
             raise adapter_errors.turn_failed("amp", f"amp made no thread: {printed[-500:]}")
         return self._session(thread[0], cwd, mcp_servers, flags)
 
     async def continue_session(
-        self, session_id: str, cwd: str, mcp_servers: McpServers, *, replay: bool
-    ) -> Session:
+        self, session_id: str, cwd: str, mcp_servers: list[McpServer], *, replay: bool
+    ) -> NativeSession:
         if not _THREAD.fullmatch(session_id):
             raise adapter_errors.unknown_session(session_id)
         session = self._session(session_id, cwd, mcp_servers, await self._usable_flags())
@@ -78,81 +71,84 @@ class Amp(NativeAgent):
             await self._replay(session)
         return session
 
-    async def run_turn(self, session: Session, turn: Turn, parts: list[Text | Picture]) -> None:
+    async def run_turn(self, session: NativeSession, turn: NativeTurn, parts: list[PromptPart]) -> None:
         flags = await self._usable_flags()
-        pictures = flags.takes_messages and any(isinstance(part, Picture) for part in parts)
-        prompt = _message(parts) if pictures else as_text(parts, self.title).encode()
-        mode = session.settings.current("agent_mode") if flags.modes else None
-        servers = dict(_mcp_server(server) for server in session.mcp_servers)
-        runs = flags.runs(
-            bypass=session.settings.current("mode") == "bypass",
+        as_messages = flags.reads_messages and any(isinstance(part, PromptImage) for part in parts)
+        prompt = _message(parts) if as_messages else as_text(parts, self.title).encode()
+        mode = session.config.current("agent_mode") if flags.modes else None
+        servers = {server.name: _mcp_config(server) for server in session.mcp_servers}
+        flag_lists = flags.flag_lists(
+            bypass=session.config.current("mode") == "bypass",
             mode=None if mode == "default" else mode,
             mcp_config=json.dumps(servers) if servers else None,
-            messages=pictures,
+            messages=as_messages,
         )
-        for run in runs:
-            process = await self._try(session, turn, run, prompt)
+        for flag_list in flag_lists:
+            process = await self._run_process(session, turn, flag_list, prompt)
             if process is None:
                 return
-            if run == runs[-1] or not refuses_flags(process.stderr):
-                raise _explained(flags, process.fault())
+            if flag_list == flag_lists[-1] or not refuses_flags(process.stderr):
+                raise _explain(flags, process.exit_error())
 
-    async def stop_turn(self, session: Session) -> None:
+    async def stop_turn(self, session: NativeSession) -> None:
         if process := self._processes.get(session.id):
-            await process.stop(polite_s=0)
+            await process.stop(grace_s=0)
 
-    async def end_turn(self, session: Session) -> None:
+    async def end_turn(self, session: NativeSession) -> None:
         if process := self._processes.pop(session.id, None):
             await process.stop()
 
     async def stop(self) -> None:
-        await asyncio.gather(*(process.stop(polite_s=1) for process in list(self._processes.values())))
+        await asyncio.gather(*(process.stop(grace_s=1) for process in list(self._processes.values())))
 
-    def _session(self, thread: str, cwd: str, mcp_servers: McpServers, flags: Flags) -> Session:
+    def _session(self, thread: str, cwd: str, mcp_servers: list[McpServer], flags: AmpFlags) -> NativeSession:
         modes = _MODES if flags.allows_all else _MODES[:1]
-        settings = [Setting("mode", "Mode", "default", modes, "mode")]
+        options = [ConfigOption("mode", "Mode", "default", modes, "mode")]
         if flags.modes:
-            values = [Value("default", "Default"), *(Value(name, name.capitalize()) for name in flags.modes)]
-            settings.append(Setting("agent_mode", "Agent mode", "default", values, "model"))
-        return Session(thread, cwd, Settings(settings), mcp_servers)
+            values = [
+                ConfigValue("default", "Default"),
+                *(ConfigValue(name, name.capitalize()) for name in flags.modes),
+            ]
+            options.append(ConfigOption("agent_mode", "Agent mode", "default", values, "model"))
+        return NativeSession(thread, cwd, ConfigOptions(options), mcp_servers)
 
-    async def _try(self, session: Session, turn: Turn, run: list[str], prompt: bytes) -> NativeProcess | None:
-        """One run; the process if it ended before it said anything."""
-        said: list[Message] = []
+    async def _run_process(
+        self, session: NativeSession, turn: NativeTurn, flags: list[str], prompt: bytes
+    ) -> NativeProcess | None:
+        """Run one turn; returns the process if it ended before its first message."""
+        received: list[Message] = []
 
-        def take(message: Message) -> None:
-            said.append(message)
-            self._take(turn, message)
+        def on_message(message: Message) -> None:
+            received.append(message)
+            self._handle(turn, message)
 
         process = await NativeProcess.start(
             "amp",
-            [*self._command(), "threads", "continue", session.id, *run],
+            [*self._command(), "threads", "continue", session.id, *flags],
             cwd=session.cwd,
             env=os.environ,
-            on_message=take,
-            on_garbage=lambda line: turn.emit([Unparsed("stdout", line[:4096], "amp wrote no JSON")]),
+            on_message=on_message,
+            on_invalid_line=lambda line: turn.emit([self.invalid_line(line)]),
         )
         self._processes[session.id] = process
         process.write(prompt)
         process.close_input()
         if turn.is_cancelled:
-            await process.stop(polite_s=0)
+            await process.stop(grace_s=0)
         await asyncio.shield(process.ended)
-        if not said and not turn.is_cancelled:
+        if not received and not turn.is_cancelled:
             return process
-        turn.fail(process.fault())  # of no effect when the result has ended the turn
+        turn.fail(process.exit_error())  # No effect if the result has already ended the turn.
         return None
 
-    def _take(self, turn: Turn, message: Message) -> None:
+    def _handle(self, turn: NativeTurn, message: Message) -> None:
         turn.emit(events.convert(message))
         if message.get("type") != "result":
             return
         try:
             failure = events.read_failure(message)
         except msgspec.ValidationError as error:
-            turn.fail(
-                adapter_errors.turn_failed("amp", f"the end of the turn cannot be read: {error}", message)
-            )
+            turn.fail(adapter_errors.unreadable_result("amp", error, message))
             return
         if failure is None:
             turn.end("end_turn")
@@ -161,25 +157,25 @@ class Amp(NativeAgent):
         else:
             turn.fail(adapter_errors.turn_failed("amp", failure.error))
 
-    async def _replay(self, session: Session) -> None:
+    async def _replay(self, session: NativeSession) -> None:
         printed = await self._run(["threads", "export", session.id], session.cwd)
         try:
             messages = json.loads(printed)["messages"]
         except (ValueError, KeyError, TypeError):
             raise adapter_errors.turn_failed("amp", f"amp exported no thread: {printed[-500:]}") from None
         for message in messages:
-            await self.desk.send(session.id, events.exported(message))
+            await self.channel.send_updates(session.id, events.exported(message))
 
-    async def _usable_flags(self) -> Flags:
+    async def _usable_flags(self) -> AmpFlags:
         if self._flags is None:
             flags = read_help(await self._run(["--help"], os.getcwd()))
             if not flags.streams_json:
-                raise adapter_errors.turn_failed("amp", _TOO_DIFFERENT, sorted(flags.known))
+                raise adapter_errors.turn_failed("amp", _UNSUPPORTED_VERSION, sorted(flags.known))
             self._flags = flags
         return self._flags
 
     async def _run(self, words: list[str], cwd: str) -> str:
-        """What a command of amp prints; raises a `RequestError` if it fails."""
+        """The output of an amp command; raises a `RequestError` if it fails."""
         lines: list[str] = []
         limit_s = timeouts.answer_s()
         process = await NativeProcess.start(
@@ -188,7 +184,7 @@ class Amp(NativeAgent):
             cwd=cwd,
             env=os.environ,
             on_message=lambda message: lines.append(json.dumps(message)),
-            on_garbage=lines.append,
+            on_invalid_line=lines.append,
         )
         process.close_input()
         try:
@@ -196,39 +192,36 @@ class Amp(NativeAgent):
         except TimeoutError:
             raise adapter_errors.program_silent("amp", " ".join(words), limit_s) from None
         finally:
-            await process.stop(polite_s=0)
+            await process.stop(grace_s=0)
         if code != 0:
-            raise process.fault()
+            raise process.exit_error()
         return "\n".join(lines)
 
     def _command(self) -> list[str]:
-        """The npm package is a script for node; the file alone may not be executable."""
+        """npm's package is a Node.js script, which may not be executable itself."""
         if self.program.endswith((".js", ".mjs")):
             return [shutil.which("node") or "node", "--no-warnings", self.program]
         return [self.program]
 
 
-def _explained(flags: Flags, error: BaseException) -> BaseException:
-    """The end of a program in words that say what can be done about it."""
+def _explain(flags: AmpFlags, error: BaseException) -> BaseException:
+    """The same error, or one that says what the user can do about it."""
     data = error.data if isinstance(error, RequestError) else None
-    said = str(data.get("stderr") or "").strip() if isinstance(data, dict) else ""
-    if not said:
+    stderr = str(data.get("stderr") or "").strip() if isinstance(data, dict) else ""
+    if not stderr:
         return error
-    reason = said.splitlines()[-1]
-    if any(word in said for word in _LOGIN_WORDS):
+    reason = stderr.splitlines()[-1]
+    if any(word in stderr for word in _LOGIN_WORDS):
         return adapter_errors.turn_failed("amp", f"authentication: {reason}")
-    return adapter_errors.needs_its_server("amp", reason, said) if flags.runs_elsewhere else error
+    return adapter_errors.vendor_server_failed("amp", reason, stderr) if flags.runs_on_server else error
 
 
-def _message(parts: list[Text | Picture]) -> bytes:
+def _message(parts: list[PromptPart]) -> bytes:
     blocks = [stream_json.user_block(part) for part in parts]
     return json.dumps({"type": "user", "message": {"role": "user", "content": blocks}}).encode() + b"\n"
 
 
-def _mcp_server(server: Any) -> tuple[str, Message]:
-    if stdio := stdio_server(server):
-        env = {variable.name: variable.value for variable in stdio.env}
-        return stdio.name, {"command": stdio.command, "args": list(stdio.args), "env": env}
-    if remote := remote_server(server):
-        return remote.name, {"url": remote.url, "headers": {h.name: h.value for h in remote.headers}}
-    raise adapter_errors.invalid("an MCP server of this kind cannot be passed on to amp")
+def _mcp_config(server: McpServer) -> Message:
+    if isinstance(server, StdioMcpServer):
+        return server.command_config()
+    return {"url": server.url, "headers": server.headers}

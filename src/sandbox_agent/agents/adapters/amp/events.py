@@ -1,6 +1,6 @@
-"""Amp: lines of `--stream-json` and exported threads -> ACP updates. Pure: no input, no output.
+"""Amp: lines of `--stream-json` and exported threads -> ACP updates. Pure functions, no I/O.
 
-Amp sends whole messages only; there is nothing to put together.
+Amp sends complete messages only, so no state is kept.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ import msgspec
 
 from sandbox_agent.agents.adapters.amp import schema as native
 from sandbox_agent.agents.adapters.common import stream_json, updates
-from sandbox_agent.agents.adapters.common.updates import Unparsed, Update
-
-Output = list[Update | Unparsed]
+from sandbox_agent.agents.adapters.common.updates import Output, Unparsed
 
 
 def convert(raw: Mapping[str, Any]) -> Output:
-    """What a line tells the client; an unknown or broken one comes back as `Unparsed`."""
+    """The updates for a line; `Unparsed` for an unknown or malformed one."""
     kind = raw.get("type")
     try:
         if kind == "assistant":
@@ -29,19 +27,19 @@ def convert(raw: Mapping[str, Any]) -> Output:
     except msgspec.ValidationError as error:
         return [Unparsed(f"stdout/{kind}", dict(raw), str(error))]
     if kind == "result":
-        return stream_json.bill(raw)
+        return stream_json.turn_usage(raw)
     return [] if kind == "system" else [Unparsed(f"stdout/{kind}", dict(raw))]
 
 
 def exported(message: Mapping[str, Any]) -> Output:
-    """A message of `amp threads export`, with what the user said."""
+    """The updates for a message of `amp threads export`, including user messages."""
     content = message.get("content")
     if message.get("role") == "assistant":
         return _assistant(content, None)
     output: Output = []
     for block in content if isinstance(content, list) else []:
         if block.get("type") == "text":
-            output.append(updates.asked(msgspec.convert(block, native.TextContent).text))
+            output.append(updates.user_message_chunk(msgspec.convert(block, native.TextContent).text))
         elif block.get("type") == "tool_result":
             run = block.get("run") or {}
             failed = run.get("status") in ("error", "rejected-by-user", "cancelled")
@@ -52,7 +50,7 @@ def exported(message: Mapping[str, Any]) -> Output:
 
 
 def read_failure(raw: Mapping[str, Any]) -> native.ErrorResultMessage | None:
-    """How a turn failed, None if it did not; raises `msgspec.ValidationError`."""
+    """The error of a failed turn, None if it succeeded; raises `msgspec.ValidationError`."""
     return msgspec.convert(raw, native.ErrorResultMessage) if raw.get("is_error") else None
 
 
@@ -61,9 +59,9 @@ def _assistant(content: Any, parent: str | None) -> Output:
     for block in content if isinstance(content, list) else []:
         kind = block.get("type")
         if kind == "text":
-            output.append(updates.said(msgspec.convert(block, native.TextContent).text))
+            output.append(updates.message_chunk(msgspec.convert(block, native.TextContent).text))
         elif kind == "thinking":
-            output.append(updates.thought(str(block.get("thinking") or "")))
+            output.append(updates.thought_chunk(str(block.get("thinking") or "")))
         elif kind == "tool_use":
             call = msgspec.convert(block, native.ToolUseContent)
             output.append(stream_json.tool_call(call.id, call.name, call.input or {}, parent=parent))

@@ -1,6 +1,6 @@
-"""Which flags an `amp` understands, read from its help, and which runs to try, the richest first.
+"""The flags an `amp` program supports, read from its help, and the flag lists to try in order.
 
-Amp changes its flags from month to month: nothing is taken for granted but `--execute` and JSON output.
+Amp changes its flags every few weeks: only `--execute` and `--stream-json` are required.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _MODES = re.compile(r"--mode <\w+>\s+[^(]*\(([^)]+)\)")
 
 
 @dataclass(frozen=True)
-class Flags:
-    """What the installed `amp` offers."""
+class AmpFlags:
+    """What the installed `amp` supports."""
 
     known: frozenset[str]
     modes: tuple[str, ...]
@@ -30,42 +30,42 @@ class Flags:
         return "--dangerously-allow-all" in self.known
 
     @property
-    def takes_messages(self) -> bool:
-        """Reads messages with pictures from stdin, one JSON object a line."""
+    def reads_messages(self) -> bool:
+        """Reads messages with images from stdin, one JSON object per line."""
         return "--stream-json-input" in self.known
 
     @property
-    def runs_elsewhere(self) -> bool:
-        """The agent's loop is on Amp's server, as in every version since the summer of 2026."""
+    def runs_on_server(self) -> bool:
+        """The agent runs on Amp's server, as in every version since the summer of 2026."""
         return "--executor" in self.known
 
-    def runs(
+    def flag_lists(
         self, *, bypass: bool, mode: str | None, mcp_config: str | None, messages: bool = False
     ) -> list[list[str]]:
-        """Flag lists in the order they are tried: each next one asks for less.
+        """The flag lists to try, each with fewer flags than the one before.
 
-        What the user chose (bypass, MCP servers, pictures in `messages`) is never dropped; extras are.
+        The user's choices (bypass, MCP servers, images in `messages`) are never dropped.
         """
         needed = ["--stream-json-input"] if messages else []
         needed += ["--dangerously-allow-all"] if bypass else []
         needed += ["--mcp-config", mcp_config] if mcp_config else []
         chosen = ["--mode", mode] if mode and "--mode" in self.known else []
-        runs = []
+        lists = []
         if "--stream-json-thinking" in self.known:
-            runs.append(["--execute", "--stream-json", "--stream-json-thinking", *needed, *chosen])
-        runs.append(["--execute", "--stream-json", *needed, *chosen])
-        runs.append(["--execute", "--stream-json", *needed])
-        return [run for index, run in enumerate(runs) if run not in runs[:index]]
+            lists.append(["--execute", "--stream-json", "--stream-json-thinking", *needed, *chosen])
+        lists.append(["--execute", "--stream-json", *needed, *chosen])
+        lists.append(["--execute", "--stream-json", *needed])
+        return [flags for index, flags in enumerate(lists) if flags not in lists[:index]]
 
 
-def read_help(text: str) -> Flags:
+def read_help(text: str) -> AmpFlags:
     modes = _MODES.search(text)
-    # Names come first; newer versions go on with an explanation.
+    # The names come first; newer versions add an explanation after them.
     words = re.split(r",\s*", modes[1]) if modes else []
     names = itertools.takewhile(lambda word: word.isalpha(), words)
-    return Flags(frozenset(_FLAG.findall(text)), tuple(names))
+    return AmpFlags(frozenset(_FLAG.findall(text)), tuple(names))
 
 
 def refuses_flags(stderr: str) -> bool:
-    """Whether a run ended because of its flags, not because of what it was asked to do."""
+    """Whether the program exited because of its flags, not because of the prompt."""
     return bool(_REFUSAL.search(stderr))

@@ -1,7 +1,7 @@
-"""Claude: lines of `--output-format stream-json` -> ACP updates. Pure: no input, no output.
+"""Claude: lines of `--output-format stream-json` -> ACP updates. Pure functions, no I/O.
 
-A message comes twice, in pieces and whole; what was streamed is not repeated. The end of a turn
-(`result`) and control requests are not for the client: the life cycle reads them with `read_result` and
+A message arrives twice, in chunks and complete; streamed text is not repeated. The end of a turn (`result`)
+and control requests are not sent to the client: the agent reads them with `read_result` and
 `read_permission`.
 """
 
@@ -14,9 +14,8 @@ import msgspec
 
 from sandbox_agent.agents.adapters.claude import schema as native
 from sandbox_agent.agents.adapters.common import stream_json, updates
-from sandbox_agent.agents.adapters.common.updates import Unparsed, Update
+from sandbox_agent.agents.adapters.common.updates import Output, Unparsed
 
-Output = list[Update | Unparsed]
 _Type = TypeVar("_Type")
 Result = native.SDKResultSuccess | native.SDKResultError
 
@@ -38,7 +37,7 @@ class ClaudeConverter:
         self._calls: set[str] = set()
 
     def line(self, raw: Mapping[str, Any], *, replay: bool = False) -> Output:
-        """What a line tells the client; with `replay` it comes from a transcript, nothing was streamed."""
+        """The updates for one line; with `replay` it is from a transcript, where nothing was streamed."""
         kind = raw.get("type")
         try:
             if kind == "stream_event":
@@ -54,77 +53,87 @@ class ClaudeConverter:
         if kind in _QUIET_TYPES or replay:
             return []
         if kind == "result":
-            return stream_json.bill(raw)
+            return stream_json.turn_usage(raw)
         if kind == "rate_limit_event":
-            return [updates.note(rateLimit=raw.get("rate_limit_info"))]
+            return [updates.meta_update(rateLimit=raw.get("rate_limit_info"))]
         return [Unparsed(f"stdout/{kind}", dict(raw))]
 
     def _stream_event(self, raw: Mapping[str, Any]) -> Output:
-        event = _read(raw, native.SDKPartialAssistantMessage).event
+        event = msgspec.convert(raw, native.SDKPartialAssistantMessage).event
         kind = event.get("type")
         if kind == "content_block_start":
-            block = _read(event, native.BetaRawContentBlockStartEvent).content_block
+            block = msgspec.convert(event, native.BetaRawContentBlockStartEvent).content_block
             return self._block_start(block)
         if kind == "content_block_delta":
-            return self._delta(_read(event, native.BetaRawContentBlockDeltaEvent).delta)
+            return self._delta(msgspec.convert(event, native.BetaRawContentBlockDeltaEvent).delta)
         return [] if kind in _QUIET_EVENTS else [Unparsed(f"stream_event/{kind}", dict(raw))]
 
     def _block_start(self, block: Mapping[str, Any]) -> Output:
         if block.get("type") != "tool_use":
             return []
-        call = _read(block, native.BetaToolUseBlock)
+        call = msgspec.convert(block, native.BetaToolUseBlock)
         self._calls.add(call.id)
-        return [stream_json.announced(call.id, call.name)]
+        return [stream_json.pending_tool_call(call.id, call.name)]
 
     def _delta(self, delta: Mapping[str, Any]) -> Output:
         kind = delta.get("type")
         if kind == "text_delta":
             self._streaming = True
-            return [updates.said(_read(delta, native.BetaTextDelta).text)]
+            return [updates.message_chunk(msgspec.convert(delta, native.BetaTextDelta).text)]
         if kind == "thinking_delta":
             self._streaming = True
-            return [updates.thought(_read(delta, native.BetaThinkingDelta).thinking)]
+            return [updates.thought_chunk(msgspec.convert(delta, native.BetaThinkingDelta).thinking)]
         return [] if kind in _QUIET_DELTAS else [Unparsed(f"delta/{kind}", dict(delta))]
 
     def _assistant(self, raw: Mapping[str, Any], replay: bool) -> Output:
-        message = _read(raw, native.SDKAssistantMessage) if not replay else None
-        blocks = message.message.content if message else _read(raw["message"], native.BetaMessage).content
+        message = msgspec.convert(raw, native.SDKAssistantMessage) if not replay else None
+        blocks = (
+            message.message.content
+            if message
+            else msgspec.convert(raw["message"], native.BetaMessage).content
+        )
         parent = message.parent_tool_use_id if message else None
-        # With streaming switched on, text of the main conversation has been said in pieces already.
+        # Text of the main conversation was already sent in chunks; that of subagents is not streamed.
         streamed = self._streaming and not parent
         self._streaming = False
         output: Output = []
         for block in blocks:
             kind = block.get("type")
             if kind == "text" and not streamed:
-                output.append(updates.said(_read(block, native.BetaTextBlock).text))
+                output.append(updates.message_chunk(msgspec.convert(block, native.BetaTextBlock).text))
             elif kind == "thinking" and not streamed:
-                output.append(updates.thought(_read(block, native.BetaThinkingBlock).thinking))
+                output.append(
+                    updates.thought_chunk(msgspec.convert(block, native.BetaThinkingBlock).thinking)
+                )
             elif kind == "tool_use":
-                output += self._tool_use(_read(block, native.BetaToolUseBlock), parent)
+                output += self._tool_use(msgspec.convert(block, native.BetaToolUseBlock), parent)
             elif kind not in ("text", "thinking", "redacted_thinking"):
                 output.append(Unparsed(f"assistant/{kind}", dict(block)))
         return output
 
     def _tool_use(self, call: native.BetaToolUseBlock, parent: str | None) -> Output:
         arguments = call.input if isinstance(call.input, dict) else {}
-        again = call.id in self._calls
+        started = call.id in self._calls
         self._calls.add(call.id)
-        output: Output = [stream_json.tool_call(call.id, call.name, arguments, again=again, parent=parent)]
+        output: Output = [
+            stream_json.tool_call(call.id, call.name, arguments, started=started, parent=parent)
+        ]
         return output + (stream_json.todo_plan(arguments) if call.name == "TodoWrite" else [])
 
     def _user(self, raw: Mapping[str, Any], replay: bool) -> Output:
-        content = _read(_read(raw, native.SDKUserMessage).message, native.UserMessageParam).content
+        content = msgspec.convert(
+            msgspec.convert(raw, native.SDKUserMessage).message, native.UserMessageParam
+        ).content
         if isinstance(content, str):
-            return [updates.asked(content)] if replay and not raw.get("isMeta") else []
+            return [updates.user_message_chunk(content)] if replay and not raw.get("isMeta") else []
         output: Output = []
         for block in content if isinstance(content, list) else []:
             if block.get("type") == "tool_result":
-                result = _read(block, native.ToolResultBlockParam)
+                result = msgspec.convert(block, native.ToolResultBlockParam)
                 failed = bool(result.is_error)
                 output.append(stream_json.tool_result(result.tool_use_id, result.content, failed=failed))
             elif block.get("type") == "text" and replay and not raw.get("isMeta"):
-                output.append(updates.asked(_read(block, native.TextBlockParam).text))
+                output.append(updates.user_message_chunk(msgspec.convert(block, native.TextBlockParam).text))
         return output
 
 
@@ -136,12 +145,12 @@ def read_result(raw: Mapping[str, Any]) -> Result:
 
 
 def tool_uses(raw: Mapping[str, Any]) -> list[native.BetaToolUseBlock]:
-    """The calls of a whole message of the model; none if it cannot be read."""
+    """The tool calls of a complete message; none if it cannot be read."""
     return _blocks(raw, "tool_use", native.BetaToolUseBlock)
 
 
 def tool_results(raw: Mapping[str, Any]) -> list[native.ToolResultBlockParam]:
-    """The results that a line of Claude carries; none if it cannot be read."""
+    """The tool results of a line; none if it cannot be read."""
     return _blocks(raw, "tool_result", native.ToolResultBlockParam)
 
 
@@ -150,9 +159,9 @@ def _blocks(raw: Mapping[str, Any], kind: str, type_: type[_Type]) -> list[_Type
     content = message.get("content") if isinstance(message, dict) else None
     blocks = content if isinstance(content, list) else []
     try:
-        return [_read(b, type_) for b in blocks if isinstance(b, dict) and b.get("type") == kind]
+        return [msgspec.convert(b, type_) for b in blocks if isinstance(b, dict) and b.get("type") == kind]
     except msgspec.ValidationError:
-        return []  # the converter hands the line on as it came
+        return []  # The converter sends the line as `Unparsed`.
 
 
 def read_permission(raw: Mapping[str, Any]) -> native.SDKControlPermissionRequest:
@@ -162,12 +171,8 @@ def read_permission(raw: Mapping[str, Any]) -> native.SDKControlPermissionReques
 def _system(raw: Mapping[str, Any]) -> Output:
     subtype = raw.get("subtype")
     if subtype == "status":
-        status = _read(raw, native.SDKStatusMessage)
-        return [updates.mode(status.permission_mode)] if status.permission_mode else []
+        status = msgspec.convert(raw, native.SDKStatusMessage)
+        return [updates.mode_update(status.permission_mode)] if status.permission_mode else []
     if subtype in ("informational", "notification", "api_retry", "compact_boundary", "local_command_output"):
-        return [updates.note(**{str(subtype): dict(raw)})]
+        return [updates.meta_update(**{str(subtype): dict(raw)})]
     return [] if subtype in _QUIET_SUBTYPES else [Unparsed(f"system/{subtype}", dict(raw))]
-
-
-def _read(raw: Any, kind: type[_Type]) -> _Type:
-    return msgspec.convert(raw, kind)

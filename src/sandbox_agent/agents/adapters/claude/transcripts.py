@@ -1,6 +1,6 @@
-"""The transcripts Claude keeps of its sessions: which there are, and what was said in one.
+"""The transcripts that Claude stores of its sessions.
 
-They lie as `projects/<directory>/<session>.jsonl` below CLAUDE_CONFIG_DIR or `~/.claude`.
+Their paths are `projects/<directory>/<session>.jsonl` below CLAUDE_CONFIG_DIR or `~/.claude`.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from acp.schema import SessionInfo
 _TITLE_LENGTH = 80
 
 
-def _home() -> Path:
+def _projects() -> Path:
     return Path(os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")) / "projects"
 
 
 def find(session_id: str) -> Path | None:
     if not session_id.replace("-", "").isalnum():
         return None
-    return next(iter(sorted(_home().glob(f"*/{session_id}.jsonl"))), None)
+    return next(iter(sorted(_projects().glob(f"*/{session_id}.jsonl"))), None)
 
 
 def lines(transcript: Path) -> Iterator[dict[str, Any]]:
-    """Every line that is a JSON object; a line cut off by a crash is no reason to lose the others."""
+    """Every line that is a JSON object; a line that a crash cut off is skipped."""
     with transcript.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             try:
@@ -40,9 +40,9 @@ def lines(transcript: Path) -> Iterator[dict[str, Any]]:
 
 
 def sessions(cwd: str | None) -> list[SessionInfo]:
-    """The newest first."""
+    """The stored sessions, of all directories or of `cwd`, newest first."""
     found = []
-    for transcript in _home().glob("*/*.jsonl"):
+    for transcript in _projects().glob("*/*.jsonl"):
         directory, title = _describe(transcript)
         if directory is not None and cwd in (None, directory):
             changed = datetime.fromtimestamp(transcript.stat().st_mtime, UTC).isoformat()

@@ -1,112 +1,91 @@
 """Codex: one app-server for all sessions of this process; a session is a thread, a prompt is a turn.
 
-Approvals and questions come as requests of the server and are put to the client. Settings take effect with
-the next turn. CODEX_CONFIG (JSON) and INITIAL_AGENT_MODE are read from the environment.
+Config options take effect with the next turn. CODEX_CONFIG (JSON) and INITIAL_AGENT_MODE are read from the
+environment.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from acp.schema import PermissionOption, SessionInfo, ToolCallUpdate
+from acp.schema import SessionInfo
 
 from sandbox_agent.agents.adapters.codex import schema as native
 from sandbox_agent.agents.adapters.codex.app_server import CodexServer
 from sandbox_agent.agents.adapters.codex.events import CodexConverter
-from sandbox_agent.agents.adapters.common import adapter_errors
-from sandbox_agent.agents.adapters.common.config_options import Setting, Settings, Value
-from sandbox_agent.agents.adapters.common.native_agent import (
-    McpServers,
-    NativeAgent,
-    Session,
-    remote_server,
-    stdio_server,
+from sandbox_agent.agents.adapters.codex.session_config import (
+    DEFAULT_MODE,
+    MODES,
+    config_options,
+    select_model,
+    thread_params,
+    turn_params,
 )
+from sandbox_agent.agents.adapters.codex.user_requests import CodexUserRequests
+from sandbox_agent.agents.adapters.common import adapter_errors
+from sandbox_agent.agents.adapters.common.config_options import ConfigOptions
+from sandbox_agent.agents.adapters.common.mcp_servers import McpServer
+from sandbox_agent.agents.adapters.common.native_agent import NativeAgent, NativeSession
 from sandbox_agent.agents.adapters.common.native_process import Message
-from sandbox_agent.agents.adapters.common.prompt import Picture, Text
-from sandbox_agent.agents.adapters.common.questions import Choice, Question
-from sandbox_agent.agents.adapters.common.turn import StopReason, Turn
+from sandbox_agent.agents.adapters.common.native_turn import NativeTurn, StopReason
+from sandbox_agent.agents.adapters.common.prompt import PromptPart
 from sandbox_agent.agents.adapters.common.updates import Unparsed
 
-_MODES = {
-    "read-only": ("Read only", "on-request", "read-only", {"type": "readOnly"}),
-    "workspace-write": ("Workspace", "on-request", "workspace-write", {"type": "workspaceWrite"}),
-    "full-access": ("Full access", "never", "danger-full-access", {"type": "dangerFullAccess"}),
-}
-_COLLABORATION = (Value("default", "Default"), Value("plan", "Plan", "Asks before it acts"))
-_ENDINGS: dict[str, StopReason] = {"completed": "end_turn", "interrupted": "cancelled"}
-_APPROVE = [
-    PermissionOption(option_id="accept", name="Allow once", kind="allow_once"),
-    PermissionOption(option_id="acceptForSession", name="Allow for this session", kind="allow_always"),
-    PermissionOption(option_id="decline", name="Reject", kind="reject_once"),
-]
+_STOP_REASONS: dict[str, StopReason] = {"completed": "end_turn", "interrupted": "cancelled"}
 
 
-class Codex(NativeAgent):
+class CodexAgent(NativeAgent):
     name = "codex"
     title = "Codex"
 
     def __init__(self, program: str) -> None:
         super().__init__(program)
-        self._server = CodexServer(program, self._notified, self._requested, self._garbage, self._ended)
+        self._server = CodexServer(
+            program,
+            on_notification=self._on_notification,
+            on_request=CodexUserRequests(self.channel).answer,
+            on_invalid_line=self._on_invalid_line,
+            on_end=self.fail_open_turns,
+        )
         self._converters: dict[str, CodexConverter] = {}
         self._turn_ids: dict[str, str] = {}
         self._models: list[native.Model] | None = None
-        self._background: set[asyncio.Task[None]] = set()
 
-    async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session:
+    async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
         mode = os.environ.get("INITIAL_AGENT_MODE", "")
-        settings = await self._settings(mode if mode in _MODES else "workspace-write")
-        params = self._thread_params(settings, cwd, mcp_servers)
-        result = await self._server.call("thread/start", params)
+        config = config_options(await self._list_models(), mode if mode in MODES else DEFAULT_MODE)
+        result = await self._server.call("thread/start", thread_params(config, cwd, mcp_servers))
         started = msgspec.convert(result, native.ThreadStartResponse)
-        return self._joined(started.thread, started.model, settings, cwd, mcp_servers)
+        return self._session(started.thread, started.model, config, cwd, mcp_servers)
 
     async def continue_session(
-        self, session_id: str, cwd: str, mcp_servers: McpServers, *, replay: bool
-    ) -> Session:
-        settings = await self._settings("workspace-write")
-        params = self._thread_params(settings, cwd, mcp_servers) | {"threadId": session_id}
-        result = await self._server.call("thread/resume", params | {"excludeTurns": True})
-        resumed = msgspec.convert(result, native.ThreadResumeResponse)
-        session = self._joined(resumed.thread, resumed.model, settings, cwd, mcp_servers)
+        self, session_id: str, cwd: str, mcp_servers: list[McpServer], *, replay: bool
+    ) -> NativeSession:
+        config = config_options(await self._list_models(), DEFAULT_MODE)
+        params = thread_params(config, cwd, mcp_servers) | {"threadId": session_id, "excludeTurns": True}
+        resumed = msgspec.convert(
+            await self._server.call("thread/resume", params), native.ThreadResumeResponse
+        )
+        session = self._session(resumed.thread, resumed.model, config, cwd, mcp_servers)
         if replay:
             await self._replay(session_id)
         return session
 
-    async def run_turn(self, session: Session, turn: Turn, parts: list[Text | Picture]) -> None:
-        settings = session.settings
-        _, approval, _, sandbox = _MODES[settings.current("mode")]
-        model, effort = settings.current("model"), settings.current("thought_level")
-        params: dict[str, Any] = {
-            "threadId": session.id,
-            "input": [_input(part) for part in parts],
-            "approvalPolicy": approval,
-            "sandboxPolicy": sandbox,
-            "model": model,
-            "collaborationMode": {
-                "mode": settings.current("collaboration_mode"),
-                "settings": {"model": model, "reasoning_effort": None, "developer_instructions": None},
-            },
-        }
-        if effort != "default":
-            params["effort"] = effort
-            params["collaborationMode"]["settings"]["reasoning_effort"] = effort
-        result = await self._server.call("turn/start", params)
+    async def run_turn(self, session: NativeSession, turn: NativeTurn, parts: list[PromptPart]) -> None:
+        result = await self._server.call("turn/start", turn_params(session, parts))
         self._turn_ids[session.id] = msgspec.convert(result["turn"], native.Turn).id
         if turn.is_cancelled:
             await self.stop_turn(session)
 
-    async def stop_turn(self, session: Session) -> None:
-        # Before the answer to turn/start there is nothing to interrupt yet; run_turn looks again.
+    async def stop_turn(self, session: NativeSession) -> None:
+        # Before the answer to turn/start there is nothing to interrupt; run_turn checks again after it.
         if turn_id := self._turn_ids.get(session.id):
             await self._server.call("turn/interrupt", {"threadId": session.id, "turnId": turn_id})
 
-    async def end_turn(self, session: Session) -> None:
+    async def end_turn(self, session: NativeSession) -> None:
         self._turn_ids.pop(session.id, None)
 
     async def known_sessions(self, cwd: str | None) -> list[SessionInfo]:
@@ -122,7 +101,7 @@ class Codex(NativeAgent):
             for thread in msgspec.convert(result, native.ThreadListResponse).data
         ]
 
-    async def session_closed(self, session: Session) -> None:
+    async def session_closed(self, session: NativeSession) -> None:
         self._converters.pop(session.id, None)
         await self._server.call("thread/unsubscribe", {"threadId": session.id})
 
@@ -131,49 +110,19 @@ class Codex(NativeAgent):
 
     # -- threads
 
-    async def _settings(self, mode: str) -> Settings:
+    async def _list_models(self) -> list[native.Model]:
         if self._models is None:
             result = await self._server.call("model/list", {})
             listed = msgspec.convert(result, native.ModelListResponse).data
             self._models = [model for model in listed if not model.hidden]
-        efforts = {
-            effort.reasoning_effort: Value(effort.reasoning_effort, effort.reasoning_effort.capitalize())
-            for model in self._models
-            for effort in model.supported_reasoning_efforts
-        }
-        modes = [Value(mode_id, name) for mode_id, (name, *_) in _MODES.items()]
-        models = [Value(model.model, model.display_name, model.description) for model in self._models]
-        return Settings(
-            [
-                Setting("mode", "Mode", mode, modes, "mode"),
-                Setting("collaboration_mode", "Collaboration", "default", _COLLABORATION),
-                Setting("model", "Model", "", models, "model"),
-                Setting(
-                    "thought_level",
-                    "Reasoning",
-                    "default",
-                    [Value("default", "Default"), *efforts.values()],
-                    "thought_level",
-                ),
-            ]
-        )
+        return self._models
 
-    def _thread_params(self, settings: Settings, cwd: str, mcp_servers: McpServers) -> dict[str, Any]:
-        _, approval, sandbox, _ = _MODES[settings.current("mode")]
-        params: dict[str, Any] = {"cwd": cwd, "approvalPolicy": approval, "sandbox": sandbox}
-        if mcp_servers:
-            params["config"] = {"mcp_servers": dict(_mcp_server(server) for server in mcp_servers)}
-        return params
-
-    def _joined(
-        self, thread: native.Thread, model: str, settings: Settings, cwd: str, mcp_servers: McpServers
-    ) -> Session:
-        setting = settings["model"]
-        setting.current = model
-        if model not in [value.id for value in setting.values]:
-            setting.values = [Value(model, model), *setting.values]
+    def _session(
+        self, thread: native.Thread, model: str, config: ConfigOptions, cwd: str, mcp_servers: list[McpServer]
+    ) -> NativeSession:
+        select_model(config, model)
         self._converters[thread.id] = CodexConverter()
-        return Session(thread.id, cwd, settings, mcp_servers)
+        return NativeSession(thread.id, cwd, config, mcp_servers)
 
     async def _replay(self, thread_id: str) -> None:
         cursor: str | None = None
@@ -184,14 +133,14 @@ class Codex(NativeAgent):
             for turn in page.data:
                 for item in turn.items:
                     output = self._converters[thread_id].item(item, replay=True)
-                    await self.desk.send(thread_id, output)
+                    await self.channel.send_updates(thread_id, output)
             cursor = page.next_cursor
             if not cursor:
                 return
 
-    # -- what the server says
+    # -- messages of the app-server
 
-    def _notified(self, method: str, params: Message) -> None:
+    def _on_notification(self, method: str, params: Message) -> None:
         thread_id = params.get("threadId")
         session = self.sessions.get(thread_id or "")
         turn = session.turn if session else None
@@ -210,103 +159,22 @@ class Codex(NativeAgent):
         known = thread_id if thread_id in self.sessions else None
         for item in output:
             if known is not None:
-                self._soon(self.desk.send(known, [item]))
+                self.run_in_background(self.channel.send_updates(known, [item]))
             elif isinstance(item, Unparsed):
-                self._soon(self.desk.unparsed(None, item))
+                self.run_in_background(self.channel.notify_unparsed(None, item))
 
-    def _turn_completed(self, turn: Turn, params: Message) -> None:
+    def _turn_completed(self, turn: NativeTurn, params: Message) -> None:
         try:
             completed = msgspec.convert(params, native.TurnCompletedNotification).turn
         except msgspec.ValidationError as error:
-            turn.fail(
-                adapter_errors.turn_failed("codex", f"the end of the turn cannot be read: {error}", params)
-            )
+            turn.fail(adapter_errors.unreadable_result("codex", error, params))
             return
         if completed.error is not None and completed.status == "failed":
             detail = completed.error.codex_error_info
             message = "unauthorized" if detail == "unauthorized" else completed.error.message
             turn.fail(adapter_errors.turn_failed("codex", message, detail))
         else:
-            turn.end(_ENDINGS.get(completed.status, "end_turn"))
+            turn.end(_STOP_REASONS.get(completed.status, "end_turn"))
 
-    def _garbage(self, line: str) -> None:
-        item = Unparsed("stdout", line[:4096], "codex wrote a line that is not JSON")
-        self._soon(self.desk.unparsed(None, item))
-
-    def _ended(self, error: Exception) -> None:
-        for session in self.sessions.values():
-            if session.turn is not None:
-                session.turn.fail(error)
-
-    def _soon(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._background.add(task)
-        task.add_done_callback(self._background.discard)
-
-    # -- what the server asks
-
-    async def _requested(self, method: str, params: Message) -> Message:
-        if method == "item/commandExecution/requestApproval":
-            command = msgspec.convert(params, native.CommandExecutionRequestApprovalParams)
-            raw = {"command": command.command, "cwd": command.cwd, "reason": command.reason}
-            title = command.command or command.reason or "Run a command"
-            call = ToolCallUpdate(tool_call_id=command.item_id, title=title, kind="execute", raw_input=raw)
-            return {"decision": await self._decision(command.thread_id, call)}
-        if method == "item/fileChange/requestApproval":
-            change = msgspec.convert(params, native.FileChangeRequestApprovalParams)
-            title = change.reason or "Change files"
-            call = ToolCallUpdate(tool_call_id=change.item_id, title=title, kind="edit")
-            return {"decision": await self._decision(change.thread_id, call)}
-        if method == "item/permissions/requestApproval":
-            return await self._more_permissions(params)
-        if method == "item/tool/requestUserInput":
-            return await self._questions(params)
-        await self.desk.unparsed(params.get("threadId"), Unparsed(method, params, "a request nobody serves"))
-        raise adapter_errors.invalid(f"{method} is not served")
-
-    async def _decision(self, thread_id: str, call: ToolCallUpdate) -> str:
-        chosen = await self.desk.permission(thread_id, call, _APPROVE)
-        return chosen or "cancel"
-
-    async def _more_permissions(self, params: Message) -> Message:
-        wish = msgspec.convert(params, native.PermissionsRequestApprovalParams)
-        title = wish.reason or "Grant more permissions"
-        call = ToolCallUpdate(
-            tool_call_id=wish.item_id, title=title, kind="other", raw_input={"permissions": wish.permissions}
-        )
-        decision = await self._decision(wish.thread_id, call)
-        granted = wish.permissions if decision in ("accept", "acceptForSession") else {}
-        return {"permissions": granted, "scope": "session" if decision == "acceptForSession" else "turn"}
-
-    async def _questions(self, params: Message) -> Message:
-        asked = msgspec.convert(params, native.ToolRequestUserInputParams)
-        questions = [
-            Question(
-                text=question.question,
-                header=question.header,
-                choices=tuple(Choice(option.label, option.description) for option in question.options or ()),
-                custom=bool(question.is_other),
-            )
-            for question in asked.questions
-        ]
-        answers = await self.desk.questions(asked.thread_id, questions, asked.item_id)
-        if answers is None:
-            return {"answers": {}}
-        pairs = zip(asked.questions, answers, strict=True)
-        return {"answers": {question.id: {"answers": chosen} for question, chosen in pairs}}
-
-
-def _input(part: Text | Picture) -> dict[str, Any]:
-    if isinstance(part, Text):
-        return {"type": "text", "text": part.text}
-    return {"type": "image", "url": f"data:{part.mime_type};base64,{part.data}"}
-
-
-def _mcp_server(server: Any) -> tuple[str, dict[str, Any]]:
-    if stdio := stdio_server(server):
-        env = {variable.name: variable.value for variable in stdio.env}
-        return stdio.name, {"command": stdio.command, "args": list(stdio.args), "env": env}
-    if remote := remote_server(server):
-        headers = {header.name: header.value for header in remote.headers}
-        return remote.name, {"url": remote.url, "http_headers": headers}
-    raise adapter_errors.invalid("an MCP server of this kind cannot be passed on to codex")
+    def _on_invalid_line(self, line: str) -> None:
+        self.run_in_background(self.channel.notify_unparsed(None, self.invalid_line(line)))

@@ -1,7 +1,7 @@
-"""One `codex app-server`: JSON-RPC over lines, without the `jsonrpc` key, shared by all threads.
+"""One `codex app-server` for all threads: JSON-RPC lines without the `jsonrpc` key.
 
-Requests have a time limit; when the program ends, everybody who waits gets the same typed error and the
-next use starts a new one.
+Requests have a time limit. When the program ends, all open requests get the same typed error, and the next
+request starts a new program.
 """
 
 from __future__ import annotations
@@ -14,37 +14,36 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from sandbox_agent.agents.adapters.codex import login
-from sandbox_agent.agents.adapters.codex.program import real_program
+from sandbox_agent.agents.adapters.codex.program import native_program
 from sandbox_agent.agents.adapters.common import adapter_errors, timeouts
 from sandbox_agent.agents.adapters.common.native_process import Message, NativeProcess
+from sandbox_agent.bridge.jsonrpc.error_codes import INTERNAL_ERROR
 from sandbox_agent.version import version
-
-Notified = Callable[[str, Message], None]
-Requested = Callable[[str, Message], Awaitable[Message]]
 
 
 class CodexServer:
-    """Starts at its first request."""
+    """The program is started by the first request."""
 
     def __init__(
         self,
         program: str,
-        notified: Notified,
-        requested: Requested,
-        garbage: Callable[[str], None],
-        ended: Callable[[Exception], None],
+        *,
+        on_notification: Callable[[str, Message], None],
+        on_request: Callable[[str, Message], Awaitable[Message]],
+        on_invalid_line: Callable[[str], None],
+        on_end: Callable[[Exception], None],
     ) -> None:
         self._program = program
-        self._notified, self._requested = notified, requested
-        self._garbage, self._ended = garbage, ended
+        self._on_notification, self._on_request = on_notification, on_request
+        self._on_invalid_line, self._on_end = on_invalid_line, on_end
         self._process: NativeProcess | None = None
         self._starting = asyncio.Lock()
-        self._numbers = itertools.count(1)
-        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._request_ids = itertools.count(1)
+        self._pending: dict[int, asyncio.Future[Any]] = {}
         self._answering: set[asyncio.Task[None]] = set()
 
     async def call(self, method: str, params: Mapping[str, Any]) -> Any:
-        """The result of a request; raises a `RequestError` for an error, an end or silence."""
+        """The result of a request; raises a `RequestError` for an error, an exit or a time-out."""
         return await self._request(await self._running(), method, params)
 
     async def stop(self) -> None:
@@ -58,51 +57,51 @@ class CodexServer:
             return self._process
 
     async def _start(self) -> NativeProcess:
-        program, environment = real_program(self._program, os.environ)
-        key = login.key_of(os.environ)
+        program, environment = native_program(self._program, os.environ)
+        key = login.api_key(os.environ)
         config = [*_config_arguments(os.environ.get("CODEX_CONFIG", "")), *login.arguments(key)]
         process = await NativeProcess.start(
             "codex",
             [program, "app-server", *config],
             cwd=os.getcwd(),
             env=environment,
-            on_message=lambda message: self._take(process, message),
-            on_garbage=self._garbage,
+            on_message=lambda message: self._handle(process, message),
+            on_invalid_line=self._on_invalid_line,
         )
-        process.ended.add_done_callback(lambda _: self._gone(process))
+        process.ended.add_done_callback(lambda _: self._fail_pending(process))
         info = {"name": "sandbox-agent", "title": "Sandbox Agent", "version": version()}
-        # Collaboration modes, and with them questions, are behind this capability.
+        # Collaboration modes, and with them questions, require this capability.
         params = {"clientInfo": info, "capabilities": {"experimentalApi": True}}
         try:
             await self._request(process, "initialize", params)
             process.send({"method": "initialized"})
             await login.log_in(lambda method, values: self._request(process, method, values), key)
         except BaseException:
-            await process.stop(polite_s=0)
+            await process.stop(grace_s=0)
             raise
         return process
 
     async def _request(self, process: NativeProcess, method: str, params: Mapping[str, Any]) -> Any:
-        number, limit_s = next(self._numbers), timeouts.answer_s()
-        future = self._waiting[number] = asyncio.get_running_loop().create_future()
-        process.send({"id": number, "method": method, "params": params})
+        request_id, limit_s = next(self._request_ids), timeouts.answer_s()
+        future = self._pending[request_id] = asyncio.get_running_loop().create_future()
+        process.send({"id": request_id, "method": method, "params": params})
         if process.ended.done():
-            self._gone(process)
+            self._fail_pending(process)
         try:
             async with asyncio.timeout(limit_s):
                 answer = await future
         except TimeoutError:
             raise adapter_errors.program_silent("codex", method, limit_s) from None
         finally:
-            self._waiting.pop(number, None)
+            self._pending.pop(request_id, None)
         if "error" in answer:
-            raise adapter_errors.refused("codex", method, answer["error"])
+            raise adapter_errors.request_refused("codex", method, answer["error"])
         return answer.get("result")
 
-    def _take(self, process: NativeProcess, message: Message) -> None:
+    def _handle(self, process: NativeProcess, message: Message) -> None:
         method, params = message.get("method"), message.get("params") or {}
         if method is None:
-            future = self._waiting.get(message.get("id", -1))
+            future = self._pending.get(message.get("id", -1))
             if future is not None and not future.done():
                 future.set_result(message)
         elif "id" in message:
@@ -110,32 +109,32 @@ class CodexServer:
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
         else:
-            self._notified(method, params)
+            self._on_notification(method, params)
 
-    async def _answer(self, process: NativeProcess, number: Any, method: str, params: Message) -> None:
+    async def _answer(self, process: NativeProcess, request_id: Any, method: str, params: Message) -> None:
         try:
-            process.send({"id": number, "result": await self._requested(method, params)})
+            process.send({"id": request_id, "result": await self._on_request(method, params)})
         except Exception as error:
-            process.send({"id": number, "error": {"code": adapter_errors.INTERNAL, "message": str(error)}})
+            process.send({"id": request_id, "error": {"code": INTERNAL_ERROR, "message": str(error)}})
 
-    def _gone(self, process: NativeProcess) -> None:
-        error = process.fault()
-        for future in self._waiting.values():
+    def _fail_pending(self, process: NativeProcess) -> None:
+        error = process.exit_error()
+        for future in self._pending.values():
             if not future.done():
                 future.set_exception(error)
-        self._ended(error)
+        self._on_end(error)
 
 
 def _config_arguments(document: str) -> list[str]:
     """CODEX_CONFIG, a JSON object of config values, as `-c key=value`."""
     if not document:
         return []
-    return [word for key, value in _flat(json.loads(document)) for word in ("-c", f"{key}={value}")]
+    return [word for key, value in _flatten(json.loads(document)) for word in ("-c", f"{key}={value}")]
 
 
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
     for key, value in values.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
+            yield from _flatten(value, f"{prefix}{key}.")
         else:
             yield prefix + key, json.dumps(value)

@@ -1,23 +1,28 @@
-"""Codex: notifications and items of the app-server -> ACP updates. Pure: no input, no output.
+"""Codex: notifications and items of the app-server -> ACP updates. Pure functions, no I/O.
 
-`CodexConverter` keeps what one thread needs to be told once only: which messages were streamed, so that
-the finished item does not repeat them, and which tool calls the client knows.
+`CodexConverter` remembers which messages of a thread were streamed, so that the completed item does not
+repeat them, and which tool calls the client knows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from acp.schema import ToolCallLocation, ToolCallProgress, ToolCallStart
 
 from sandbox_agent.agents.adapters.codex import schema as native
 from sandbox_agent.agents.adapters.common import updates
-from sandbox_agent.agents.adapters.common.updates import Content, Kind, Status, Unparsed, Update
+from sandbox_agent.agents.adapters.common.updates import Content, Kind, Output, Status, Unparsed, Update
 
-Output = list[Update | Unparsed]
-_Type = TypeVar("_Type")
+_Convert = Callable[[Mapping[str, Any]], Output]
+_Delta = (
+    native.AgentMessageDeltaNotification
+    | native.PlanDeltaNotification
+    | native.ReasoningSummaryTextDeltaNotification
+    | native.ReasoningTextDeltaNotification
+)
 
 QUIET = frozenset(
     "thread/started thread/status/changed thread/readState/changed thread/closed thread/settings/updated "
@@ -27,7 +32,7 @@ QUIET = frozenset(
     "thread/environment/connected thread/goal/cleared deprecationNotice "
     "item/commandExecution/terminalInteraction".split()
 )
-"""Known, and of no use to a client: the state of the app-server itself, or said elsewhere as well."""
+"""Known notifications without an update: the app-server's own state, or repeated in others."""
 _STATUS: dict[str, Status] = {"completed": "completed", "failed": "failed", "declined": "failed"}
 
 
@@ -37,11 +42,13 @@ class CodexConverter:
     def __init__(self) -> None:
         self._streamed: set[str] = set()
         self._started: set[str] = set()
-        self._notifications: dict[str, Callable[[Mapping[str, Any]], Output]] = {
-            "item/agentMessage/delta": self._message_delta,
-            "item/plan/delta": self._plan_delta,
-            "item/reasoning/summaryTextDelta": self._summary_delta,
-            "item/reasoning/textDelta": self._reasoning_delta,
+        message, thought = updates.message_chunk, updates.thought_chunk
+        summary = native.ReasoningSummaryTextDeltaNotification
+        self._notifications: dict[str, _Convert] = {
+            "item/agentMessage/delta": self._delta(native.AgentMessageDeltaNotification, message),
+            "item/plan/delta": self._delta(native.PlanDeltaNotification, message),
+            "item/reasoning/summaryTextDelta": self._delta(summary, thought),
+            "item/reasoning/textDelta": self._delta(native.ReasoningTextDeltaNotification, thought),
             "item/commandExecution/outputDelta": self._output_delta,
             "item/mcpToolCall/progress": self._mcp_progress,
             "item/started": self._item_started,
@@ -54,7 +61,7 @@ class CodexConverter:
         }
 
     def notification(self, method: str, params: Mapping[str, Any]) -> Output:
-        """What a notification tells the client; an unknown or broken one comes back as `Unparsed`."""
+        """The updates for a notification; `Unparsed` for an unknown or malformed one."""
         if method in QUIET:
             return []
         convert = self._notifications.get(method)
@@ -66,25 +73,25 @@ class CodexConverter:
             return [Unparsed(method, dict(params), str(error))]
 
     def item(self, raw: Mapping[str, Any], *, done: bool = True, replay: bool = False) -> Output:
-        """An item of a turn, begun or finished; with `replay` also what the user said."""
+        """An item of a turn, started or (`done`) completed; with `replay` also user messages."""
         kind = raw.get("type")
         if kind == "userMessage":
             return _user_message(raw) if replay else []
         if kind == "agentMessage":
-            message = _read(raw, native.AgentMessageThreadItem)
-            return self._whole(message.id, message.text, updates.said) if done else []
+            message = msgspec.convert(raw, native.AgentMessageThreadItem)
+            return self._unless_streamed(message.id, message.text, updates.message_chunk) if done else []
         if kind == "plan":
-            plan = _read(raw, native.PlanThreadItem)
-            return self._whole(plan.id, plan.text, updates.said) if done else []
+            plan = msgspec.convert(raw, native.PlanThreadItem)
+            return self._unless_streamed(plan.id, plan.text, updates.message_chunk) if done else []
         if kind == "reasoning":
-            reasoning = _read(raw, native.ReasoningThreadItem)
+            reasoning = msgspec.convert(raw, native.ReasoningThreadItem)
             text = "\n\n".join(reasoning.summary or reasoning.content or [])
-            return self._whole(reasoning.id, text, updates.thought) if done else []
+            return self._unless_streamed(reasoning.id, text, updates.thought_chunk) if done else []
         if kind in _TOOLS:
             return [self._tool(_TOOLS[kind](raw), done)]
         return [Unparsed(f"item/{kind}", dict(raw))] if done else []
 
-    def _whole(self, item_id: str, text: str, make: Callable[[str, str], Update]) -> Output:
+    def _unless_streamed(self, item_id: str, text: str, make: Callable[[str, str], Update]) -> Output:
         return [] if item_id in self._streamed or not text else [make(text, item_id)]
 
     def _tool(self, call: ToolCallStart, done: bool) -> Update:
@@ -97,43 +104,29 @@ class CodexConverter:
         return ToolCallProgress(session_update="tool_call_update", **fields)
 
     def _item_started(self, raw: Mapping[str, Any]) -> Output:
-        return self.item(_read(raw, native.ItemStartedNotification).item, done=False)
+        return self.item(msgspec.convert(raw, native.ItemStartedNotification).item, done=False)
 
     def _item_completed(self, raw: Mapping[str, Any]) -> Output:
-        return self.item(_read(raw, native.ItemCompletedNotification).item)
+        return self.item(msgspec.convert(raw, native.ItemCompletedNotification).item)
 
-    def _message_delta(self, raw: Mapping[str, Any]) -> Output:
-        delta = _read(raw, native.AgentMessageDeltaNotification)
-        self._streamed.add(delta.item_id)
-        return [updates.said(delta.delta, delta.item_id)]
+    def _delta(self, schema: type[_Delta], make: Callable[[str, str], Update]) -> _Convert:
+        """A handler for one kind of streamed text."""
 
-    def _plan_delta(self, raw: Mapping[str, Any]) -> Output:
-        delta = _read(raw, native.PlanDeltaNotification)
-        self._streamed.add(delta.item_id)
-        return [updates.said(delta.delta, delta.item_id)]
+        def convert(raw: Mapping[str, Any]) -> Output:
+            delta = msgspec.convert(raw, schema)
+            self._streamed.add(delta.item_id)
+            return [make(delta.delta, delta.item_id)]
 
-    def _summary_delta(self, raw: Mapping[str, Any]) -> Output:
-        delta = _read(raw, native.ReasoningSummaryTextDeltaNotification)
-        self._streamed.add(delta.item_id)
-        return [updates.thought(delta.delta, delta.item_id)]
-
-    def _reasoning_delta(self, raw: Mapping[str, Any]) -> Output:
-        delta = _read(raw, native.ReasoningTextDeltaNotification)
-        self._streamed.add(delta.item_id)
-        return [updates.thought(delta.delta, delta.item_id)]
+        return convert
 
     def _output_delta(self, raw: Mapping[str, Any]) -> Output:
-        """ACP replaces a tool call's content; the piece itself goes along in `_meta`."""
-        delta = _read(raw, native.CommandExecutionOutputDeltaNotification)
+        """ACP updates replace a tool call's content, so the new output is sent in `_meta`."""
+        delta = msgspec.convert(raw, native.CommandExecutionOutputDeltaNotification)
         return [_in_progress(delta.item_id, outputDelta=delta.delta)]
 
     def _mcp_progress(self, raw: Mapping[str, Any]) -> Output:
-        progress = _read(raw, native.McpToolCallProgressNotification)
+        progress = msgspec.convert(raw, native.McpToolCallProgressNotification)
         return [_in_progress(progress.item_id, progress=progress.message)]
-
-
-def _read(raw: Mapping[str, Any], kind: type[_Type]) -> _Type:
-    return msgspec.convert(raw, kind)
 
 
 def _in_progress(item_id: str, **values: Any) -> ToolCallProgress:
@@ -146,41 +139,41 @@ def _in_progress(item_id: str, **values: Any) -> ToolCallProgress:
 
 
 def _user_message(raw: Mapping[str, Any]) -> Output:
-    parts = _read(raw, native.UserMessageThreadItem).content
-    texts = [_read(part, native.TextUserInput).text for part in parts if part.get("type") == "text"]
-    return [updates.asked(text) for text in texts]
+    parts = msgspec.convert(raw, native.UserMessageThreadItem).content
+    texts = [msgspec.convert(part, native.TextUserInput).text for part in parts if part.get("type") == "text"]
+    return [updates.user_message_chunk(text) for text in texts]
 
 
 def _plan(raw: Mapping[str, Any]) -> Output:
-    plan = _read(raw, native.TurnPlanUpdatedNotification)
-    return [updates.plan([(step.step, step.status) for step in plan.plan])]
+    plan = msgspec.convert(raw, native.TurnPlanUpdatedNotification)
+    return [updates.plan_update([(step.step, step.status) for step in plan.plan])]
 
 
 def _usage(raw: Mapping[str, Any]) -> Output:
-    usage = _read(raw, native.ThreadTokenUsageUpdatedNotification).token_usage
+    usage = msgspec.convert(raw, native.ThreadTokenUsageUpdatedNotification).token_usage
     if not usage.model_context_window:
         return []
-    return [updates.usage(usage.last.total_tokens, usage.model_context_window)]
+    return [updates.usage_update(usage.last.total_tokens, usage.model_context_window)]
 
 
 def _name(raw: Mapping[str, Any]) -> Output:
-    name = _read(raw, native.ThreadNameUpdatedNotification).thread_name
-    return [updates.title(name)] if name else []
+    name = msgspec.convert(raw, native.ThreadNameUpdatedNotification).thread_name
+    return [updates.title_update(name)] if name else []
 
 
 def _warning(raw: Mapping[str, Any]) -> Output:
-    warning = _read(raw, native.WarningNotification)
-    return [updates.note(warning=warning.message)]
+    warning = msgspec.convert(raw, native.WarningNotification)
+    return [updates.meta_update(warning=warning.message)]
 
 
 def _retry(raw: Mapping[str, Any]) -> Output:
-    """An error that ends the turn is the turn's own; one that is tried again is news."""
-    error = _read(raw, native.ErrorNotification)
-    return [updates.note(retrying=error.error.message)] if error.will_retry else []
+    """An error that ends the turn is reported with the turn; one that is retried is reported here."""
+    error = msgspec.convert(raw, native.ErrorNotification)
+    return [updates.meta_update(retrying=error.error.message)] if error.will_retry else []
 
 
 def _command(raw: Mapping[str, Any]) -> ToolCallStart:
-    item = _read(raw, native.CommandExecutionThreadItem)
+    item = msgspec.convert(raw, native.CommandExecutionThreadItem)
     output = item.aggregated_output
     result = None if item.exit_code is None else {"exitCode": item.exit_code, "output": output or ""}
     raw_input = {"command": item.command, "cwd": item.cwd}
@@ -189,7 +182,7 @@ def _command(raw: Mapping[str, Any]) -> ToolCallStart:
 
 
 def _file_change(raw: Mapping[str, Any]) -> ToolCallStart:
-    item = _read(raw, native.FileChangeThreadItem)
+    item = msgspec.convert(raw, native.FileChangeThreadItem)
     paths = [change.path for change in item.changes]
     content = [_change(change) for change in item.changes]
     raw_input = {"changes": raw.get("changes")}
@@ -204,15 +197,15 @@ def _change(change: native.FileUpdateChange) -> Content:
 
 
 def _mcp_call(raw: Mapping[str, Any]) -> ToolCallStart:
-    item = _read(raw, native.McpToolCallThreadItem)
+    item = msgspec.convert(raw, native.McpToolCallThreadItem)
     result = item.error.message if item.error else item.result
-    content: list[Content] = [updates.text_content(_text_of(result))] if result else []
+    content: list[Content] = [updates.text_content(_result_text(result))] if result else []
     title = f"{item.server}.{item.tool}"
     return _call(item.id, title, "other", item.status, item.arguments, content, raw_output=result)
 
 
 def _web_search(raw: Mapping[str, Any]) -> ToolCallStart:
-    item = _read(raw, native.WebSearchThreadItem)
+    item = msgspec.convert(raw, native.WebSearchThreadItem)
     return _call(item.id, f"Search the web: {item.query}", "search", "completed", {"query": item.query}, [])
 
 
@@ -248,7 +241,7 @@ def _call(
     )
 
 
-def _text_of(result: Any) -> str:
+def _result_text(result: Any) -> str:
     if isinstance(result, str):
         return result
     blocks = result.get("content", []) if isinstance(result, dict) else []

@@ -1,7 +1,7 @@
-"""A key from the environment for Codex, which by itself reads only what a login has stored.
+"""Log in to Codex with a key of the environment: Codex itself reads only a stored login.
 
-CODEX_API_KEY or OPENAI_API_KEY is handed to the app-server in a request and kept in its memory only. A login
-that is stored already counts more, and so does a provider that wants no key of OpenAI.
+CODEX_API_KEY or OPENAI_API_KEY is sent to the app-server in a request and kept only in its memory. A stored
+login, or a provider that needs no OpenAI key, takes precedence.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-Call = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
+RequestSender = Callable[[str, Mapping[str, Any]], Awaitable[Any]]
 
 
-def key_of(environ: Mapping[str, str]) -> str | None:
+def api_key(environ: Mapping[str, str]) -> str | None:
     """The key to log in with; None if there is none or a login is stored."""
     home = Path(environ.get("CODEX_HOME") or os.path.expanduser("~/.codex"))
     if (home / "auth.json").exists():
@@ -26,7 +26,7 @@ def arguments(key: str | None) -> list[str]:
     return ["-c", 'cli_auth_credentials_store="ephemeral"'] if key else []
 
 
-async def log_in(call: Call, key: str | None) -> None:
+async def log_in(call: RequestSender, key: str | None) -> None:
     if key is None:
         return
     account = await call("account/read", {})

@@ -1,7 +1,7 @@
-"""The program behind `codex`: npm's is a script for Node that starts the real one and stays beside it.
+"""Find the native program behind npm's `codex`, a Node.js script that starts it and stays its parent.
 
-The real one is taken directly, with the tools it brings along on PATH: one process less, and nothing left
-in between when it has to be ended.
+The native program is started directly, with the tools of its package on PATH: one process less, and killing
+it leaves no parent process.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
-def real_program(program: str, environ: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """The program to start and its environment; anything but npm's script is taken as it is."""
+def native_program(program: str, environ: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """The program to start and its environment; anything but npm's script is used unchanged."""
     script = Path(program).resolve()
     environment = dict(environ)
     if script.suffix != ".js":

@@ -1,7 +1,7 @@
-"""The way to the client: updates, permissions, questions and what could not be understood.
+"""Messages to the client: updates, permission requests, questions and events that were not understood.
 
-Requests to the human are bound to their session: `withdraw` ends those that are open, as `session/cancel`
-wants it, and whoever waits for the answer sees None.
+Requests to the user belong to a session. `cancel_requests` cancels the open ones, as `session/cancel`
+requires; their callers get None.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ class ClientChannel:
         self._capabilities = ClientCapabilities()
         self._open: dict[str, set[asyncio.Task[Any]]] = {}
 
-    def connected(self, client: Client) -> None:
+    def connect(self, client: Client) -> None:
         self._client = client
 
-    def introduced(self, capabilities: ClientCapabilities | None) -> None:
+    def set_capabilities(self, capabilities: ClientCapabilities | None) -> None:
         self._capabilities = capabilities or ClientCapabilities()
 
     @property
     def client(self) -> Client:
         if self._client is None:
-            raise RuntimeError("not connected yet")
+            raise RuntimeError("no client is connected")
         return self._client
 
-    async def send(self, session_id: str, output: Sequence[Update | Unparsed]) -> None:
+    async def send_updates(self, session_id: str, output: Sequence[Update | Unparsed]) -> None:
         for item in output:
             if isinstance(item, Unparsed):
-                await self.unparsed(session_id, item)
+                await self.notify_unparsed(session_id, item)
             else:
                 await self.client.session_update(session_id, item)
 
-    async def unparsed(self, session_id: str | None, item: Unparsed) -> None:
-        """Tell the client of an event nobody understood, with the event itself in `_meta`."""
+    async def notify_unparsed(self, session_id: str | None, item: Unparsed) -> None:
+        """Send an event that the adapter did not understand, with the event itself in `_meta`."""
         text = item.raw if isinstance(item.raw, str) else json.dumps(item.raw, sort_keys=True)
         payload: dict[str, Any] = {
             "error": item.error,
@@ -62,15 +62,15 @@ class ClientChannel:
             payload["sessionId"] = session_id
         await self.client.ext_notification("sandboxagent/agent/unparsed", payload)
 
-    async def ended(self, session_id: str) -> None:
-        """Tell the client that a session it has closed is over."""
-        how = {"reason": "terminated", "terminated_by": "daemon"}
-        await self.client.ext_notification("sandboxagent/session/ended", {"sessionId": session_id, **how})
+    async def notify_session_ended(self, session_id: str) -> None:
+        """Tell the client that a session it has closed has ended."""
+        ending = {"reason": "terminated", "terminated_by": "daemon"}
+        await self.client.ext_notification("sandboxagent/session/ended", {"sessionId": session_id, **ending})
 
-    async def permission(
+    async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption]
     ) -> str | None:
-        """The id of the chosen option; None if the request was cancelled or nobody can answer it."""
+        """The id of the chosen option; None if the request was cancelled or the client cannot answer it."""
 
         async def request() -> str | None:
             try:
@@ -80,25 +80,28 @@ class ClientChannel:
             outcome = response.outcome
             return outcome.option_id if isinstance(outcome, AllowedOutcome) else None
 
-        return await self._bound(session_id, request())
+        return await self._run_cancellable(session_id, request())
 
-    async def questions(
+    async def ask_questions(
         self, session_id: str, questions: Sequence[Question], tool_call_id: str | None
     ) -> list[list[str]] | None:
-        """The chosen labels, one list a question; None if rejected or cancelled."""
+        """The chosen labels, one list per question; None if rejected or cancelled."""
         elicitation = self._capabilities.elicitation
         by_form = elicitation is not None and elicitation.form is not None
         ask = ask_by_form if by_form else ask_by_extension
-        return await self._bound(session_id, ask(self.client, session_id, questions, tool_call_id))
+        return await self._run_cancellable(session_id, ask(self.client, session_id, questions, tool_call_id))
 
-    def withdraw(self, session_id: str) -> None:
+    def cancel_requests(self, session_id: str) -> None:
         for task in self._open.get(session_id, ()):
             task.cancel()
 
-    def is_asking(self, session_id: str) -> bool:
+    def has_open_requests(self, session_id: str) -> bool:
         return bool(self._open.get(session_id))
 
-    async def _bound(self, session_id: str, work: Coroutine[Any, Any, _Answer | None]) -> _Answer | None:
+    async def _run_cancellable(
+        self, session_id: str, work: Coroutine[Any, Any, _Answer | None]
+    ) -> _Answer | None:
+        """The result of `work`; None if `cancel_requests` cancelled it."""
         task = asyncio.create_task(work)
         open_tasks = self._open.setdefault(session_id, set())
         open_tasks.add(task)

@@ -1,6 +1,6 @@
-"""Modes and config options of a session: what there is to choose, and what is chosen.
+"""The config options of a session: their values and the current one.
 
-A mode is offered twice, as ACP has it: in `modes` and as the config option `mode`.
+A mode is offered twice, as ACP requires: in `modes` and as the config option `mode`.
 """
 
 from __future__ import annotations
@@ -24,30 +24,33 @@ Category = Literal["mode", "model", "thought_level"]
 
 
 @dataclass(frozen=True)
-class Value:
+class ConfigValue:
     id: str
     name: str
     description: str = ""
 
 
 @dataclass
-class Setting:
-    """One thing to choose."""
+class ConfigOption:
+    """One config option, such as the model."""
 
     id: str
     name: str
     current: str
-    values: Sequence[Value]
+    values: Sequence[ConfigValue]
     category: Category | None = None
 
-    def choose(self, value: str) -> None:
+    def select(self, value: str) -> None:
         """Raises a `RequestError` for a value that is not offered."""
-        if value not in [known.id for known in self.values]:
-            known_ids = ", ".join(known.id for known in self.values)
-            raise adapter_errors.invalid(f"{self.id} cannot be {value!r}; known are {known_ids}")
+        if value not in self.value_ids():
+            known = ", ".join(self.value_ids())
+            raise adapter_errors.invalid_params(f"{self.id} cannot be {value!r}; known are {known}")
         self.current = value
 
-    def option(self) -> SessionConfigOptionSelect:
+    def value_ids(self) -> list[str]:
+        return [value.id for value in self.values]
+
+    def to_acp(self) -> SessionConfigOptionSelect:
         return SessionConfigOptionSelect(
             type="select",
             id=self.id,
@@ -64,35 +67,35 @@ class Setting:
 
 
 @dataclass
-class Settings:
-    """Everything a session lets its user choose."""
+class ConfigOptions:
+    """All config options of a session."""
 
-    items: list[Setting] = field(default_factory=list)
+    items: list[ConfigOption] = field(default_factory=list)
 
-    def __getitem__(self, setting_id: str) -> Setting:
-        for setting in self.items:
-            if setting.id == setting_id:
-                return setting
-        known = ", ".join(setting.id for setting in self.items)
-        raise adapter_errors.invalid(f"no config option {setting_id!r}; known are {known}")
+    def __getitem__(self, option_id: str) -> ConfigOption:
+        for option in self.items:
+            if option.id == option_id:
+                return option
+        known = ", ".join(option.id for option in self.items)
+        raise adapter_errors.invalid_params(f"no config option {option_id!r}; known are {known}")
 
-    def current(self, setting_id: str) -> str:
-        return self[setting_id].current
+    def current(self, option_id: str) -> str:
+        return self[option_id].current
 
     def modes(self) -> SessionModeState | None:
-        setting = next((item for item in self.items if item.id == "mode"), None)
-        if setting is None:
+        mode = next((option for option in self.items if option.id == "mode"), None)
+        if mode is None:
             return None
         return SessionModeState(
-            current_mode_id=setting.current,
+            current_mode_id=mode.current,
             available_modes=[
                 SessionMode(id=value.id, name=value.name, description=value.description or None)
-                for value in setting.values
+                for value in mode.values
             ],
         )
 
     def options(self) -> list[SessionConfigOptionSelect | SessionConfigOptionBoolean]:
-        return [setting.option() for setting in self.items]
+        return [option.to_acp() for option in self.items]
 
     def update(self) -> ConfigOptionUpdate:
         return ConfigOptionUpdate(session_update="config_option_update", config_options=self.options())

@@ -1,13 +1,13 @@
-"""What all four adapters share of being an ACP agent; the life cycles differ and live in their own files.
+"""The ACP side that all adapters share; a subclass opens and continues sessions, runs turns and stops them.
 
-A subclass opens and continues sessions, runs a turn and stops it. Everything a client may choose goes
-through `Settings`; prompts of one session run one after another.
+What a client may choose is in `ConfigOptions`. Prompts of one session run one after another.
 """
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,13 +17,11 @@ from acp.schema import (
     AgentCapabilities,
     ClientCapabilities,
     CloseSessionResponse,
-    HttpMcpServer,
     Implementation,
     InitializeResponse,
     ListSessionsResponse,
     LoadSessionResponse,
     McpCapabilities,
-    McpServerStdio,
     NewSessionResponse,
     PromptCapabilities,
     PromptResponse,
@@ -35,28 +33,27 @@ from acp.schema import (
     SessionResumeCapabilities,
     SetSessionConfigOptionResponse,
     SetSessionModeResponse,
-    SseMcpServer,
 )
 
 from sandbox_agent.agents.adapters.common import adapter_errors, timeouts, updates
 from sandbox_agent.agents.adapters.common.client_channel import ClientChannel
-from sandbox_agent.agents.adapters.common.config_options import Settings
-from sandbox_agent.agents.adapters.common.prompt import Block, Picture, Text, read_prompt
-from sandbox_agent.agents.adapters.common.turn import Turn
+from sandbox_agent.agents.adapters.common.config_options import ConfigOptions
+from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, read_mcp_servers
+from sandbox_agent.agents.adapters.common.native_turn import NativeTurn
+from sandbox_agent.agents.adapters.common.prompt import Block, PromptPart, read_prompt
+from sandbox_agent.agents.adapters.common.updates import Unparsed
 from sandbox_agent.version import version
-
-McpServers = list[Any]
 
 
 @dataclass
-class Session:
-    """A conversation of this connection."""
+class NativeSession:
+    """A session of this connection."""
 
     id: str
     cwd: str
-    settings: Settings
-    mcp_servers: McpServers = field(default_factory=list)
-    turn: Turn | None = None
+    config: ConfigOptions
+    mcp_servers: list[McpServer] = field(default_factory=list)
+    turn: NativeTurn | None = None
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -65,63 +62,64 @@ class NativeAgent(ABC):
 
     name: str
     title: str
-    takes_pictures = True
+    accepts_images = True
     lists_sessions = True
     loads_sessions = True
 
     def __init__(self, program: str) -> None:
         self.program = program
-        self.desk = ClientChannel()
-        self.sessions: dict[str, Session] = {}
+        self.channel = ClientChannel()
+        self.sessions: dict[str, NativeSession] = {}
+        self._background: set[asyncio.Task[None]] = set()
 
-    # -- what a life cycle has to bring along
+    # -- implemented by each adapter
 
     @abstractmethod
-    async def open_session(self, cwd: str, mcp_servers: McpServers) -> Session: ...
+    async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession: ...
 
     @abstractmethod
     async def continue_session(
-        self, session_id: str, cwd: str, mcp_servers: McpServers, *, replay: bool
-    ) -> Session:
-        """A session of an earlier process; with `replay` its history goes to the client first."""
+        self, session_id: str, cwd: str, mcp_servers: list[McpServer], *, replay: bool
+    ) -> NativeSession:
+        """Open a session of an earlier process; with `replay` its history is sent to the client first."""
 
     @abstractmethod
-    async def run_turn(self, session: Session, turn: Turn, parts: list[Text | Picture]) -> None:
-        """Start the turn; it ends by `turn.end` or `turn.fail`. What is raised here fails it too."""
+    async def run_turn(self, session: NativeSession, turn: NativeTurn, parts: list[PromptPart]) -> None:
+        """Start the turn, which ends with `turn.end` or `turn.fail`; an exception here fails it too."""
 
     @abstractmethod
-    async def stop_turn(self, session: Session) -> None:
-        """Make the native program stop; `turn.cancel` has been called."""
+    async def stop_turn(self, session: NativeSession) -> None:
+        """Interrupt the native program; `turn.cancel` has been called."""
 
     @abstractmethod
     async def stop(self) -> None:
-        """End every program."""
+        """Stop all native programs."""
 
-    async def end_turn(self, session: Session) -> None:  # noqa: B027 - not every agent has something to do
-        """Clean up after a turn, however it ended."""
+    async def end_turn(self, session: NativeSession) -> None:  # noqa: B027 - optional
+        """Clean up after a turn, whatever its outcome."""
 
     async def known_sessions(self, cwd: str | None) -> list[SessionInfo]:
-        """Those that `continue_session` can open."""
+        """The sessions that `continue_session` can open."""
         return []
 
-    async def session_closed(self, session: Session) -> None:  # noqa: B027 - as above
-        """Called after the last turn of a session that the client gave up."""
+    async def session_closed(self, session: NativeSession) -> None:  # noqa: B027 - optional
+        """Called after the last turn of a session that the client closed."""
 
     # -- ACP
 
     def on_connect(self, conn: Client) -> None:
-        self.desk.connected(conn)
+        self.channel.connect(conn)
 
     async def initialize(
         self, protocol_version: int, client_capabilities: ClientCapabilities | None = None, **_: Any
     ) -> InitializeResponse:
-        self.desk.introduced(client_capabilities)
+        self.channel.set_capabilities(client_capabilities)
         return InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_info=Implementation(name=f"{self.name}-native", title=self.title, version=version()),
             agent_capabilities=AgentCapabilities(
                 load_session=self.loads_sessions,
-                prompt_capabilities=PromptCapabilities(image=self.takes_pictures, embedded_context=True),
+                prompt_capabilities=PromptCapabilities(image=self.accepts_images, embedded_context=True),
                 mcp_capabilities=McpCapabilities(http=True),
                 session_capabilities=SessionCapabilities(
                     list=SessionListCapabilities() if self.lists_sessions else None,
@@ -133,26 +131,26 @@ class NativeAgent(ABC):
         )
 
     async def new_session(
-        self, cwd: str, mcp_servers: McpServers | None = None, **_: Any
+        self, cwd: str, mcp_servers: list[Any] | None = None, **_: Any
     ) -> NewSessionResponse:
-        session = await self.open_session(cwd, mcp_servers or [])
+        session = await self.open_session(cwd, read_mcp_servers(mcp_servers, self.name))
         self.sessions[session.id] = session
-        settings = session.settings
+        config = session.config
         return NewSessionResponse(
-            session_id=session.id, modes=settings.modes(), config_options=settings.options()
+            session_id=session.id, modes=config.modes(), config_options=config.options()
         )
 
     async def load_session(
-        self, cwd: str, session_id: str, mcp_servers: McpServers | None = None, **_: Any
+        self, cwd: str, session_id: str, mcp_servers: list[Any] | None = None, **_: Any
     ) -> LoadSessionResponse:
-        settings = (await self._continue(session_id, cwd, mcp_servers, replay=True)).settings
-        return LoadSessionResponse(modes=settings.modes(), config_options=settings.options())
+        config = (await self._continue(session_id, cwd, mcp_servers, replay=True)).config
+        return LoadSessionResponse(modes=config.modes(), config_options=config.options())
 
     async def resume_session(
-        self, session_id: str, cwd: str, mcp_servers: McpServers | None = None, **_: Any
+        self, session_id: str, cwd: str, mcp_servers: list[Any] | None = None, **_: Any
     ) -> ResumeSessionResponse:
-        settings = (await self._continue(session_id, cwd, mcp_servers, replay=False)).settings
-        return ResumeSessionResponse(modes=settings.modes(), config_options=settings.options())
+        config = (await self._continue(session_id, cwd, mcp_servers, replay=False)).config
+        return ResumeSessionResponse(modes=config.modes(), config_options=config.options())
 
     async def list_sessions(self, cwd: str | None = None, **_: Any) -> ListSessionsResponse:
         return ListSessionsResponse(sessions=await self.known_sessions(cwd))
@@ -163,14 +161,14 @@ class NativeAgent(ABC):
         async with session.busy:
             self.sessions.pop(session_id, None)
             await self.session_closed(session)
-        await self.desk.ended(session_id)
+        await self.channel.notify_session_ended(session_id)
         return CloseSessionResponse()
 
     async def prompt(self, session_id: str, prompt: list[Block], **_: Any) -> PromptResponse:
         session = self.session(session_id)
         parts = read_prompt(prompt)
         async with session.busy:
-            turn = session.turn = Turn(self.desk, session_id, self.name, timeouts.turn_s())
+            turn = session.turn = NativeTurn(self.channel, session_id, self.name, timeouts.turn_s())
             running = asyncio.create_task(self.run_turn(session, turn, parts))
             running.add_done_callback(lambda task: _fail_with(turn, task))
             try:
@@ -188,42 +186,52 @@ class NativeAgent(ABC):
 
     async def set_session_mode(self, mode_id: str, session_id: str, **_: Any) -> SetSessionModeResponse:
         session = self.session(session_id)
-        session.settings["mode"].choose(mode_id)
-        await self.desk.send(session_id, [session.settings.update()])
+        session.config["mode"].select(mode_id)
+        await self.channel.send_updates(session_id, [session.config.update()])
         return SetSessionModeResponse()
 
     async def set_config_option(
         self, config_id: str, session_id: str, value: str | bool, **_: Any
     ) -> SetSessionConfigOptionResponse:
         session = self.session(session_id)
-        session.settings[config_id].choose(str(value))
+        session.config[config_id].select(str(value))
         if config_id == "mode":
-            await self.desk.send(session_id, [updates.mode(str(value))])
-        return SetSessionConfigOptionResponse(config_options=session.settings.options())
+            await self.channel.send_updates(session_id, [updates.mode_update(str(value))])
+        return SetSessionConfigOptionResponse(config_options=session.config.options())
 
-    def session(self, session_id: str) -> Session:
-        """Raises a `RequestError` for a session this connection does not have."""
+    def session(self, session_id: str) -> NativeSession:
+        """The session of that id; raises a `RequestError` if this connection does not have it."""
         try:
             return self.sessions[session_id]
         except KeyError:
             raise adapter_errors.unknown_session(session_id) from None
 
+    # -- for the adapters
+
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+    def fail_open_turns(self, error: Exception) -> None:
+        """End all turns when the program that serves all sessions has ended."""
+        for session in self.sessions.values():
+            if session.turn is not None:
+                session.turn.fail(error)
+
+    def invalid_line(self, line: str) -> Unparsed:
+        """A line of the program's stdout that is not a message, cut to 4 KiB."""
+        return Unparsed("stdout", line[:4096], f"{self.name} wrote a line that the adapter cannot read")
+
     async def _continue(
-        self, session_id: str, cwd: str, mcp_servers: McpServers | None, *, replay: bool
-    ) -> Session:
-        session = await self.continue_session(session_id, cwd, mcp_servers or [], replay=replay)
+        self, session_id: str, cwd: str, mcp_servers: list[Any] | None, *, replay: bool
+    ) -> NativeSession:
+        servers = read_mcp_servers(mcp_servers, self.name)
+        session = await self.continue_session(session_id, cwd, servers, replay=replay)
         self.sessions[session_id] = session
         return session
 
 
-def _fail_with(turn: Turn, task: asyncio.Task[None]) -> None:
+def _fail_with(turn: NativeTurn, task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
         turn.fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
-
-
-def stdio_server(server: Any) -> McpServerStdio | None:
-    return server if isinstance(server, McpServerStdio) else None
-
-
-def remote_server(server: Any) -> HttpMcpServer | SseMcpServer | None:
-    return server if isinstance(server, HttpMcpServer | SseMcpServer) else None

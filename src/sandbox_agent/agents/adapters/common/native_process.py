@@ -1,12 +1,14 @@
-"""A vendor's program as a child that speaks lines of JSON: started, read, written to, and surely ended.
+"""A vendor's program as a child process that reads and writes JSON lines.
 
-It lives in a session of its own and dies with this process. `on_message` gets every JSON object of its
-stdout, `on_garbage` every other line. `ended` is done when it is gone; the tail of its stderr is kept.
+It runs in a session of its own and is killed when this process dies. `on_message` gets each JSON object of
+its stdout, `on_invalid_line` each other line. `ended` completes when it has exited; the end of its stderr is
+kept.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
 import os
 import signal
@@ -20,21 +22,21 @@ from sandbox_agent.agents.adapters.common import adapter_errors, process_tree
 Message = dict[str, Any]
 _LINE_LIMIT = 64 * 1024 * 1024
 _STDERR_TAIL = 4000
-_POLITE_END_S = 3.0
+_GRACE_S = 3.0
 
 
 class NativeProcess:
-    """Made by `start`; `stop` may be called any number of times."""
+    """Created by `start`; `stop` may be called more than once."""
 
     def __init__(
         self,
         agent: str,
         process: asyncio.subprocess.Process,
         on_message: Callable[[Message], None],
-        on_garbage: Callable[[str], None],
+        on_invalid_line: Callable[[str], None],
     ) -> None:
         self._agent, self._process = agent, process
-        self._on_message, self._on_garbage = on_message, on_garbage
+        self._on_message, self._on_garbage = on_message, on_invalid_line
         self._stderr = bytearray()
         self.ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._reader = asyncio.create_task(self._read())
@@ -48,7 +50,7 @@ class NativeProcess:
         cwd: str,
         env: Mapping[str, str],
         on_message: Callable[[Message], None],
-        on_garbage: Callable[[str], None],
+        on_invalid_line: Callable[[str], None],
     ) -> NativeProcess:
         """Raises a `RequestError` if the program cannot be started."""
         try:
@@ -61,22 +63,22 @@ class NativeProcess:
                 stderr=asyncio.subprocess.PIPE,
                 limit=_LINE_LIMIT,
                 start_new_session=True,
-                preexec_fn=_die_with_parent(),
+                preexec_fn=_kill_with_parent(),
             )
         except OSError as error:
             raise adapter_errors.program_missing(agent, argv[0], error) from error
-        return cls(agent, process, on_message, on_garbage)
+        return cls(agent, process, on_message, on_invalid_line)
 
     @property
     def stderr(self) -> str:
         return self._stderr.decode("utf-8", "replace").strip()
 
-    def fault(self) -> Exception:
-        """The error for whoever waits for something of a program that is gone."""
+    def exit_error(self) -> Exception:
+        """The error for requests to a program that has exited."""
         return adapter_errors.program_ended(self._agent, self._process.returncode, self.stderr)
 
     def send(self, message: Message) -> None:
-        """Write one line; a program that is gone is noticed by `ended`, not here."""
+        """Write one line; the end of the program is reported by `ended`, not here."""
         self.write(json.dumps(message).encode() + b"\n")
 
     def write(self, data: bytes) -> None:
@@ -88,13 +90,13 @@ class NativeProcess:
         with suppress(ConnectionError, RuntimeError):
             cast(asyncio.StreamWriter, self._process.stdin).close()
 
-    async def stop(self, *, polite_s: float = _POLITE_END_S) -> None:
-        """Close its input, wait a little, then end it and everything it has started."""
+    async def stop(self, *, grace_s: float = _GRACE_S) -> None:
+        """Close its input, wait `grace_s`, then kill it and all its descendants."""
         tree = process_tree.descendants(self._process.pid)
         self.close_input()
-        if polite_s:
+        if grace_s:
             with suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(self.ended), polite_s)
+                await asyncio.wait_for(asyncio.shield(self.ended), grace_s)
         tree |= process_tree.descendants(self._process.pid)
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -103,20 +105,20 @@ class NativeProcess:
 
     async def _read(self) -> None:
         stdout = cast(asyncio.StreamReader, self._process.stdout)
-        errors = asyncio.create_task(self._keep_stderr())
+        stderr_reader = asyncio.create_task(self._read_stderr())
         try:
             while line := await stdout.readline():
-                self._take(line)
+                self._handle_line(line)
         except (ValueError, ConnectionError) as error:
             self._on_garbage(f"stdout cannot be read any further: {error}")
         finally:
             code = await self._process.wait()
-            # A child of the program may hold its stderr open; what it said so far is enough.
-            await asyncio.wait([errors], timeout=0.2)
-            errors.cancel()
+            # A child of the program may keep its stderr open, so the wait for its end is short.
+            await asyncio.wait([stderr_reader], timeout=0.2)
+            stderr_reader.cancel()
             self.ended.set_result(code)
 
-    def _take(self, line: bytes) -> None:
+    def _handle_line(self, line: bytes) -> None:
         if not line.strip():
             return
         try:
@@ -128,19 +130,17 @@ class NativeProcess:
         else:
             self._on_garbage(line.decode("utf-8", "replace").rstrip("\n"))
 
-    async def _keep_stderr(self) -> None:
+    async def _read_stderr(self) -> None:
         stderr = cast(asyncio.StreamReader, self._process.stderr)
         while chunk := await stderr.read(65536):
             self._stderr += chunk
             del self._stderr[:-_STDERR_TAIL]
 
 
-def _die_with_parent() -> Callable[[], None] | None:
+def _kill_with_parent() -> Callable[[], None] | None:
     if sys.platform != "linux":
         return None
-    # Imported before the fork: the child must not import anything.
-    import ctypes
-
+    # Loaded before the fork: between fork and exec the child must not import anything.
     libc = ctypes.CDLL(None)
     set_parent_death_signal = 1
     return lambda: libc.prctl(set_parent_death_signal, signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""Everything a process has started, wherever it put itself: shell tools live in sessions of their own.
+"""All descendants of a process, also those in sessions of their own, as shell tools are.
 
-Each process is known by its number and its start time, so that a number used again is never hit.
+A process is identified by its pid and start time, so that a pid that was reused is never killed.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
-Known = tuple[int, str]
+ProcessId = tuple[int, str]
 _PARENT, _START = 1, 19  # fields of /proc/PID/stat behind the name
 
 
-def descendants(pid: int) -> set[Known]:
+def descendants(pid: int) -> set[ProcessId]:
     """The living children of `pid`, their children and so on."""
-    children: dict[int, list[Known]] = {}
+    children: dict[int, list[ProcessId]] = {}
     for entry in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if entry.isdigit() and (stat := _stat(int(entry))):
             children.setdefault(int(stat[_PARENT]), []).append((int(entry), stat[_START]))
-    found: set[Known] = set()
+    found: set[ProcessId] = set()
     waiting = [pid]
     while waiting:
         for child in children.get(waiting.pop(), []):
@@ -29,7 +29,7 @@ def descendants(pid: int) -> set[Known]:
     return found
 
 
-def kill(processes: set[Known]) -> None:
+def kill(processes: set[ProcessId]) -> None:
     for pid, start in processes:
         if (stat := _stat(pid)) and stat[_START] == start:
             with suppress(ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""The blocks of a prompt in the two forms every native program understands: text and pictures."""
+"""The blocks of a prompt in the two forms that every vendor's program accepts: text and images."""
 
 from __future__ import annotations
 
@@ -26,36 +26,39 @@ Block = (
 
 
 @dataclass(frozen=True)
-class Text:
+class PromptText:
     text: str
 
 
 @dataclass(frozen=True)
-class Picture:
+class PromptImage:
     mime_type: str
     data: str
     """base64"""
 
 
-def read_prompt(blocks: Sequence[Block]) -> list[Text | Picture]:
-    """Raises a `RequestError` for what no native program takes: sound and binary resources."""
+PromptPart = PromptText | PromptImage
+
+
+def read_prompt(blocks: Sequence[Block]) -> list[PromptPart]:
+    """Raises a `RequestError` for blocks that no program accepts: audio and binary resources."""
     return [_read(block) for block in blocks]
 
 
-def as_text(parts: Sequence[Text | Picture], agent: str) -> str:
-    """All parts as one text, for programs without pictures."""
-    if any(isinstance(part, Picture) for part in parts):
-        raise adapter_errors.invalid(f"{agent} takes no pictures here")
-    return "\n\n".join(part.text for part in parts if isinstance(part, Text))
+def as_text(parts: Sequence[PromptPart], agent: str) -> str:
+    """All parts as one text, for programs that accept no images."""
+    if any(isinstance(part, PromptImage) for part in parts):
+        raise adapter_errors.invalid_params(f"{agent} accepts no images here")
+    return "\n\n".join(part.text for part in parts if isinstance(part, PromptText))
 
 
-def _read(block: Block) -> Text | Picture:
+def _read(block: Block) -> PromptPart:
     if isinstance(block, TextContentBlock):
-        return Text(block.text)
+        return PromptText(block.text)
     if isinstance(block, ImageContentBlock):
-        return Picture(block.mime_type, block.data)
+        return PromptImage(block.mime_type, block.data)
     if isinstance(block, ResourceContentBlock):
-        return Text(f"[{block.name}]({block.uri})")
+        return PromptText(f"[{block.name}]({block.uri})")
     if isinstance(block, EmbeddedResourceContentBlock) and isinstance(block.resource, TextResourceContents):
-        return Text(f'<context ref="{block.resource.uri}">\n{block.resource.text}\n</context>')
-    raise adapter_errors.invalid(f"a prompt block of type {block.type} cannot be passed on")
+        return PromptText(f'<context ref="{block.resource.uri}">\n{block.resource.text}\n</context>')
+    raise adapter_errors.invalid_params(f"a prompt block of type {block.type} cannot be passed on")

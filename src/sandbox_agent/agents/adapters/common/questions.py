@@ -1,7 +1,7 @@
-"""Questions of every agent in one form, and the two ways to put them to a client.
+"""Questions of an agent to the user, and the two ways to send them to a client.
 
 A client with `elicitation.form` gets one form for all questions; any other gets one
-`_sandboxagent/session/request_question` after the other. Answers are labels, one list a question.
+`_sandboxagent/session/request_question` per question. Answers are labels, one list per question.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _Property = ElicitationStringPropertySchema | ElicitationMultiSelectPropertySche
 
 
 @dataclass(frozen=True)
-class Choice:
+class AnswerOption:
     label: str
     description: str = ""
 
@@ -36,10 +36,10 @@ class Choice:
 class Question:
     text: str
     header: str = ""
-    choices: tuple[Choice, ...] = ()
+    options: tuple[AnswerOption, ...] = ()
     multiple: bool = False
     custom: bool = True
-    """The user may answer in words of their own."""
+    """The user may also answer with free text."""
 
 
 async def ask_by_form(
@@ -48,7 +48,7 @@ async def ask_by_form(
     properties: dict[str, Any] = {}
     for number, question in enumerate(questions):
         properties[f"question_{number}"] = _property(question)
-        if question.custom and question.choices:
+        if question.custom and question.options:
             properties[f"question_{number}_custom"] = ElicitationStringPropertySchema(
                 type="string", title="Other", description="An answer in your own words"
             )
@@ -76,7 +76,7 @@ async def ask_by_extension(
             "sessionId": session_id,
             "questionId": str(uuid.uuid4()),
             "prompt": question.text,
-            "options": [[choice.label, choice.label] for choice in question.choices],
+            "options": [[option.label, option.label] for option in question.options],
         }
         if tool_call_id is not None:
             params["toolCallId"] = tool_call_id
@@ -94,8 +94,8 @@ async def ask_by_extension(
 def _property(question: Question) -> _Property:
     title = question.header or question.text
     options = [
-        EnumOption(const=choice.label, title=choice.label, description=choice.description or None)
-        for choice in question.choices
+        EnumOption(const=option.label, title=option.label, description=option.description or None)
+        for option in question.options
     ]
     if question.multiple and options:
         items = TitledMultiSelectItems(any_of=options)
@@ -108,7 +108,7 @@ def _property(question: Question) -> _Property:
 
 
 def _chosen(content: dict[str, Any], number: int) -> list[str]:
-    own_words = content.get(f"question_{number}_custom")
+    free_text = content.get(f"question_{number}_custom")
     chosen = content.get(f"question_{number}")
     labels = chosen if isinstance(chosen, list) else [chosen] if chosen else []
-    return [str(label) for label in labels] + ([str(own_words)] if own_words else [])
+    return [str(label) for label in labels] + ([str(free_text)] if free_text else [])

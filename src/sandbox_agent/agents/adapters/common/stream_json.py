@@ -1,6 +1,6 @@
-"""What Claude and Amp have in common: messages with blocks of text, thoughts, tool calls and tool results.
+"""The stream-json format of Claude and Amp: messages of text, thinking, tool_use and tool_result blocks.
 
-The names of their tools become ACP kinds, titles and diffs here; everything is pure.
+Pure functions that map tool names and arguments to ACP kinds, titles and diffs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from acp.schema import ToolCallLocation, ToolCallProgress, ToolCallStart
 
 from sandbox_agent.agents.adapters.common import updates
-from sandbox_agent.agents.adapters.common.prompt import Picture, Text
+from sandbox_agent.agents.adapters.common.prompt import PromptPart, PromptText
 from sandbox_agent.agents.adapters.common.updates import Content, Kind, Unparsed, Update
 
 _KINDS: dict[str, Kind] = {
@@ -24,13 +24,13 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("Task", "Agent", "oracle", "TodoWrite"), "think"),
     "ExitPlanMode": "switch_mode",
 }
-_SHOWN_FIRST = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "description", "prompt")
+_TITLE_ARGUMENTS = ("command", "cmd", "file_path", "path", "pattern", "query", "url", "description", "prompt")
 _TITLE_LENGTH = 200
 
 
-def user_block(part: Text | Picture) -> dict[str, Any]:
+def user_block(part: PromptPart) -> dict[str, Any]:
     """A part of the user's prompt."""
-    if isinstance(part, Text):
+    if isinstance(part, PromptText):
         return {"type": "text", "text": part.text}
     source = {"type": "base64", "media_type": part.mime_type, "data": part.data}
     return {"type": "image", "source": source}
@@ -41,8 +41,8 @@ def kind_of(tool: str) -> Kind:
 
 
 def title_of(tool: str, arguments: Mapping[str, Any]) -> str:
-    """The most telling argument, or the tool's name."""
-    for name in _SHOWN_FIRST:
+    """The most descriptive argument, or the tool's name."""
+    for name in _TITLE_ARGUMENTS:
         value = arguments.get(name)
         if isinstance(value, str) and value:
             return (value if name in ("command", "cmd") else f"{tool} {value}")[:_TITLE_LENGTH]
@@ -50,7 +50,7 @@ def title_of(tool: str, arguments: Mapping[str, Any]) -> str:
 
 
 def content_of(tool: str, arguments: Mapping[str, Any]) -> list[Content]:
-    """What can be shown of a call before it has run: the change it is going to make."""
+    """What can be shown before the call runs: the file change it will make."""
     path = arguments.get("file_path") or arguments.get("path")
     if not isinstance(path, str):
         return []
@@ -63,9 +63,9 @@ def content_of(tool: str, arguments: Mapping[str, Any]) -> list[Content]:
 
 
 def tool_call(
-    call_id: str, tool: str, arguments: Mapping[str, Any], *, again: bool = False, parent: str | None = None
+    call_id: str, tool: str, arguments: Mapping[str, Any], *, started: bool = False, parent: str | None = None
 ) -> ToolCallStart | ToolCallProgress:
-    """A call whose arguments are complete; `again` if the client has heard of it."""
+    """A call with complete arguments; `started` if the client already knows the call."""
     path = arguments.get("file_path") or arguments.get("path")
     values: dict[str, Any] = {"toolName": tool} | ({"parentToolCallId": parent} if parent else {})
     fields: dict[str, Any] = {
@@ -78,13 +78,13 @@ def tool_call(
         "locations": [ToolCallLocation(path=path)] if isinstance(path, str) else None,
         "field_meta": updates.meta(**values),
     }
-    if again:
+    if started:
         return ToolCallProgress(session_update="tool_call_update", **fields)
     return ToolCallStart(session_update="tool_call", **fields)
 
 
-def announced(call_id: str, tool: str) -> ToolCallStart:
-    """A call whose arguments are still being written."""
+def pending_tool_call(call_id: str, tool: str) -> ToolCallStart:
+    """A call whose arguments are still being streamed."""
     return ToolCallStart(
         session_update="tool_call",
         tool_call_id=call_id,
@@ -117,13 +117,13 @@ def result_text(content: Any) -> str:
     return json.dumps(content)
 
 
-def bill(raw: Mapping[str, Any]) -> list[Update | Unparsed]:
-    """What a turn has cost, of the line that ends it: ACP has no update for it."""
+def turn_usage(raw: Mapping[str, Any]) -> list[Update | Unparsed]:
+    """Tokens and cost of a turn, from its `result` line; in `_meta`, because ACP has no update for them."""
     known = {key: raw[key] for key in ("usage", "modelUsage", "total_cost_usd") if raw.get(key)}
-    return [updates.note(turn=known)] if known else []
+    return [updates.meta_update(turn=known)] if known else []
 
 
 def todo_plan(arguments: Mapping[str, Any]) -> list[Update]:
     """A call of TodoWrite as a plan."""
     todos = [todo for todo in arguments.get("todos") or [] if isinstance(todo, dict)]
-    return [updates.plan([(str(todo.get("content")), str(todo.get("status"))) for todo in todos])]
+    return [updates.plan_update([(str(todo.get("content")), str(todo.get("status"))) for todo in todos])]

@@ -1,4 +1,4 @@
-"""How long an adapter waits for a program that says nothing; SANDBOX_AGENT_ADAPTER_SILENCE_S sets it."""
+"""How long an adapter waits for a silent program; SANDBOX_AGENT_ADAPTER_SILENCE_S sets the limit."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _CANCEL_S = 10.0
 
 
 def turn_s() -> float:
-    """Silence in a turn while nobody is asked anything."""
+    """Silence during a turn while no request to the user is open."""
     return float(os.environ.get("SANDBOX_AGENT_ADAPTER_SILENCE_S") or _TURN_S)
 
 
 def answer_s() -> float:
-    """Until a program has started, or has answered a request; never longer than in a turn."""
+    """Until a program has started or answered a request; never longer than `turn_s`."""
     return min(_ANSWER_S, turn_s())
 
 
 def cancel_s() -> float:
-    """Until a cancelled turn is taken from a program that does not stop it."""
+    """Until a cancelled turn is ended although the program has not stopped it."""
     return min(_CANCEL_S, turn_s())

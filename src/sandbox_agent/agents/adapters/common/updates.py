@@ -1,6 +1,6 @@
-"""What a converter makes of native events, and short ways to write the usual ACP updates.
+"""The output of a converter of native events: ACP updates, with one function for each kind.
 
-`Unparsed` stands for an event the converter does not understand: the client gets it as it came.
+`Unparsed` is an event that the converter does not understand; the client gets the event unchanged.
 """
 
 from __future__ import annotations
@@ -50,26 +50,30 @@ Status = Literal["pending", "in_progress", "completed", "failed"]
 
 @dataclass(frozen=True)
 class Unparsed:
-    """A native event without a meaning in ACP."""
+    """A native event that has no ACP update."""
 
     location: str
     raw: Any
     error: str = "no ACP update for this event"
 
 
-def said(text: str, message_id: str | None = None) -> AgentMessageChunk:
+Output = list[Update | Unparsed]
+"""What a converter returns for one native event."""
+
+
+def message_chunk(text: str, message_id: str | None = None) -> AgentMessageChunk:
     return AgentMessageChunk(
         session_update="agent_message_chunk", content=helpers.text_block(text), message_id=message_id
     )
 
 
-def thought(text: str, message_id: str | None = None) -> AgentThoughtChunk:
+def thought_chunk(text: str, message_id: str | None = None) -> AgentThoughtChunk:
     return AgentThoughtChunk(
         session_update="agent_thought_chunk", content=helpers.text_block(text), message_id=message_id
     )
 
 
-def asked(text: str) -> UserMessageChunk:
+def user_message_chunk(text: str) -> UserMessageChunk:
     return UserMessageChunk(session_update="user_message_chunk", content=helpers.text_block(text))
 
 
@@ -86,26 +90,26 @@ def meta(**values: Any) -> dict[str, Any]:
     return {"sandboxagent.dev": values}
 
 
-def plan(steps: Sequence[tuple[str, str]]) -> AgentPlanUpdate:
-    """From pairs of text and status, in whatever words the agent uses."""
+def plan_update(steps: Sequence[tuple[str, str]]) -> AgentPlanUpdate:
+    """From pairs of text and status; each agent has its own status words."""
     entries = [PlanEntry(content=text, priority="medium", status=_plan_status(word)) for text, word in steps]
     return AgentPlanUpdate(session_update="plan", entries=entries)
 
 
-def title(text: str) -> SessionInfoUpdate:
+def title_update(text: str) -> SessionInfoUpdate:
     return SessionInfoUpdate(session_update="session_info_update", title=text)
 
 
-def note(**values: Any) -> SessionInfoUpdate:
-    """News that ACP has no update for, in `_meta` of one that says nothing else."""
+def meta_update(**values: Any) -> SessionInfoUpdate:
+    """Information that ACP has no update for, in `_meta` of an otherwise empty update."""
     return SessionInfoUpdate(session_update="session_info_update", field_meta=meta(**values))
 
 
-def mode(mode_id: str) -> CurrentModeUpdate:
+def mode_update(mode_id: str) -> CurrentModeUpdate:
     return CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode_id)
 
 
-def usage(used: int, size: int) -> UsageUpdate:
+def usage_update(used: int, size: int) -> UsageUpdate:
     return UsageUpdate(session_update="usage_update", used=used, size=size)
 
 

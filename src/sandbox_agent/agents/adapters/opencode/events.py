@@ -1,7 +1,7 @@
-"""OpenCode: events and stored messages of its server -> ACP updates. Pure: no input, no output.
+"""OpenCode: events and stored messages of its server -> ACP updates. Pure functions, no I/O.
 
-Text comes in pieces (`message.part.delta`) and whole (`message.part.updated`); what was streamed is not
-repeated. A tool call is one part that changes its state.
+Text arrives in chunks (`message.part.delta`) and complete (`message.part.updated`); streamed text is not
+repeated. A tool call is one part whose state changes.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ import msgspec
 from acp.schema import ToolCallProgress, ToolCallStart
 
 from sandbox_agent.agents.adapters.common import stream_json, updates
-from sandbox_agent.agents.adapters.common.updates import Content, Kind, Status, Unparsed, Update
+from sandbox_agent.agents.adapters.common.updates import Content, Kind, Output, Status, Unparsed, Update
 from sandbox_agent.agents.adapters.opencode import schema as native
 
-Output = list[Update | Unparsed]
 _Type = TypeVar("_Type")
 
 QUIET = frozenset(
@@ -29,7 +28,7 @@ QUIET = frozenset(
     "question.v2.rejected integration.updated models-dev.refreshed skill.updated agent.updated "
     "command.updated provider.updated".split()
 )
-"""Known, and read by the life cycle or of no use to a client."""
+"""Known events without an update: the agent handles them, or clients have no use for them."""
 _QUIET_PREFIXES = ("session.next.", "tui.", "pty.")
 _QUIET_PARTS = frozenset("step-start step-finish snapshot patch agent compaction".split())
 _KINDS: dict[str, Kind] = {
@@ -54,11 +53,12 @@ class OpenCodeConverter:
     def __init__(self) -> None:
         self._from_user: set[str] = set()
         self._kinds: dict[str, str] = {}
+        self._title = ""
         self._streamed: set[str] = set()
         self._calls: set[str] = set()
 
     def event(self, event: Mapping[str, Any]) -> Output:
-        """What an event tells the client; an unknown or broken one comes back as `Unparsed`."""
+        """The updates for an event; `Unparsed` for an unknown or malformed one."""
         kind = str(event.get("type"))
         if kind in QUIET or kind.startswith(_QUIET_PREFIXES):
             return []
@@ -71,13 +71,13 @@ class OpenCodeConverter:
             return [Unparsed(kind, dict(event), str(error) or type(error).__name__)]
 
     def stored(self, message: Mapping[str, Any]) -> Output:
-        """A message of the history, with what the user said."""
+        """A message of the history, including user messages."""
         info = message.get("info") or {}
         output: Output = []
         for part in message.get("parts") or []:
             if info.get("role") == "user":
                 if part.get("type") == "text" and not part.get("synthetic"):
-                    output.append(updates.asked(_read(part, native.TextPart).text))
+                    output.append(updates.user_message_chunk(msgspec.convert(part, native.TextPart).text))
             else:
                 output += self.part(part)
         return output
@@ -85,25 +85,25 @@ class OpenCodeConverter:
     def part(self, raw: Mapping[str, Any]) -> Output:
         kind = str(raw.get("type"))
         if kind == "text":
-            part = _read(raw, native.TextPart)
+            part = msgspec.convert(raw, native.TextPart)
             if part.message_id in self._from_user:
                 return []
             self._kinds[part.id] = kind
-            return self._whole(raw, part.id, part.text, updates.said)
+            return self._unless_streamed(raw, part.id, part.text, updates.message_chunk)
         if kind == "reasoning":
-            thought = _read(raw, native.ReasoningPart)
+            thought = msgspec.convert(raw, native.ReasoningPart)
             self._kinds[thought.id] = kind
-            return self._whole(raw, thought.id, thought.text, updates.thought)
+            return self._unless_streamed(raw, thought.id, thought.text, updates.thought_chunk)
         if kind == "tool":
-            return [self._tool(_read(raw, native.ToolPart))]
+            return [self._tool(msgspec.convert(raw, native.ToolPart))]
         if kind == "file":
-            file = _read(raw, native.FilePart)
-            return [] if file.message_id in self._from_user else [updates.note(file=dict(raw))]
+            file = msgspec.convert(raw, native.FilePart)
+            return [] if file.message_id in self._from_user else [updates.meta_update(file=dict(raw))]
         if kind in ("subtask", "retry"):
-            return [updates.note(**{kind: dict(raw)})]
+            return [updates.meta_update(**{kind: dict(raw)})]
         return [] if kind in _QUIET_PARTS else [Unparsed(f"part/{kind}", dict(raw))]
 
-    def _whole(
+    def _unless_streamed(
         self, raw: Mapping[str, Any], part_id: str, text: str, make: Callable[[str, str], Update]
     ) -> Output:
         finished = bool((raw.get("time") or {}).get("end"))
@@ -137,7 +137,7 @@ class OpenCodeConverter:
     def _message_updated(self, properties: Mapping[str, Any]) -> Output:
         info = properties["info"]
         if info.get("role") == "user":
-            self._from_user.add(_read(info, native.UserMessage).id)
+            self._from_user.add(msgspec.convert(info, native.UserMessage).id)
         return []
 
     def _part_updated(self, properties: Mapping[str, Any]) -> Output:
@@ -148,19 +148,19 @@ class OpenCodeConverter:
         if properties.get("field") != "text" or properties.get("messageID") in self._from_user:
             return []
         self._streamed.add(part_id)
-        make = updates.thought if self._kinds.get(part_id) == "reasoning" else updates.said
+        make = updates.thought_chunk if self._kinds.get(part_id) == "reasoning" else updates.message_chunk
         return [make(delta, part_id)]
 
     def _todos(self, properties: Mapping[str, Any]) -> Output:
         todos = msgspec.convert(properties["todos"], list[native.Todo])
-        return [updates.plan([(todo.content, todo.status) for todo in todos])]
+        return [updates.plan_update([(todo.content, todo.status) for todo in todos])]
 
     def _session_updated(self, properties: Mapping[str, Any]) -> Output:
-        session = _read(properties["info"], native.Session)
-        if session.title == self._kinds.get("title"):
+        session = msgspec.convert(properties["info"], native.Session)
+        if session.title == self._title:
             return []
-        self._kinds["title"] = session.title
-        return [updates.title(session.title)]
+        self._title = session.title
+        return [updates.title_update(session.title)]
 
     _events: Mapping[str, Callable[[OpenCodeConverter, Mapping[str, Any]], Output]] = {
         "message.updated": _message_updated,
@@ -172,12 +172,12 @@ class OpenCodeConverter:
 
 
 def _outcome(state: Mapping[str, Any]) -> tuple[str, Any]:
-    """The text of a finished call and what it returned."""
+    """The text and the raw output of a finished call."""
     if state.get("status") == "completed":
-        done = _read(state, native.ToolStateCompleted)
+        done = msgspec.convert(state, native.ToolStateCompleted)
         return done.output, {"output": done.output, "metadata": done.metadata}
     if state.get("status") == "error":
-        failed = _read(state, native.ToolStateError)
+        failed = msgspec.convert(state, native.ToolStateError)
         return failed.error, {"error": failed.error}
     return "", None
 
@@ -189,7 +189,3 @@ def _change(arguments: Mapping[str, Any]) -> list[Content]:
     if isinstance(path, str) and isinstance(new := arguments.get("newString"), str):
         return [updates.diff_content(path, new, arguments.get("oldString"))]
     return []
-
-
-def _read(raw: Any, kind: type[_Type]) -> _Type:
-    return msgspec.convert(raw, kind)

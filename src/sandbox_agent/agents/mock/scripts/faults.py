@@ -1,41 +1,25 @@
-"""Scripts that misbehave on purpose: what a bridge and a client must survive.
-
-Words that end or block the process act only if nothing but their own arguments follows them, so that a
-sentence which happens to begin with one ("kill all bugs") is just echoed.
-"""
+"""Scripts that fail or send bad output on purpose: what a bridge and a client must survive."""
 
 from __future__ import annotations
 
 import os
-import sys
 
 from sandbox_agent.agents.mock import updates
-from sandbox_agent.agents.mock.jsonrpc import (
-    AUTH_REQUIRED,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    RpcError,
-    encode_message,
-)
+from sandbox_agent.agents.mock.jsonrpc import JsonRpcError, encode_message
+from sandbox_agent.agents.mock.prompt import Prompt
+from sandbox_agent.agents.mock.scripts.arguments import numbers, without_arguments
 from sandbox_agent.agents.mock.scripts.output import say
 from sandbox_agent.agents.mock.scripts.steps import (
-    Act,
     EndSession,
-    ExitAfterAnswer,
-    Notify,
-    Pause,
-    Raw,
-    StopReading,
-    Update,
+    RunAction,
+    Script,
+    SendNotification,
+    SendUpdate,
+    WriteRaw,
 )
-
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from sandbox_agent.agents.mock.prompt import Prompt
-    from sandbox_agent.agents.mock.scripts.steps import Script
+from sandbox_agent.bridge.jsonrpc.error_codes import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS
 
 FLOOD_BATCH = 64
-CHILD_SLEEP_S = 600
 STDERR_LINE = b"x" * 79 + b"\n"
 FAILURES = {
     INTERNAL_ERROR: "Internal error",
@@ -44,27 +28,22 @@ FAILURES = {
 }
 
 
-def _numbers(rest: str, most: int) -> list[int] | None:
-    words = rest.split()
-    if len(words) > most or not all(word.isdecimal() and word.isascii() for word in words):
-        return None
-    return [int(word) for word in words]
-
-
 def error(prompt: Prompt, _rest: str) -> Script:
     call_id = updates.new_tool_call_id()
-    yield Update(updates.tool_call(call_id, "fetch", "Fetch a page", "fetch", rawInput={"page": "missing"}))
-    yield Update(
+    yield SendUpdate(
+        updates.tool_call(call_id, "fetch", "Fetch a page", "fetch", rawInput={"page": "missing"})
+    )
+    yield SendUpdate(
         updates.tool_update(
             call_id, "failed", content=[updates.tool_text("404 Not Found")], rawOutput={"status": 404}
         )
     )
     where = {"sessionId": prompt.session.id}
-    yield Notify(
+    yield SendNotification(
         "_sandboxagent/error",
         {**where, "message": "Something went wrong", "code": "mock_error", "details": {"mock": True}},
     )
-    yield Notify(
+    yield SendNotification(
         "_sandboxagent/agent/unparsed",
         {**where, "error": "not JSON", "location": "mock", "raw_hash": None},
     )
@@ -72,20 +51,15 @@ def error(prompt: Prompt, _rest: str) -> Script:
     return None
 
 
-def end(prompt: Prompt, rest: str) -> Script | None:
-    if rest:
-        return None
-
-    def run() -> Script:
-        yield say("Goodbye.")
-        yield Notify(
-            "_sandboxagent/session/ended",
-            {"sessionId": prompt.session.id, "reason": "completed", "terminated_by": "agent"},
-        )
-        yield EndSession()
-        return None
-
-    return run()
+@without_arguments
+def end(prompt: Prompt) -> Script:
+    yield say("Goodbye.")
+    yield SendNotification(
+        "_sandboxagent/session/ended",
+        {"sessionId": prompt.session.id, "reason": "completed", "terminated_by": "agent"},
+    )
+    yield EndSession()
+    return None
 
 
 def fail(_prompt: Prompt, rest: str) -> Script | None:
@@ -95,7 +69,7 @@ def fail(_prompt: Prompt, rest: str) -> Script | None:
 
     def run() -> Script:
         yield say("I shall fail now.")
-        raise RpcError(code, FAILURES.get(code, "The mock agent failed"), {"reason": "asked to fail"})
+        raise JsonRpcError(code, FAILURES.get(code, "The mock agent failed"), {"reason": "asked to fail"})
 
     return run()
 
@@ -116,13 +90,13 @@ def max_turn_requests(_prompt: Prompt, _rest: str) -> Script:
 
 
 def flood(prompt: Prompt, rest: str) -> Script | None:
-    numbers = _numbers(rest, 2)
-    if not numbers:
+    given = numbers(rest, 2)
+    if not given:
         return None
-    count, padding = numbers[0], numbers[1] if len(numbers) == 2 else 0
+    count, padding = given[0], given[1] if len(given) == 2 else 0
 
     def run() -> Script:
-        # Encoding each message afresh would make this process, not its reader, the bottleneck.
+        # Encoded once: otherwise this process, not its reader, would be the bottleneck.
         mark = "\x00"
         update = updates.message_chunk(updates.text_block(mark + "." * padding + "\n"), updates.new_uuid())
         params = {"sessionId": prompt.session.id, "update": update}
@@ -130,158 +104,47 @@ def flood(prompt: Prompt, rest: str) -> Script | None:
         before, after = line.split(b"\\u0000")
         for start in range(1, count + 1, FLOOD_BATCH):
             batch = range(start, min(start + FLOOD_BATCH, count + 1))
-            yield Raw(b"".join([b"%b%d%b" % (before, number, after) for number in batch]))
+            yield WriteRaw(b"".join([b"%b%d%b" % (before, number, after) for number in batch]))
         return None
 
     return run()
 
 
 def big(_prompt: Prompt, rest: str) -> Script | None:
-    numbers = _numbers(rest, 1)
-    if not numbers:
+    given = numbers(rest, 1)
+    if not given:
         return None
-    size = numbers[0]
+    size = given[0]
 
     def run() -> Script:
-        yield Update(updates.message("x" * size), keep=False)
+        yield SendUpdate(updates.message("x" * size), keep=False)
         return None
 
     return run()
 
 
 def garbage(_prompt: Prompt, _rest: str) -> Script:
-    yield Raw(b"This line is not JSON.\n")
-    yield Raw(b"\xff\xfe\x80 is not UTF-8\n")
-    yield Raw(b'{"jsonrpc":"2.0","method":\n')
+    yield WriteRaw(b"This line is not JSON.\n")
+    yield WriteRaw(b"\xff\xfe\x80 is not UTF-8\n")
+    yield WriteRaw(b'{"jsonrpc":"2.0","method":\n')
     yield say("I have printed three lines that are no messages.")
     return None
 
 
 def stderr(_prompt: Prompt, rest: str) -> Script | None:
-    numbers = _numbers(rest, 1)
-    if numbers is None:
+    given = numbers(rest, 1)
+    if given is None:
         return None
-    size = numbers[0] if numbers else len(STDERR_LINE)
+    size = given[0] if given else len(STDERR_LINE)
 
-    def complain() -> None:
+    def write() -> None:
         remaining = size
         while remaining > 0:
             remaining -= os.write(2, STDERR_LINE[-remaining:])
 
     def run() -> Script:
-        yield Act(complain)
+        yield RunAction(write)
         yield say(f"I have written {size} bytes to stderr.")
-        return None
-
-    return run()
-
-
-def crash(_prompt: Prompt, rest: str) -> Script | None:
-    numbers = _numbers(rest, 1)
-    if numbers is None or (numbers and numbers[0] > 255):
-        return None
-    code = numbers[0] if numbers else 1
-
-    def fall() -> None:
-        os.write(2, b"mock agent: crashing with code %d, as asked\n" % code)
-        os._exit(code)
-
-    def run() -> Script:
-        yield say("I shall crash now.")
-        yield Act(fall)
-        return None
-
-    return run()
-
-
-def kill(_prompt: Prompt, rest: str) -> Script | None:
-    import signal  # only this word and `stubborn` need it
-
-    name = rest.upper().removeprefix("SIG") or "KILL"
-    number = getattr(signal, "SIG" + name, None)
-    if not isinstance(number, signal.Signals):
-        return None
-
-    def run() -> Script:
-        yield say(f"I shall send myself {number.name}.")
-        yield Act(lambda: os.kill(os.getpid(), number))
-        yield say(f"I have survived {number.name}.")
-        return None
-
-    return run()
-
-
-def hang(_prompt: Prompt, rest: str) -> Script | None:
-    if rest not in ("", "hard"):
-        return None
-
-    def run() -> Script:
-        yield Pause(None, stubborn=rest == "hard")
-        return None
-
-    return run()
-
-
-def deaf(_prompt: Prompt, rest: str) -> Script | None:
-    if rest:
-        return None
-
-    def run() -> Script:
-        yield say("I do not read my input any more.")
-        yield StopReading()
-        return None
-
-    return run()
-
-
-def stubborn(_prompt: Prompt, rest: str) -> Script | None:
-    if rest:
-        return None
-
-    def ignore_signals() -> None:
-        import signal  # only this word and `kill` need it
-
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, signal.SIG_IGN)
-
-    def run() -> Script:
-        yield Act(ignore_signals)
-        yield say("I ignore SIGTERM, SIGINT, SIGHUP and the end of my input.")
-        yield StopReading()
-        return None
-
-    return run()
-
-
-def leave(_prompt: Prompt, rest: str) -> Script | None:
-    if rest:
-        return None
-
-    def run() -> Script:
-        yield say("I leave.")
-        yield ExitAfterAnswer(0)
-        return None
-
-    return run()
-
-
-def child(_prompt: Prompt, rest: str) -> Script | None:
-    numbers = _numbers(rest, 1)
-    if numbers is None:
-        return None
-    seconds = numbers[0] if numbers else CHILD_SLEEP_S
-
-    def run() -> Script:
-        nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1, 2)]
-        nap = f"import time; time.sleep({seconds})"
-        pid = os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-I", "-S", "-c", nap],
-            os.environ,
-            file_actions=nowhere,
-            setsid=True,
-        )
-        yield say(f"I have started process {pid} in a session of its own; it sleeps for {seconds} s.")
         return None
 
     return run()

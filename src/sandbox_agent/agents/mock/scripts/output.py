@@ -1,6 +1,6 @@
-"""Scripts that show something: every kind of `session/update` a client has to draw.
+"""Scripts that send every kind of `session/update` a client has to display.
 
-Paths are inside the session's directory, but nothing is read or written there.
+Paths are below the session's directory, but nothing is read or written there.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ import sys
 import time
 
 from sandbox_agent.agents.mock import session_options, updates
-from sandbox_agent.agents.mock.scripts.steps import Pause, Update
+from sandbox_agent.agents.mock.prompt import Prompt
+from sandbox_agent.agents.mock.scripts.arguments import numbers
+from sandbox_agent.agents.mock.scripts.steps import Pause, Script, SendUpdate
 from sandbox_agent.agents.mock.sessions import iso_time
 
-TYPE_CHECKING = False  # as in typing, which is too slow to import here
-if TYPE_CHECKING:
-    from sandbox_agent.agents.mock.prompt import Prompt
-    from sandbox_agent.agents.mock.scripts.steps import Script
-
 CHUNKS = 4
-# Slow enough that a person sees it stream; the model mock-fast does not wait.
+# Slow enough to be seen streaming; the model mock-fast does not wait.
 STREAM_PAUSE_S = 0.02
 
 MARKDOWN = """# Mock agent
@@ -52,15 +49,15 @@ PICTURE = (
 )
 
 
-def say(text: str) -> Update:
-    return Update(updates.message(text))
+def say(text: str) -> SendUpdate:
+    return SendUpdate(updates.message(text))
 
 
-def reply_to_anything(prompt: Prompt, _rest: str) -> Script:
+def repeat(prompt: Prompt, _rest: str) -> Script:
     text = prompt.text or "(an empty prompt)"
     for update in updates.message_in_chunks(text, -(-len(text) // CHUNKS)):
-        yield Update(update)
-    yield Update(prompt.session.usage_update())
+        yield SendUpdate(update)
+    yield SendUpdate(prompt.session.usage_update())
     return None
 
 
@@ -71,7 +68,7 @@ def echo(_prompt: Prompt, rest: str) -> Script:
 
 def markdown(prompt: Prompt, _rest: str) -> Script:
     for update in updates.message_in_chunks(MARKDOWN, 24):
-        yield Update(update)
+        yield SendUpdate(update)
         if prompt.session.values["model"] != "mock-fast":
             yield Pause(STREAM_PAUSE_S)
     return None
@@ -79,9 +76,9 @@ def markdown(prompt: Prompt, _rest: str) -> Script:
 
 def think(prompt: Prompt, _rest: str) -> Script:
     thoughts = ["The user wants me to think. ", "I look at it from another side. ", "Now I am sure."]
-    level = list(session_options.CHOICES["thought_level"][1]).index(prompt.session.values["thought_level"])
+    level = list(session_options.OPTIONS["thought_level"][1]).index(prompt.session.values["thought_level"])
     for text in thoughts[: level + 1]:
-        yield Update(updates.thought(text))
+        yield SendUpdate(updates.thought(text))
     yield say("I have thought about it.")
     return None
 
@@ -89,7 +86,7 @@ def think(prompt: Prompt, _rest: str) -> Script:
 def plan(_prompt: Prompt, _rest: str) -> Script:
     for done in range(4):
         states = ["completed" if i < done else "in_progress" if i == done else "pending" for i in range(3)]
-        yield Update(
+        yield SendUpdate(
             updates.plan(
                 ("Read the code", "high", states[0]),
                 ("Change the code", "medium", states[1]),
@@ -103,7 +100,7 @@ def plan(_prompt: Prompt, _rest: str) -> Script:
 def tool(prompt: Prompt, _rest: str) -> Script:
     path = os.path.join(prompt.session.cwd, "README.md")
     call_id = updates.new_tool_call_id()
-    yield Update(
+    yield SendUpdate(
         updates.tool_call(
             call_id,
             "read_file",
@@ -113,9 +110,9 @@ def tool(prompt: Prompt, _rest: str) -> Script:
             locations=[{"path": path, "line": 1}],
         )
     )
-    yield Update(updates.tool_update(call_id, "in_progress"))
+    yield SendUpdate(updates.tool_update(call_id, "in_progress"))
     link = {"type": "resource_link", "name": "README.md", "uri": "file://" + path}
-    yield Update(
+    yield SendUpdate(
         updates.tool_update(
             call_id,
             "completed",
@@ -129,7 +126,7 @@ def tool(prompt: Prompt, _rest: str) -> Script:
 
 def diff(prompt: Prompt, _rest: str) -> Script:
     changed = os.path.join(prompt.session.cwd, "greeting.py")
-    created = os.path.join(prompt.session.cwd, "farewell.py")
+    created = os.path.join(prompt.session.cwd, "goodbye.py")
     for path, old, new in (
         (changed, 'print("helo")\n', 'print("hello")\n'),
         (created, None, 'print("goodbye")\n'),
@@ -137,7 +134,7 @@ def diff(prompt: Prompt, _rest: str) -> Script:
         call_id = updates.new_tool_call_id()
         name = os.path.basename(path)
         content = [updates.diff(path, old, new)]
-        yield Update(
+        yield SendUpdate(
             updates.tool_call(
                 call_id,
                 "edit_file",
@@ -148,44 +145,46 @@ def diff(prompt: Prompt, _rest: str) -> Script:
                 rawInput={"path": path, "old": old, "new": new},
             )
         )
-        yield Update(updates.tool_update(call_id, "completed", content=content, rawOutput=f"wrote {name}"))
-    yield say("I have changed greeting.py and created farewell.py (in this story only, not on disk).")
+        yield SendUpdate(
+            updates.tool_update(call_id, "completed", content=content, rawOutput=f"wrote {name}")
+        )
+    yield say("I have changed greeting.py and created goodbye.py (in this script only, not on disk).")
     return None
 
 
 def image(_prompt: Prompt, _rest: str) -> Script:
     message_id = updates.new_uuid()
-    yield Update(updates.message_chunk(updates.text_block("A picture:\n"), message_id))
-    yield Update(
+    yield SendUpdate(updates.message_chunk(updates.text_block("A picture:\n"), message_id))
+    yield SendUpdate(
         updates.message_chunk({"type": "image", "mimeType": "image/png", "data": PICTURE}, message_id)
     )
     return None
 
 
 def usage(prompt: Prompt, _rest: str) -> Script:
-    yield Update(prompt.session.usage_update())
+    yield SendUpdate(prompt.session.usage_update())
     yield say(f"{prompt.session.used_tokens} tokens used in this session.")
     return None
 
 
 def title(prompt: Prompt, rest: str) -> Script:
     prompt.session.title = rest or "A session with the mock agent"
-    prompt.session.note_facts()
-    yield Update(updates.session_info(prompt.session.title, iso_time(time.time())))
+    prompt.session.save_facts_later()
+    yield SendUpdate(updates.session_info(prompt.session.title, iso_time(time.time())))
     yield say(f"This session is now called {prompt.session.title!r}.")
     return None
 
 
 def stream(_prompt: Prompt, rest: str) -> Script | None:
-    numbers = rest.split()
-    if not 1 <= len(numbers) <= 2 or not all(number.isdecimal() for number in numbers):
+    given = numbers(rest, 2)
+    if not given:
         return None
-    count, interval_ms = int(numbers[0]), int(numbers[1]) if len(numbers) == 2 else 0
+    count, interval_ms = given[0], given[1] if len(given) == 2 else 0
 
     def run() -> Script:
         message_id = updates.new_uuid()
         for number in range(1, count + 1):
-            yield Update(updates.message_chunk(updates.text_block(f"chunk {number}\n"), message_id))
+            yield SendUpdate(updates.message_chunk(updates.text_block(f"chunk {number}\n"), message_id))
             if interval_ms:
                 yield Pause(interval_ms / 1000)
         return None

@@ -1,0 +1,144 @@
+"""Turn one `[[agent]]` table into an `AgentSpec`, or say which key is wrong and what it must be.
+
+The built-in catalogue and the user's file have the same form and go through the same parser.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, OPTION_CATEGORIES, AgentSpec, InstallStep
+
+_AGENT_KEYS = frozenset(
+    "id name command args env default_env cwd on_path native native_file node install registry credentials "
+    "capabilities options size_mb verify_env quirks builtin adapter".split()
+)
+_STEP_KEYS = frozenset("npm pypi into python check native on_request program env".split())
+_AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+class CatalogError(ValueError):
+    """An agents file that cannot be used; the text names the file, the agent and the fault."""
+
+
+def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
+    """The agent of one `[[agent]]` table; `where` names the table in error messages.
+
+    Raises `CatalogError`.
+    """
+    table = _TomlTable(raw, where)
+    table.check_keys(_AGENT_KEYS)
+    agent_id = table.string("id")
+    if agent_id is None or not _AGENT_ID.fullmatch(agent_id):
+        raise table.fault("id", "letters, digits, `.`, `_` and `-`, at most 64")
+    capabilities = table.strings("capabilities")
+    if unknown := [flag for flag in capabilities if flag not in CAPABILITIES]:
+        raise CatalogError(f"{where}: unknown capability `{unknown[0]}`; known are {', '.join(CAPABILITIES)}")
+    command = table.string("command")
+    if not (command or raw.get("on_path") or raw.get("registry") or raw.get("builtin") or raw.get("adapter")):
+        raise CatalogError(f"{where} says neither `command` nor `registry`: there is no way to start it")
+    return AgentSpec(
+        id=agent_id,
+        name=table.string("name") or agent_id,
+        command=() if command is None else (command, *table.strings("args")),
+        env=table.mapping("env"),
+        default_env=table.mapping("default_env"),
+        cwd=table.string("cwd"),
+        on_path=table.strings("on_path"),
+        native=table.string("native"),
+        native_file=table.string("native_file"),
+        node=table.integer("node"),
+        install=tuple(_parse_step(step, f"{where}, install") for step in table.tables("install")),
+        registry=table.strings("registry"),
+        credentials=table.strings("credentials"),
+        capabilities=frozenset(capabilities),
+        options=_parse_options(raw.get("options", {}), where),
+        size_mb=table.integer("size_mb"),
+        verify_env=table.mapping("verify_env"),
+        quirks=table.strings("quirks"),
+        builtin=table.boolean("builtin"),
+        adapter=table.string("adapter"),
+    )
+
+
+def _parse_step(raw: Mapping[str, Any], where: str) -> InstallStep:
+    table = _TomlTable(raw, where)
+    table.check_keys(_STEP_KEYS)
+    sources = [source for source in ("npm", "pypi") if source in raw]
+    if len(sources) != 1 or not table.strings(sources[0]):
+        raise CatalogError(f"{where}: each step names packages of either `npm` or `pypi`")
+    into = table.string("into") or "."
+    if into.startswith("/") or ".." in into.split("/"):
+        raise table.fault("into", "a folder below the agent's root")
+    return InstallStep(
+        source=sources[0],
+        packages=table.strings(sources[0]),
+        into=into,
+        python=table.string("python"),
+        check=table.strings("check"),
+        native=table.boolean("native"),
+        on_request=table.boolean("on_request"),
+        program=table.string("program"),
+        env=table.mapping("env"),
+    )
+
+
+def _parse_options(raw: Any, where: str) -> dict[str, tuple[str, ...]]:
+    if not isinstance(raw, dict) or set(raw) - set(OPTION_CATEGORIES):
+        raise CatalogError(f"{where}: `options` must be a table with {', '.join(OPTION_CATEGORIES)}")
+    table = _TomlTable(raw, f"{where}, options")
+    return {category: values for category in OPTION_CATEGORIES if (values := table.strings(category))}
+
+
+class _TomlTable:
+    """Typed access to one TOML table; each method raises `CatalogError` for a value of another type."""
+
+    def __init__(self, table: Mapping[str, Any], where: str) -> None:
+        self._table, self._where = table, where
+
+    def fault(self, key: str, expected: str) -> CatalogError:
+        return CatalogError(f"{self._where}: `{key}` must be {expected}")
+
+    def check_keys(self, known: frozenset[str]) -> None:
+        if unknown := sorted(set(self._table) - known):
+            raise CatalogError(
+                f"{self._where}: unknown key `{unknown[0]}`; known are {', '.join(sorted(known))}"
+            )
+
+    def string(self, key: str) -> str | None:
+        value = self._table.get(key)
+        if value is not None and not (isinstance(value, str) and value):
+            raise self.fault(key, "a string that is not empty")
+        return value
+
+    def integer(self, key: str) -> int | None:
+        value = self._table.get(key)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
+            raise self.fault(key, "a whole number")
+        return value
+
+    def boolean(self, key: str) -> bool:
+        value = self._table.get(key, False)
+        if not isinstance(value, bool):
+            raise self.fault(key, "true or false")
+        return value
+
+    def strings(self, key: str) -> tuple[str, ...]:
+        value = self._table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.fault(key, "a list of strings")
+        return tuple(value)
+
+    def mapping(self, key: str) -> dict[str, str]:
+        value = self._table.get(key, {})
+        if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+            raise self.fault(key, "a table of strings")
+        return dict(value)
+
+    def tables(self, key: str) -> list[Mapping[str, Any]]:
+        value = self._table.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise self.fault(key, "a list of tables")
+        return value

@@ -1,0 +1,131 @@
+"""What `GET /v1/agents` answers for each agent: whether it is installed, its version, its capabilities.
+
+Slow work is bounded: files are read in threads, `--version` of a program gets 2 s and is cached, and models
+come from a probe that runs after the response.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sandbox_agent.agents import credentials
+from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, AgentSpec
+from sandbox_agent.agents.catalog.catalog import Catalog
+from sandbox_agent.agents.install.layout import InstallLayout
+from sandbox_agent.agents.install.run_command import CommandFailed, run_command
+from sandbox_agent.agents.inventory.options_probe import OptionsProbe
+from sandbox_agent.agents.inventory.session_options import models_and_modes, static_options
+from sandbox_agent.agents.launch.launcher import Launcher
+from sandbox_agent.agents.launch.program import Program, find_program
+
+_VERSION_LIMIT_S = 2.0
+_VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
+
+
+class Inventory:
+    """Describes agents. One per server."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        layout: InstallLayout,
+        launcher: Launcher,
+        *,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
+        self._catalog = catalog
+        self._layout = layout
+        self._launcher = launcher
+        self._environ = os.environ if environ is None else environ
+        self._probe = OptionsProbe()
+        self._versions: dict[tuple[object, ...], str | None] = {}
+
+    async def describe_all(self, *, config: bool = False, no_cache: bool = False) -> list[dict[str, Any]]:
+        """Every agent, in the order of the catalogue."""
+        ids = self._catalog.ids()
+        return await asyncio.gather(*(self.describe(i, config=config, no_cache=no_cache) for i in ids))
+
+    async def describe(
+        self, agent_id: str, *, config: bool = False, no_cache: bool = False
+    ) -> dict[str, Any]:
+        """One agent, with its keys in the order of the response. Raises `UnsupportedAgent`."""
+        spec = self._catalog.get(agent_id)
+        program, has_credentials = await asyncio.to_thread(self._search, spec)
+        installed = program is not None or spec.builtin
+        info: dict[str, Any] = {
+            "id": agent_id,
+            "installed": installed,
+            "credentialsAvailable": has_credentials,
+        }
+        if config:
+            info |= await self._version_and_path(spec, program, no_cache)
+        info["capabilities"] = {flag: flag in spec.capabilities for flag in CAPABILITIES}
+        if config:
+            info |= self._options(spec, program, installed, has_credentials)
+        return info
+
+    async def aclose(self) -> None:
+        await self._probe.aclose()
+
+    def _search(self, spec: AgentSpec) -> tuple[Program | None, bool]:
+        return (
+            find_program(spec, self._layout, self._environ),
+            credentials.available_for(spec, self._environ),
+        )
+
+    async def _version_and_path(
+        self, spec: AgentSpec, program: Program | None, no_cache: bool
+    ) -> dict[str, str]:
+        if program is None:
+            return (
+                {"version": "builtin", "path": self._layout.native_program(spec.id)} if spec.builtin else {}
+            )
+        if program.build is not None:
+            version = program.build.version
+        else:
+            version = await self._reported_version(program.path, no_cache)
+        return ({"version": version} if version else {}) | {"path": program.path}
+
+    async def _reported_version(self, path: str, no_cache: bool) -> str | None:
+        """The version in the output of `--version`, which gets 2 s."""
+        key = _identity((path,))
+        if key not in self._versions or no_cache:
+            try:
+                output = await run_command(
+                    [path, "--version"], cwd=Path("/"), env=self._environ, limit_s=_VERSION_LIMIT_S
+                )
+            except CommandFailed:
+                output = ""
+            found = _VERSION.search(output)
+            self._versions[key] = found[0] if found else None
+        return self._versions[key]
+
+    def _options(
+        self, spec: AgentSpec, program: Program | None, installed: bool, has_credentials: bool
+    ) -> dict[str, Any]:
+        info: dict[str, Any] = {}
+        options = static_options(spec)
+        if program is not None and has_credentials:
+            probed = self._probe.options_of(
+                spec.id, _identity(program.argv), lambda: self._launcher.prepare(spec.id)
+            )
+            if probed is not None:
+                options = list(probed.options) or options
+                if probed.error is not None:
+                    info["configError"] = probed.error
+        info = {"configOptions": options} | info
+        return info | (models_and_modes(options) if installed else {})
+
+
+def _identity(argv: Sequence[str]) -> tuple[object, ...]:
+    """A value that changes when the program is replaced."""
+    try:
+        stat = os.stat(argv[0])
+        return (*argv, stat.st_mtime_ns, stat.st_ino)
+    except OSError:
+        return tuple(argv)

@@ -1,0 +1,176 @@
+"""The inventory: installed agents, versions, models and modes, within a time limit."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox_agent.agents.install.launcher_script import write_executable
+from sandbox_agent.agents.inventory.inventory import Inventory
+from tests.agents.install.install_environment import InstallEnvironment
+from tests.agents.tiny_agent_package import npm_agent, npm_package
+from tests.support.processes import wait_until
+
+OWN = """
+[[agent]]
+id = "own"
+command = "{path}"
+credentials = ["env:OWN_KEY"]
+[agent.options]
+model = ["m1", "m2"]
+"""
+
+
+def inventory(environment: InstallEnvironment) -> Inventory:
+    return Inventory(
+        environment.catalog, environment.layout, environment.launcher(), environ=environment.environ
+    )
+
+
+def own_agent(directory: Path, script: str) -> InstallEnvironment:
+    path = directory / "own-agent"
+    write_executable(path, script)
+    return InstallEnvironment(directory, OWN.format(path=path))
+
+
+async def until_asked(stock: Inventory, agent: str) -> dict[str, Any]:
+    """The description after the agent has been probed."""
+    before = await stock.describe(agent, config=True)
+    for _ in range(1500):
+        now = await stock.describe(agent, config=True)
+        if now != before:
+            return now
+        await asyncio.sleep(0.02)
+    raise AssertionError(f"nothing new of {agent}: {before}")
+
+
+async def test_list_starts_with_the_reference_and_has_the_users_agents(tmp_path: Path) -> None:
+    environment = own_agent(tmp_path, "#!/bin/sh\n")
+    agents = await inventory(environment).describe_all()
+    assert [agent["id"] for agent in agents][:7] == "claude codex opencode amp pi cursor mock".split()
+    assert agents[-1]["id"] == "own" and agents[-1]["installed"]
+
+
+@pytest.mark.clause("spec2-3-agents-rows")
+async def test_keys_have_the_order_of_the_response(tmp_path: Path) -> None:
+    environment = InstallEnvironment(tmp_path, "")
+    assert list(await inventory(environment).describe("mock")) == [
+        *("id", "installed", "credentialsAvailable", "capabilities"),
+    ]
+    assert list(await inventory(environment).describe("mock", config=True)) == [
+        *("id", "installed", "credentialsAvailable", "version", "path", "capabilities"),
+        *("configOptions", "models", "defaultModel", "modes"),
+    ]
+
+
+@pytest.mark.clause("decision-28")
+async def test_mock_is_built_in(tmp_path: Path) -> None:
+    environment = InstallEnvironment(tmp_path, "")
+    mock = await inventory(environment).describe("mock", config=True)
+    assert mock["installed"] and mock["credentialsAvailable"]
+    assert (mock["version"], mock["path"]) == ("builtin", str(environment.data / "bin" / "mock"))
+    assert mock["defaultModel"] == "mock" and [mode["id"] for mode in mock["modes"]] == ["normal", "plan"]
+
+
+@pytest.mark.clause("decision-28")
+async def test_missing_agent_has_options_but_neither_version_nor_models(tmp_path: Path) -> None:
+    environment = InstallEnvironment(tmp_path, "")
+    environment.environ["PATH"] = "/bin"
+    claude = await inventory(environment).describe("claude", config=True)
+    assert claude["installed"] is False
+    assert not {"version", "path", "models", "modes"} & set(claude)
+    model = claude["configOptions"][0]
+    assert list(model) == ["category", "currentValue", "id", "name", "options", "type"]
+    assert (model["category"], model["currentValue"], model["type"]) == ("model", "default", "select")
+
+
+async def test_version_is_read_from_the_program_and_cached(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    script = f'#!/bin/sh\necho x >> {count}\necho "own-agent v1.4.2-beta (abc)"\n'
+    stock = inventory(own_agent(tmp_path, script))
+    for _ in range(3):
+        assert (await stock.describe("own", config=True))["version"] == "1.4.2-beta"
+    assert count.read_text() == "x\n"
+    await stock.describe("own", config=True, no_cache=True)
+    assert count.read_text() == "x\nx\n"
+
+
+@pytest.mark.clause("agents-bounded-version")
+async def test_version_of_a_program_that_hangs_takes_two_seconds(tmp_path: Path) -> None:
+    stock = inventory(own_agent(tmp_path, "#!/bin/sh\nsleep 60\n"))
+    start = time.monotonic()
+    own = await stock.describe("own", config=True)
+    assert 1.5 < time.monotonic() - start < 15
+    assert "version" not in own and own["path"].endswith("own-agent")
+    start = time.monotonic()
+    await stock.describe("own", config=True)
+    assert time.monotonic() - start < 1.5
+
+
+@pytest.mark.clause("spec2-3-agents-rows", "decision-28")
+async def test_models_and_modes_are_read_from_the_agent_after_the_response(tmp_path: Path) -> None:
+    agents = npm_agent(npm_package(tmp_path), credentials='["env:TINY_KEY"]')
+    environment = InstallEnvironment(tmp_path, agents)
+    environment.environ["TINY_KEY"] = "k"
+    await environment.installer().install("tiny")
+    stock = inventory(environment)
+    first = await stock.describe("tiny", config=True)
+    assert first["configOptions"] == []
+    tiny = await until_asked(stock, "tiny")
+    assert tiny["models"] == [{"id": "tiny-1", "name": "Tiny 1"}, {"id": "tiny-2", "name": "Tiny 2"}]
+    assert tiny["defaultModel"] == "tiny-2"
+    assert tiny["modes"] == [{"id": "careful", "name": "Careful", "description": "Slow"}]
+    assert "configError" not in tiny
+    await stock.aclose()
+
+
+async def test_agent_without_credentials_is_not_asked(tmp_path: Path) -> None:
+    started = tmp_path / "started"
+    script = f'#!/bin/sh\n[ "$1" = --version ] || touch {started}\n'
+    stock = inventory(own_agent(tmp_path, script))
+    own = await stock.describe("own", config=True)
+    await stock.aclose()
+    assert own["credentialsAvailable"] is False and not started.exists()
+    assert [model["id"] for model in own["models"]] == ["m1", "m2"]
+
+
+async def test_agent_that_does_not_answer_has_a_config_error(tmp_path: Path) -> None:
+    environment = own_agent(tmp_path, '#!/bin/sh\n[ "$1" = --version ] && exit\necho "no disk" >&2\nexit 9\n')
+    environment.environ["OWN_KEY"] = "k"
+    stock = inventory(environment)
+    own = await until_asked(stock, "own")
+    assert "exit code 9" in own["configError"]
+    assert [model["id"] for model in own["models"]] == ["m1", "m2"]
+    await stock.aclose()
+
+
+async def test_closing_the_inventory_ends_the_probe(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    script = (
+        '#!/bin/sh\n[ "$1" = --version ] && exit\n'
+        f"echo $$ > {pid_file}.new; mv {pid_file}.new {pid_file}\nexec sleep 60\n"
+    )
+    environment = own_agent(tmp_path, script)
+    environment.environ["OWN_KEY"] = "k"
+    stock = inventory(environment)
+    await stock.describe("own", config=True)
+    await asyncio.to_thread(wait_until, pid_file.exists, 20, "the probe")
+    await stock.aclose()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid_file.read_text()), 0)
+
+
+@pytest.mark.parametrize("name", ["claude-acp", "claude"])
+async def test_launcher_of_the_user_makes_an_agent_installed(tmp_path: Path, name: str) -> None:
+    environment = InstallEnvironment(tmp_path, "")
+    environment.environ["PATH"] = "/bin"
+    processes = environment.launcher_file().parent
+    processes.mkdir(parents=True)
+    write_executable(processes / name, "#!/bin/sh\n")
+    claude = await inventory(environment).describe("claude")
+    assert claude["installed"] is (name == "claude-acp")
