@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from sandbox_agent import settings
-from sandbox_agent.http.http1.server import check_exposure
+from sandbox_agent.http.serve import check_exposure
 from tests.cli.sandbox_directory import Place
 from tests.support.server_process import ServerProcess
 

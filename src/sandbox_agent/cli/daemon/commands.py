@@ -52,7 +52,7 @@ def start(
     from sandbox_agent import settings
     from sandbox_agent.cli.daemon.start import Wish
     from sandbox_agent.cli.daemon.start import start as start_daemon
-    from sandbox_agent.http.http1.server import check_exposure
+    from sandbox_agent.http.serve import check_exposure
 
     token = given_token(ctx, token_file)
     no_token = ["--no-token"] if choice_of(ctx).no_token else []
