@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from sandbox_agent.errors import SandboxAgentError
+from sandbox_agent.http import problems
 from sandbox_agent.http.messages import JSON, Response
 
 if TYPE_CHECKING:
@@ -77,10 +80,6 @@ class PostReply:
 
 def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
     """A JSON-RPC error, because the status 200 has been sent."""
-    import msgspec  # loaded with the first late failure
-
-    from sandbox_agent.http import problems
-
     problem = msgspec.Raw(problems.encode(error))
     body = {
         "jsonrpc": "2.0",

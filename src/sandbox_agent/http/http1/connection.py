@@ -1,24 +1,23 @@
 """One HTTP/1.1 connection: requests are answered one after the other, within the time-outs.
 
-The state of a connection, `ConnectionState`:
+The states, `ConnectionState`:
 
-                       first bytes               head complete               body complete
-                 IDLE ────────────▶ READING_HEAD ────────────▶ READING_BODY ────────────▶ ANSWERING
-                  ▲ │                    │ │                      │  │ │                    │  │
-                  │ │                    │ │ error or time-out:   │  │ │                    │  │
-                  │ │ keep-alive         │ │ 4xx answer           │  │ │ answer ended       │  │
-                  │ │ time-out           │ └──────────▶ LINGERING ◀┘  │ │ before the body    │  │
-                  │ │                    │                  │         │ └─▶ LINGERING        │  │
-                  │ ▼                    ▼                  ▼         ▼                      │  │
-                  │ CLOSING ──────────────────────────▶ CLOSED ◀─ connection lost            │  │
-                  │    ▲                                                                     │  │
-                  │    └────────────── answer ended, last request of the connection ─────────┘  │
-                  └─────────────────── answer ended, keep-alive ────────────────────────────────┘
+           first bytes              head complete              body complete
+    IDLE ──────────────▶ READING_HEAD ──────────▶ READING_BODY ──────────▶ ANSWERING
+     ▲                        │                        │                    │     │
+     │    unreadable, too slow│                        │answered early      │     │answered,
+     │                        └───────▶ LINGERING ◀────┘                    │     │last request
+     │                                      │                               │     ▼
+     │                                      │                               │  CLOSING
+     │                                      └──────────▶ CLOSED ◀───────────│─────┘
+     └───────────────────────── answered, keep-alive ───────────────────────┘
 
 - A request that arrives as a whole goes from IDLE to ANSWERING directly.
+- IDLE and READING_HEAD go to CLOSING when the keep-alive time is over or the server stops.
+- Every state goes to CLOSED when the connection is lost, and through CLOSING when it is aborted.
 - While a request is answered, reading stops as soon as one more request has been read (pipelining).
-- LINGERING: the answer has been sent, the client still sends the body. The rest is read and thrown away for
-  a while, because closing at once would reset the connection and could destroy the answer on its way.
+- LINGERING: the client still sends the body of a request that has been answered. The rest is read and thrown
+  away for a while, because closing at once would reset the connection and could destroy the answer.
 - CLOSING: what has been written is still being sent, nothing is read.
 """
 
@@ -61,6 +60,7 @@ class ConnectionState(enum.Enum):
     CLOSED = enum.auto()
 
 
+# Names of their own, because in Python 3.11 an access to a member through its class costs a function call.
 _IDLE = ConnectionState.IDLE
 _READING_HEAD = ConnectionState.READING_HEAD
 _READING_BODY = ConnectionState.READING_BODY

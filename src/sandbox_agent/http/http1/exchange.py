@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
+from sandbox_agent.http import problems
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.messages import Response
 
@@ -193,12 +194,17 @@ class Exchange:
             error = InternalError()
         if self.status:
             self.connection.abort()  # A cut response must not look complete.
-            return
-        from sandbox_agent.http import problems  # loaded with the first failure
+        else:
+            self.respond(self._problem(error))
 
-        response = problems.response(error)
+    def _problem(self, error: SandboxAgentError) -> Response:
+        try:
+            response = problems.response(error)
+        except Exception as fault:
+            logger.exception("problem.failed", fault, kind=error.kind)
+            response = problems.response(InternalError())
         response.headers += self.problem_headers
-        self.respond(response)
+        return response
 
     def cancel(self, error: SandboxAgentError) -> None:
         """Fail because the body does not arrive; the handler is stopped first."""
