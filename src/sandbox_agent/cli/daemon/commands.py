@@ -52,7 +52,7 @@ def start(
     from sandbox_agent.cli.daemon.start import Wish
     from sandbox_agent.cli.daemon.start import start as start_daemon
     from sandbox_agent.cli.server import settings_parser
-    from sandbox_agent.http.http1.server import check_exposure
+    from sandbox_agent.http.serve import check_exposure
     from sandbox_agent.settings import SettingsError
 
     token = given_token(ctx, token_file)
