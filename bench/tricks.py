@@ -33,7 +33,7 @@ def _module(name: str) -> Any:
 
 def _cached_heads() -> None:
     """Read the head of every request with the parser."""
-    _replace(_module("http.http1.heads").CachedHead, "match", lambda *_: None)
+    _replace(_module("http.http1.cached_head").CachedHead, "match", lambda *_: None)
 
 
 def _busy_poll() -> None:
@@ -123,7 +123,7 @@ def _page_cache_check() -> None:
 
 def _replay_socket_buffer() -> None:
     """Let the kernel size the send buffer of a replay."""
-    _replace(_module("http.http1.socket_options"), "prepare_for_replay", lambda *_: None)
+    _replace(_module("http.http1.socket_options"), "prepare_for_files", lambda *_: None)
 
 
 def _malloc_thresholds() -> None:

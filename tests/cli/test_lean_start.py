@@ -1,4 +1,4 @@
-"""The server loads asyncio and httptools only when a request needs them."""
+"""The server loads asyncio only when a request needs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 import sandbox_agent
 
-HEAVY = ("asyncio", "httptools")
+HEAVY = ("asyncio",)
 PROGRAM = "from sandbox_agent.cli.entry import main; main(['server', '--port', '0', '--no-token'])"
 INITIALIZE = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
 

@@ -97,6 +97,8 @@ def target(shared_target: Target, resting_footprint: Footprint | None) -> Iterat
             for pid in set(process.marked_processes()) - {process.pid}:
                 with suppress(ProcessLookupError):
                     os.kill(pid, 9)
+            for row in shared_target.acp.list():
+                shared_target.acp.delete(row["serverId"])
         return
     acp = shared_target.acp
     for row in acp.list():

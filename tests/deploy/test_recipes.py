@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from sandbox_agent.cli.server.settings_parser import parse
-from sandbox_agent.http.http1.server import check_exposure
+from sandbox_agent.http.serve import check_exposure
 from sandbox_agent.settings import SettingsError
 from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.server_process import ServerProcess

@@ -28,6 +28,6 @@ def test_escapes_are_decoded_once_and_stray_ones_are_literal(raw: bytes) -> None
         assert decode_component(raw) == text
 
 
-def test_a_plus_is_a_blank_only_in_queries() -> None:
+def test_a_plus_is_a_space_only_in_queries() -> None:
     assert decode_component(b"a+b%2B") == "a+b+"
-    assert decode_component(b"a+b%2B", plus_is_blank=True) == "a b+"
+    assert decode_component(b"a+b%2B", plus_is_space=True) == "a b+"

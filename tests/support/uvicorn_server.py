@@ -1,4 +1,4 @@
-"""The second door: the ASGI application under uvicorn, with the flags of `sandbox-agent server`."""
+"""The ASGI application under uvicorn, with the flags of `sandbox-agent server`."""
 
 from __future__ import annotations
 

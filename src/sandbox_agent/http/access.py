@@ -1,7 +1,7 @@
-"""What every request has to pass before anything else looks at it: Host, Origin, CORS, token.
+"""The access check of every request: Host, Origin, CORS, token.
 
-Pure: it sees method, path and headers and answers with extra response headers, with a finished answer (a
-CORS preflight), or with an error. Both doors of the server, the ASGI application and the quick way, ask it.
+It sees method, path and headers only, and runs once per request: in `direct_routes` for the server command,
+which passes the result on to the ASGI application, or in the application itself under another server.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import hmac
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import ForbiddenOrigin, MisdirectedRequest, TokenInvalid
+from sandbox_agent.http.loopback import is_loopback
 from sandbox_agent.http.messages import HeaderList, Response
 from sandbox_agent.settings import Settings, SettingsError
 
@@ -17,17 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
+ACCESS_EXTENSION = "sandbox_agent.access"
+"""The ASGI extension that carries the `AccessGranted` of a request that has been checked."""
 _LOOPBACK_NAMES = frozenset((b"localhost", b"127.0.0.1", b"[::1]"))
 _ORIGIN = r"(?ai)[a-z][a-z0-9+.-]*://[^/\s?#]+"
 _NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 
-def is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1", "[::1]") or host.startswith("127.")
-
-
-class Passed:
-    """The request may go on; the response gets these headers too."""
+class AccessGranted:
+    """The request may be handled; every response to it gets these headers too."""
 
     __slots__ = ("headers",)
 
@@ -35,8 +34,8 @@ class Passed:
         self.headers = headers
 
 
-PLAIN = Passed([VARY])
-"""What a request without an Origin gets."""
+WITHOUT_ORIGIN = AccessGranted([VARY])
+"""The result for a request without an Origin."""
 
 
 class AccessCheck:
@@ -47,31 +46,34 @@ class AccessCheck:
 
     @staticmethod
     def _allowed_hosts(settings: Settings) -> frozenset[bytes] | None:
-        """Names the server answers to; None for any. Loopback names are harmless: no other site has them."""
+        """Names that a Host header may have; None for any. Loopback names cannot belong to another site."""
         named = frozenset(_without_port(name.encode()) for name in settings.allow_host) - {b""}
         if named or is_loopback(settings.host):
             return named | _LOOPBACK_NAMES
         return None
 
-    def check(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> Passed | Response:
-        """Raises MisdirectedRequest, ForbiddenOrigin or TokenInvalid; the latter carries CORS headers."""
+    def check(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> AccessGranted | Response:
+        """Grant access, or answer a CORS preflight.
+
+        Raises MisdirectedRequest, ForbiddenOrigin, or TokenInvalid, which carries CORS headers.
+        """
         host = headers.get(b"host", b"")
         if self._hosts is not None and _without_port(host) not in self._hosts:
             raise MisdirectedRequest(host.decode("latin-1"))
         origin = headers.get(b"origin")
-        passed = PLAIN if origin is None else self._cors.check(origin, host)
+        granted = WITHOUT_ORIGIN if origin is None else self._cors.check(origin, host)
         if method == "OPTIONS":
-            # Browsers send no token with a preflight; without an Origin it only asks for the methods.
+            # Browsers send no token with a preflight; OPTIONS without an Origin lists the methods.
             if origin is None:
-                return passed
-            return Response(200, headers=[*passed.headers, *self._cors.preflight(headers)])
+                return granted
+            return Response(200, headers=[*granted.headers, *self._cors.preflight(headers)])
         if self._token is not None and _is_protected(path) and not self._token_fits(headers):
             error = TokenInvalid()
             error.headers |= {
-                name.decode(): value.decode() for name, value in passed.headers if name != VARY[0]
+                name.decode(): value.decode() for name, value in granted.headers if name != VARY[0]
             }
             raise error
-        return passed
+        return granted
 
     def _token_fits(self, headers: Mapping[bytes, bytes]) -> bool:
         scheme, _, token = headers.get(b"authorization", b"").strip().partition(b" ")
@@ -84,7 +86,7 @@ def _is_protected(path: bytes) -> bool:
 
 
 def _without_port(host: bytes) -> bytes:
-    """The name in a Host header, in lower case; empty when what follows it is no port."""
+    """The name in a Host header in lower case; empty if anything but a port follows it."""
     name, bracket, rest = host.lower().partition(b"]") if host.startswith(b"[") else (host.lower(), b"", b"")
     if not bracket:
         name, _, rest = name.partition(b":")
@@ -93,7 +95,7 @@ def _without_port(host: bytes) -> bytes:
 
 
 def _check_cors(settings: Settings) -> None:
-    import re  # only for those who let other sites in
+    import re  # only with CORS settings
 
     for origin in settings.cors_allow_origin:
         if origin != "*" and not re.fullmatch(_ORIGIN, origin):
@@ -114,7 +116,7 @@ class _Cors:
         self._headers = ",".join(settings.cors_allow_header).encode()
 
     def preflight(self, headers: Mapping[bytes, bytes]) -> HeaderList:
-        """What the page may do: as listed, else everything. Browsers read no `*` where credentials are on."""
+        """Allowed methods and headers: as set, else all. With credentials, browsers ignore `*`."""
         methods = headers.get(b"access-control-request-method", b"*") if self._credentials else b"*"
         names = headers.get(b"access-control-request-headers", b"*") if self._credentials else b"*"
         return [
@@ -122,13 +124,13 @@ class _Cors:
             (b"access-control-allow-headers", self._headers or names),
         ]
 
-    def check(self, origin: bytes, host: bytes) -> Passed:
+    def check(self, origin: bytes, host: bytes) -> AccessGranted:
         if self._every or origin.lower() in self._origins:
             headers = [VARY, (b"access-control-allow-origin", origin)]
             if self._credentials:
                 headers.append((b"access-control-allow-credentials", b"true"))
-            return Passed(headers)
-        # The inspector's own page: same host and port, however the scheme was seen by a proxy in front.
+            return AccessGranted(headers)
+        # The inspector has the server's own host and port; a proxy may have changed the scheme.
         if origin.lower().partition(b"://")[2] == host.lower() and origin.lower() != b"null":
-            return Passed([VARY])
+            return AccessGranted([VARY])
         raise ForbiddenOrigin(origin.decode("latin-1"))

@@ -1,7 +1,7 @@
-"""The ASGI application: guard, route, handler, problem document. Mount it, test it in-process, or serve it.
+"""The ASGI application: access check, route, handler, problem document.
 
-`create_app(settings)` is all a caller needs; the `server` command puts its own quick HTTP protocol in front
-of the same object.
+`create_app(settings)` is all a caller needs. The `server` command runs the same object behind its own
+HTTP/1.1 server (`http1`, `direct_routes`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 from sandbox_agent import logs
 from sandbox_agent.errors import InternalError, SandboxAgentError
 from sandbox_agent.http import problems
-from sandbox_agent.http.access import VARY
+from sandbox_agent.http.access import ACCESS_EXTENSION, VARY, AccessGranted
 from sandbox_agent.http.messages import (
     ClientDisconnected,
     HeaderList,
@@ -41,7 +41,7 @@ class App:
         elif scope["type"] == "http":
             await self._http(scope, receive, send)
         else:
-            raise ValueError(f"the application does not speak {scope['type']}")
+            raise ValueError(f"unsupported ASGI scope: {scope['type']}")
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         while True:
@@ -70,7 +70,7 @@ class App:
             return
         except SandboxAgentError as error:
             if started:
-                raise  # The status has gone out; all that is left is to break the connection.
+                raise  # The status has been sent: the server breaks the connection.
             await _send(problems.response(error), extra, method, send)
         except Exception:
             if started:
@@ -81,30 +81,37 @@ class App:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> HeaderList:
         method = scope["method"]
         raw_path = _path_inside(scope)
-        passed = self.services.guard.check(method, raw_path, first_headers(scope["headers"]))
-        if isinstance(passed, Response):
-            await passed.send(method, send)
+        granted = self._check_access(scope, raw_path)
+        if isinstance(granted, Response):
+            await granted.send(method, send)
             return [VARY]
         try:
             if method == "OPTIONS":
                 allow = self.router.allow(raw_path).encode()
-                await _send(Response(200, headers=[(b"allow", allow)]), passed.headers, method, send)
-                return passed.headers
+                await _send(Response(200, headers=[(b"allow", allow)]), granted.headers, method, send)
+                return granted.headers
             route, handler, params = self.router.match(method, raw_path)
             request = Request({**scope, "raw_path": raw_path}, receive, params)
             if route.is_raw:
-                await handler(request, self.services, passed.headers, receive, send)
+                await handler(request, self.services, granted.headers, receive, send)
             else:
                 response = await handler(request, self.services)
-                response.headers = [*response.headers, *passed.headers]
+                response.headers = [*response.headers, *granted.headers]
                 await response.send(method, send)
         except SandboxAgentError as error:
-            # With the headers of an allowed origin, so that the page can read what went wrong.
+            # A page of an allowed origin must be able to read the problem.
             error.headers |= {
-                name.decode(): value.decode("latin-1") for name, value in passed.headers if name != VARY[0]
+                name.decode(): value.decode("latin-1") for name, value in granted.headers if name != VARY[0]
             }
             raise
-        return passed.headers
+        return granted.headers
+
+    def _check_access(self, scope: Scope, raw_path: bytes) -> AccessGranted | Response:
+        """The result of `direct_routes` if the request came from there: it is checked once."""
+        granted = scope.get("extensions", {}).get(ACCESS_EXTENSION)
+        if isinstance(granted, AccessGranted):
+            return granted
+        return self.services.access.check(scope["method"], raw_path, first_headers(scope["headers"]))
 
 
 async def _send(response: Response, extra: HeaderList, method: str, send: Send) -> None:
@@ -121,5 +128,5 @@ def _path_inside(scope: Scope) -> bytes:
 
 
 def create_app(settings: Settings | None = None) -> App:
-    """The application with everything behind it. Its lifespan ends the agents."""
+    """The application and its services; the end of its lifespan ends the agents."""
     return App(Services(settings or Settings()))

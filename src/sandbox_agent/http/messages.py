@@ -1,6 +1,6 @@
 """Requests and responses as the handlers see them, on top of plain ASGI.
 
-A handler is `async def handler(request, services) -> Response | StreamingResponse` and raises the errors of
+A handler is `async def handler(request, services) -> Response | StreamingResponse` and raises errors of
 `sandbox_agent.errors`. Bodies are read at most once, never beyond the given limit, and only when asked for.
 """
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
     from typing import Any, TypeAlias
 
-# In quotes: what they are made of is loaded by type checkers only.
+# In quotes, because their parts are imported for type checkers only.
 Scope: TypeAlias = "MutableMapping[str, Any]"
 Message: TypeAlias = "MutableMapping[str, Any]"
 Receive: TypeAlias = "Callable[[], Awaitable[Message]]"
@@ -26,20 +26,20 @@ _HEX_DIGITS = b"0123456789abcdefABCDEF"
 
 
 class ClientDisconnected(Exception):
-    """The client went away while its body was being read; nobody is left to answer."""
+    """The client went away while its body was being read."""
 
 
 def first_headers(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
-    """Header map in which the first of several equal names counts."""
+    """A map of headers; the first of several headers with one name counts."""
     headers: dict[bytes, bytes] = {}
     for name, value in pairs:
         headers.setdefault(name, value)
     return headers
 
 
-def decode_component(raw: bytes, *, plus_is_blank: bool = False) -> str:
-    """Percent-decode once; a stray `%` is literal, what is not UTF-8 is refused."""
-    if plus_is_blank:
+def decode_component(raw: bytes, *, plus_is_space: bool = False) -> str:
+    """Percent-decode once; a stray `%` is literal, other than UTF-8 is refused."""
+    if plus_is_space:
         raw = raw.replace(b"+", b" ")
     try:
         return (_unescaped(raw) if b"%" in raw else raw).decode()
@@ -65,8 +65,8 @@ class Query:
         for pair in raw.split(b"&") if raw else ():
             if pair:
                 name, _, value = pair.partition(b"=")
-                key = decode_component(name, plus_is_blank=True)
-                self._values.setdefault(key, []).append(decode_component(value, plus_is_blank=True))
+                key = decode_component(name, plus_is_space=True)
+                self._values.setdefault(key, []).append(decode_component(value, plus_is_space=True))
 
     def get(self, name: str, *aliases: str) -> str | None:
         found = [value for key in (name, *aliases) for value in self._values.get(key, ())]
@@ -143,7 +143,7 @@ class Request:
 
 
 class Response:
-    """A complete answer."""
+    """A complete response."""
 
     __slots__ = ("body", "headers", "status")
 
@@ -177,7 +177,7 @@ class Response:
 
 
 class StreamingResponse:
-    """An answer produced piece by piece; `chunks` is closed whatever happens to the client."""
+    """A response produced piece by piece; `chunks` is closed in any case."""
 
     __slots__ = ("chunks", "headers", "status")
 

@@ -1,14 +1,15 @@
-"""One line per request, for those who ask for it with SANDBOX_AGENT_LOG_HTTP=1."""
+"""One log line per request, switched on by SANDBOX_AGENT_LOG_HTTP=1."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.http.messages import HeaderList
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from sandbox_agent.http.http1.request_head import RequestHead
 
 logger = logs.Log("sandbox_agent.requests")
 
@@ -25,12 +26,16 @@ class RequestLog:
             return None
         return cls(with_headers=bool(environ.get("SANDBOX_AGENT_LOG_HTTP_HEADERS")))
 
-    def write(self, method: str, path: bytes, status: int, headers: HeaderList) -> None:
-        """The query is left out: people put secrets there."""
-        fields: dict[str, object] = {"method": method, "path": path.decode("latin-1"), "status": status}
+    def write(self, head: RequestHead, status: int) -> None:
+        """Log a response. The query is left out, because it may hold secrets."""
+        fields: dict[str, object] = {
+            "method": head.method,
+            "path": head.path.decode("latin-1"),
+            "status": status,
+        }
         if self._with_headers:
             fields["headers"] = {
                 name.decode("latin-1"): "(redacted)" if name in _SECRET else value.decode("latin-1")
-                for name, value in headers
+                for name, value in head.headers
             }
         logger.info("request", **fields)

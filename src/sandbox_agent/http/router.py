@@ -1,4 +1,4 @@
-"""The route table, readable at a glance. Handlers are named, not imported: unused routes cost nothing."""
+"""The route table. Handlers are named, not imported: a handler is loaded with its first request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the handlers work with: one object that holds the parts of a server and ends them together."""
+"""The parts of a server that handlers use, made together and shut down together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sandbox_agent.bridge.process.limits import ProcessLimits
 from sandbox_agent.bridge.registry import BridgeSettings, InstanceRegistry
 from sandbox_agent.http.access import AccessCheck
 from sandbox_agent.http.acp.early_headers import EarlyHeaders
-from sandbox_agent.http.acp.stream import StreamSlots
+from sandbox_agent.http.acp.stream_slots import StreamSlots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +36,7 @@ logger = logs.Log("sandbox_agent.http")
 class Services:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.guard = AccessCheck(settings)
+        self.access = AccessCheck(settings)
         self.stopping = False
         self.streams = StreamSlots(settings.max_streams)
         self.heartbeat_s = settings.acp_heartbeat_ms / 1000
@@ -72,7 +72,7 @@ class Services:
 
     @cached_property
     def catalog(self) -> Catalog:
-        from sandbox_agent.agents.catalog.catalog import Catalog  # needed with the first agent that is named
+        from sandbox_agent.agents.catalog.catalog import Catalog  # loaded with the first agent
 
         own = self.settings.own_agents_file
         return Catalog.load(own) if own else Catalog()
@@ -85,15 +85,13 @@ class Services:
 
     @cached_property
     def installer(self) -> Installer:
-        from sandbox_agent.agents.install.installer import (
-            Installer,  # needed only when something is installed
-        )
+        from sandbox_agent.agents.install.installer import Installer  # loaded with the first installation
 
         return Installer(self.catalog, self.layout)
 
     @cached_property
     def launcher(self) -> Launcher:
-        from sandbox_agent.agents.launch.launcher import Launcher  # needed with the first agent, not at start
+        from sandbox_agent.agents.launch.launcher import Launcher  # loaded with the first agent
 
         return Launcher(
             self.catalog,
@@ -105,7 +103,7 @@ class Services:
         )
 
     def _agent_environment(self) -> Mapping[str, str]:
-        """What agents inherit: everything except the server's own token, or only what is allowed by name."""
+        """Variables that agents inherit: all but the server's token, or those allowed by name."""
         allowed = self.settings.agent_env_allow
         return {
             name: value
@@ -115,33 +113,31 @@ class Services:
 
     @cached_property
     def inventory(self) -> Inventory:
-        from sandbox_agent.agents.inventory.inventory import (
-            Inventory,  # needed with the first look at the agents
-        )
+        from sandbox_agent.agents.inventory.inventory import Inventory  # loaded with the first list of agents
 
         return Inventory(self.catalog, self.layout, self.launcher)
 
     @cached_property
     def workspace(self) -> Workspace:
-        from sandbox_agent.workspace.files.workspace import Workspace  # needed with the first file request
+        from sandbox_agent.workspace.files.workspace import Workspace  # loaded with the first file request
 
         return Workspace(fs_root=self.settings.fs_root)
 
     @cached_property
     def file_executor(self) -> FileExecutor:
-        from sandbox_agent.workspace.executor.file_executor import FileExecutor  # as the workspace
+        from sandbox_agent.workspace.executor.file_executor import FileExecutor  # with the first file request
 
         return FileExecutor(silence_s=self.settings.fs_timeout_ms / 1000)
 
     def claim_spill_directory(self) -> None:
-        """Make room for events on disk; without it they stay in memory only."""
+        """Create the directory for spilled events; if that fails, events stay in memory only."""
         try:
             self.spill_directory.claim()
         except OSError as error:
             logger.warning("spill.unavailable", error=str(error))
 
     async def shutdown(self) -> None:
-        """End every stream and every agent; returns when nothing is left."""
+        """End every stream and every agent."""
         self.stopping = True
         await self.instances.shutdown()
         if "inventory" in self.__dict__:
@@ -156,7 +152,7 @@ class Services:
 
 
 class _LazyLauncher:
-    """Builds the real launcher when the first agent is asked for."""
+    """Creates the launcher with the first agent."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -173,7 +169,7 @@ class _LazyLauncher:
 
 
 def server_executable() -> str:
-    """The command that agents find in SANDBOX_AGENT_BIN: what this server was started as."""
+    """The command in SANDBOX_AGENT_BIN for agents: the one that started this server."""
     script = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else ""
     if os.path.basename(script) == "sandbox-agent" or script.endswith(".pyz"):
         return script

@@ -1,64 +1,67 @@
-"""A head that came before is known again for what it is, and for nothing else."""
+"""Which heads are cached, and what of a request is read from a cached head."""
 
 from __future__ import annotations
 
-from hypothesis import example, given
+import pytest
+from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_agent.http.acp.post_options import PostOptions
-from sandbox_agent.http.http1.heads import CachedHead, CachedPost
-from sandbox_agent.http.http1.plain_head import read
-from tests.fuzz.effort import FUZZ
+from sandbox_agent.http.http1.cached_head import MAX_LENGTH_DIGITS, CachedHead
+from sandbox_agent.http.http1.request_head import RequestHead
 
-MAX_BYTES = 32 * 1024
-FIRST = (
-    b"POST /v1/acp/a HTTP/1.1\r\nHost: 127.0.0.1:2468\r\nContent-Type: application/json\r\n"
-    b"Content-Length: 4\r\nAuthorization: Bearer secret\r\nX-Length: 7\r\n\r\n"
+BLOCK = b"POST /v1/acp/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nX-Length: 7\r\n\r\n"
+
+
+def head_of(block: bytes) -> RequestHead:
+    lines = block.split(b"\r\n")[1:-2]
+    headers = [(name.lower(), value) for name, _, value in (line.partition(b": ") for line in lines)]
+    head = RequestHead("POST", b"/v1/acp/a", headers, http_10=False, keep_alive=True)
+    head.handler = lambda exchange: None
+    return head
+
+
+def cached() -> CachedHead:
+    found = CachedHead.of(BLOCK, head_of(BLOCK))
+    assert found is not None
+    return found
+
+
+@given(st.integers(0, 10**MAX_LENGTH_DIGITS - 1), st.binary(max_size=40))
+def test_length_and_start_of_the_body_are_found(length: int, body: bytes) -> None:
+    data = BLOCK.replace(b"Content-Length: 4", b"Content-Length: %d" % length) + body
+    assert cached().match(data) == (length, len(data) - len(body))
+
+
+@pytest.mark.parametrize("digits", [b"", b"+4", b"4 ", b"0x4", b"4,4", b"1" * (MAX_LENGTH_DIGITS + 1)])
+def test_anything_but_a_number_as_length_is_left_to_the_parser(digits: bytes) -> None:
+    data = BLOCK.replace(b"Content-Length: 4", b"Content-Length: " + digits) + b"body"
+    assert cached().match(data) is None
+
+
+def test_a_head_that_no_handler_has_taken_matches_nothing() -> None:
+    head = cached()
+    head.head.handler = None
+    assert head.match(BLOCK + b"body") is None
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        BLOCK.replace(b"Content-Length: 4\r\n", b""),
+        BLOCK.replace(b"Content-Length: 4", b"Content-Length:4"),
+        BLOCK.replace(b"X-Length: 7", b"X: a\r\n b"),
+        BLOCK.replace(b"X-Length: 7", b"X: a\rb"),
+        BLOCK.replace(b"X-Length: 7", b"X: a\nb"),
+        BLOCK.replace(b"X-Length: 7", b"Upgrade: websocket"),
+        BLOCK.replace(b"X-Length: 7", b"Host: other"),
+    ],
 )
+def test_unusual_heads_are_not_cached(block: bytes) -> None:
+    assert CachedHead.of(block, head_of(block)) is None
 
 
-def remembered(block: bytes = FIRST) -> CachedHead:
-    head = read(block, MAX_BYTES)
-    assert head is not None
-    head.known = CachedPost("b", PostOptions(head.query, head.header_map), [])
-    return CachedHead(block, head)
-
-
-@given(st.integers(0, 10**15 - 1), st.binary(max_size=40), st.sampled_from((b"", b"0", b"000")))
-def test_another_length_is_read_as_it_would_be_read_anew(length: int, body: bytes, zeros: bytes) -> None:
-    digits = (zeros + b"%d" % length)[-15:]
-    data = FIRST.replace(b"Content-Length: 4", b"Content-Length: " + digits) + body
-    anew = read(data, MAX_BYTES)
-    assert anew is not None
-    again = remembered()
-    assert again.match(data) == (again.head.known, anew.content_length, len(data) - len(body))
-
-
-@FUZZ
-@given(st.integers(0, len(FIRST) + 1), st.integers(0, 3), st.binary(max_size=6))
-@example(FIRST.index(b"4"), 1, b"4\r\nX: y")
-@example(FIRST.index(b"4"), 1, b"+4")
-@example(FIRST.index(b"4"), 1, b"4 ")
-@example(FIRST.index(b"4"), 1, b"")
-@example(FIRST.index(b"4"), 1, b"1" * 16)
-@example(FIRST.index(b"secret"), 6, b"guess!")
-@example(FIRST.index(b"X-Length: 7") + 10, 1, b"8")
-def test_what_is_changed_elsewhere_is_not_known(at: int, removed: int, inserted: bytes) -> None:
-    data = FIRST[:at] + inserted + FIRST[at + removed :] + b"body"
-    found = remembered().match(data)
-    if found is not None:
-        _, length, body_at = found
-        anew = read(data, MAX_BYTES)
-        assert anew is not None
-        assert (length, body_at) == (anew.content_length, data.index(b"\r\n\r\n") + 4)
-        first = read(FIRST, MAX_BYTES)
-        assert first is not None
-        assert (anew.method, anew.path, anew.query) == (first.method, first.path, first.query)
-        others = [(name, value) for name, value in anew.headers if name != b"content-length"]
-        assert others == [(name, value) for name, value in first.headers if name != b"content-length"]
-
-
-def test_a_head_that_was_never_found_in_order_is_read_anew() -> None:
-    again = remembered()
-    again.head.known = None
-    assert again.match(FIRST) is None
+@pytest.mark.parametrize(("http_10", "keep_alive"), [(True, True), (False, False)])
+def test_the_last_head_of_a_connection_is_not_cached(http_10: bool, keep_alive: bool) -> None:
+    headers = head_of(BLOCK).headers
+    head = RequestHead("POST", b"/v1/acp/a", headers, http_10=http_10, keep_alive=keep_alive)
+    assert CachedHead.of(BLOCK, head) is None

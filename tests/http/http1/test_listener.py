@@ -1,4 +1,4 @@
-"""How the server receives its guests: what is set on a connection before anything is read from it."""
+"""New connections: the socket options that are set before anything is read."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_replay_to_a_local_reader_has_little_under_way_and_leaves_it_time_to_r
             loop.turn(10)
         usually = _sent_until_full(accepted[0])
         _read(client, usually)
-        socket_options.prepare_for_replay(accepted[0])
+        socket_options.prepare_for_files(accepted[0])
         in_a_replay = _sent_until_full(accepted[0])
     listener.close()
     assert in_a_replay < 512 * 1024 < usually

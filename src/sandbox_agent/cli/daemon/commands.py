@@ -18,7 +18,7 @@ from sandbox_agent.cli.lazy_group import LazyGroup
 from sandbox_agent.cli.output import OutputFormat, output_option, print_json, wants_table
 from sandbox_agent.cli.server import settings_parser
 from sandbox_agent.cli.token_options import given_token, token_choice, token_file_option
-from sandbox_agent.http.http1.server import check_exposure
+from sandbox_agent.http.serve import check_exposure
 from sandbox_agent.settings import SettingsError
 
 # The exit codes of `status` in the LSB init script specification.

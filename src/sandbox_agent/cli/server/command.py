@@ -68,9 +68,9 @@ def _check_agent_user(settings: Settings) -> None:
 def _serve(settings: Settings) -> int:
     # Not imported by `server --help`.
     from sandbox_agent import logs
-    from sandbox_agent.http.http1 import server
+    from sandbox_agent.http import serve
 
-    server.check_exposure(settings)
+    serve.check_exposure(settings)
     _check_agents_file(settings)
     _check_fs_root(settings)
     _check_agent_user(settings)
@@ -80,7 +80,7 @@ def _serve(settings: Settings) -> int:
         print(f"sandbox-agent: cannot write the log: {error}", file=sys.stderr)
         return 1
     try:
-        server.serve(settings)
+        serve.serve(settings)
     except OSError as error:
         print(
             f"sandbox-agent: cannot listen on {settings.host}:{settings.port}: {error.strerror or error}",

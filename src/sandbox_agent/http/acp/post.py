@@ -1,8 +1,7 @@
 """POST /v1/acp/{server_id}: from a complete request to the agent's stdin, and from its answer to the reply.
 
-Written with callbacks, so that the quick way through the server needs no task per message; the ASGI
-application uses the same function with a reply of its own. The checks come in a documented order: the head
-(`PostOptions`), the body, then the instance.
+Callbacks instead of a task per message: a task costs more than everything else on this path. The checks come
+in a documented order: the head (`PostOptions`), the body, then the instance.
 """
 
 from __future__ import annotations
@@ -13,32 +12,32 @@ from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
 from sandbox_agent.bridge.stdio.split_lines import CR, LF
-from sandbox_agent.errors import InvalidRequest, SandboxAgentError
+from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.jsonrpc.envelope import Envelope
     from sandbox_agent.http.acp.post_options import PostOptions
-    from sandbox_agent.http.acp.reply import Reply
+    from sandbox_agent.http.acp.reply import PostReply
     from sandbox_agent.http.services import Services
 
 
-def handle(services: Services, server_id: str, terms: PostOptions, body: bytes, reply: Reply) -> None:
+def handle(services: Services, server_id: str, options: PostOptions, body: bytes, reply: PostReply) -> None:
     """Answer one POST through `reply`, now or later. Raises what is wrong with the body."""
     try:
         message = envelopes.peek_quickly(body)
         if message is None:
             if len(body) > SCAN_IN_THREAD_ABOVE:
-                _scan_in_thread(services, server_id, terms, body, reply)
+                _scan_in_thread(services, server_id, options, body, reply)
                 return
             message = envelopes.peek_thoroughly(body)
     except NotJson as error:
         raise _invalid_body(error) from None
-    _proceed_with(services, server_id, terms, message, body, reply)
+    _proceed_with(services, server_id, options, message, body, reply)
 
 
 def _as_one_line(body: bytes) -> bytes:
-    """Line ends stand between tokens only; the pipe is framed by them, so they become blanks."""
+    """Replace line ends, which stand between tokens only, by spaces: the pipe is framed by lines."""
     if LF not in body and CR not in body:
         return body
     return body.replace(b"\n", b" ").replace(b"\r", b" ")
@@ -49,45 +48,45 @@ def _invalid_body(error: object) -> InvalidRequest:
 
 
 def _scan_in_thread(
-    services: Services, server_id: str, terms: PostOptions, body: bytes, reply: Reply
+    services: Services, server_id: str, options: PostOptions, body: bytes, reply: PostReply
 ) -> None:
     def scanned(message: Envelope | None, error: BaseException | None) -> None:
         if message is None:
-            reply.refuse(_invalid_body(error))
+            reply.fail(_invalid_body(error))
             return
         try:
-            _proceed_with(services, server_id, terms, message, body, reply)
-        except SandboxAgentError as refusal:
-            reply.refuse(refusal)
+            _proceed_with(services, server_id, options, message, body, reply)
+        except Exception as failure:
+            reply.fail(failure)
 
     running_loop.in_thread(lambda: envelopes.peek_thoroughly(body), scanned)
 
 
 def _proceed_with(
-    services: Services, server_id: str, terms: PostOptions, message: Envelope, body: bytes, reply: Reply
+    services: Services, server_id: str, options: PostOptions, message: Envelope, body: bytes, reply: PostReply
 ) -> None:
     if not message.is_object:
         raise InvalidRequest("request body must be a JSON-RPC object")
-    _proceed(services, server_id, terms, message.id, message.has_method, _as_one_line(body), reply)
+    _proceed(services, server_id, options, message.id, message.has_method, _as_one_line(body), reply)
 
 
 def _proceed(
     services: Services,
     server_id: str,
-    terms: PostOptions,
+    options: PostOptions,
     raw_id: bytes,
     has_method: bool,
     body: bytes,
-    reply: Reply,
+    reply: PostReply,
 ) -> None:
-    bootstrap = terms.bootstrap(services) if terms.agent is not None else None
+    bootstrap = options.bootstrap(services) if options.agent is not None else None
     instance = services.instances.for_post(server_id, bootstrap)
     if not (raw_id and has_method):
-        instance.forward(raw_id, body, reply.settle_forwarded, terms.wait_s)
-    elif terms.asynchronous:
-        instance.call(raw_id, body, None, terms.wait_s)
+        instance.forward(raw_id, body, reply.settle_forwarded, options.wait_s)
+    elif options.asynchronous:
+        instance.call(raw_id, body, None, options.wait_s)
         reply.accept()
     else:
         reply.raw_id = raw_id
-        instance.call(raw_id, body, reply.settle, terms.wait_s)
+        instance.call(raw_id, body, reply.settle, options.wait_s)
         services.early_headers.watch(reply)

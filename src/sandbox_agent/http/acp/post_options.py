@@ -1,6 +1,6 @@
-"""What the head of a POST to the ACP transport asks for: agent, working directory, environment, patience.
+"""What the head of a POST to /v1/acp/{server_id} asks for: agent, directory, environment, waiting time.
 
-Read once: a client that keeps its connection sends the same head with every message.
+Read once per head: a client that keeps its connection sends the same head with every message.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PostOptions:
         self._bootstrap: Bootstrap | None = None
 
     def bootstrap(self, services: Services) -> Bootstrap | None:
-        """How to start an instance if there is none; None if the request names no agent."""
+        """How to start an instance; None if the request names no agent."""
         if self.agent is None or self._bootstrap is not None:
             return self._bootstrap
         if self.agent not in services.catalog:
@@ -58,7 +58,7 @@ def _check_accept(headers: Mapping[bytes, bytes]) -> None:
 
 
 def _preferences(headers: Mapping[bytes, bytes]) -> tuple[bool, float | None]:
-    """`Prefer: respond-async` and `Prefer: wait=SECONDS`; what cannot be read is ignored."""
+    """`Prefer: respond-async` and `Prefer: wait=SECONDS`; anything else is ignored."""
     asynchronous, wait_s = False, None
     for part in headers.get(b"prefer", b"").replace(b";", b",").split(b","):
         name, _, value = part.strip().partition(b"=")
@@ -74,7 +74,7 @@ def parse_environment(header: bytes, services: Services) -> Mapping[str, str]:
     """`X-Sandbox-Agent-Env`: a JSON object of strings, or the name of a profile in the agents file."""
     text = header.strip()
     if text.startswith(b"{"):
-        import msgspec  # hardly anybody sends this header
+        import msgspec  # loaded with the first such header
 
         try:
             return msgspec.json.decode(text, type=dict[str, str])

@@ -1,78 +1,85 @@
-"""Where the answer to a POST goes: what every kind of reply has in common.
-
-A reply that waits for its agent is `settle`d once, and held open by `EarlyHeaders` when that takes long.
-"""
+"""The answer to a POST: settled once by the agent, kept alive by `EarlyHeaders` when that takes long."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from sandbox_agent.errors import SandboxAgentError
+from sandbox_agent.http import problems
+from sandbox_agent.http.messages import JSON, Response
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.pending_calls import Answer
     from sandbox_agent.http.acp.early_headers import EarlyHeaders
+    from sandbox_agent.http.messages import HeaderList
+    from sandbox_agent.http.response_sink import ResponseSink
+
+_CONTENT_TYPE = (b"content-type", JSON)
 
 
-class Reply:
-    """Subclasses say how the answer is sent; their methods do nothing once the client has left."""
+class PostReply:
+    __slots__ = ("_has_started", "_headers", "_sink", "early_headers", "raw_id", "settled")
 
-    raw_id = b""
-    """The id of the request, as it was spelled."""
-    settled = False
-    announced = False
-    watched_by: EarlyHeaders | None = None
-
-    if TYPE_CHECKING:
-
-        def answer(self, body: bytes) -> None:
-            """200 with this JSON body, or the body alone when the header has gone out already."""
-
-        def accept(self) -> None:
-            """202 without a body."""
-
-        def refuse(self, error: SandboxAgentError) -> None:
-            """The problem document; never after `announce`."""
-
-        def announce(self) -> None:
-            """Send the header of a 200 before there is a body."""
-
-        def blank(self) -> None:
-            """After `announce`: a blank, so that nobody on the way believes the connection dead."""
+    def __init__(self, sink: ResponseSink, headers: HeaderList) -> None:
+        """`headers` are added to those of the response."""
+        self._sink = sink
+        self._headers = headers
+        self._has_started = False
+        """The headers of a 200 have been sent before there is a body."""
+        self.raw_id = b""
+        """The id of the request, as the client spelled it."""
+        self.settled = False
+        self.early_headers: EarlyHeaders | None = None
+        """What watches this reply while it waits."""
 
     def settle(self, answer: Answer) -> None:
-        """The agent has answered, or will not."""
+        """The agent has answered the request, or cannot."""
         self.settled = True
-        if self.watched_by is not None:
-            self.watched_by.due.pop(self, None)
-        if not isinstance(answer, SandboxAgentError):
-            self.answer(answer)
-        elif self.announced:
-            self.answer(_as_json_rpc(self.raw_id, answer))
-        else:
-            self.refuse(answer)
+        if self.early_headers is not None:
+            self.early_headers.due.pop(self, None)
+        try:
+            if self._has_started:
+                if isinstance(answer, SandboxAgentError):
+                    answer = _as_json_rpc(self.raw_id, answer)
+                self._sink.write(answer)
+                self._sink.end()
+            elif isinstance(answer, SandboxAgentError):
+                self._sink.fail(answer)
+            else:
+                self._sink.respond(Response(200, answer, [_CONTENT_TYPE, *self._headers]))
+        except Exception as error:
+            self._sink.fail(error)
 
     def settle_forwarded(self, answer: Answer) -> None:
-        """The same for a message that has no answer of its own: the agent has it, or will not get it."""
+        """A message that is not answered has been written to the agent, or cannot be."""
         if isinstance(answer, SandboxAgentError):
-            self.refuse(answer)
+            self._sink.fail(answer)
         else:
             self.accept()
 
-    def hold_open(self) -> None:
-        if self.announced:
-            self.blank()
-        else:
-            self.announced = True
-            self.announce()
+    def accept(self) -> None:
+        """202 without a body."""
+        self._sink.respond(Response(202, headers=list(self._headers)))
+
+    def fail(self, error: Exception) -> None:
+        self._sink.fail(error)
+
+    def keep_alive(self) -> None:
+        """Send the headers of a 200, or after that a space: clients give up after minutes without a byte."""
+        try:
+            if self._has_started:
+                self._sink.write(b" ")
+            else:
+                self._has_started = True
+                self._sink.start(200, [_CONTENT_TYPE, *self._headers])
+        except Exception as error:
+            self._sink.fail(error)
 
 
 def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
-    """The status has gone out; what is left to say goes into a JSON-RPC error."""
-    import msgspec  # a rare answer
-
-    from sandbox_agent.http import problems
-
+    """A JSON-RPC error, because the status 200 has been sent."""
     problem = msgspec.Raw(problems.encode(error))
     body = {
         "jsonrpc": "2.0",

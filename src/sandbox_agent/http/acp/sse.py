@@ -1,4 +1,4 @@
-"""Server-sent events, byte for byte: what a stream says besides the events, which the log keeps as frames."""
+"""The parts of an event stream that are not events; the log keeps events as encoded frames."""
 
 from __future__ import annotations
 

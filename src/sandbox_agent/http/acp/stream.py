@@ -1,4 +1,8 @@
-"""GET /v1/acp/{server_id}: who may open a stream, from where it starts, and how it is served over ASGI."""
+"""GET /v1/acp/{server_id}: which log is read from where, and the pump from the log to the client.
+
+The pump runs when the log has something new and when the sink can take more. A client that does not read
+costs nothing: its position in the log stays where it is until the sink is writable again.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,24 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
-from sandbox_agent.errors import InvalidRequest, NotAcceptable, TooManyStreams
+from sandbox_agent.errors import InvalidRequest, NotAcceptable
 from sandbox_agent.http.acp import sse
+from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Mapping
 
-    from sandbox_agent.bridge.eventlog.cursor import Cursor, Wake
     from sandbox_agent.bridge.eventlog.event_log import EventLog
-    from sandbox_agent.http.messages import HeaderList, Receive, Send
+    from sandbox_agent.bridge.eventlog.frames import Block
+    from sandbox_agent.http.messages import HeaderList
+    from sandbox_agent.http.response_sink import ResponseSink
     from sandbox_agent.http.services import Services
 
 _ACCEPTED = frozenset((b"text/event-stream", b"text/*", b"*/*"))
-# Numbers of more digits than this are far in the future, and too long for Python to read.
+# Python refuses to read numbers of thousands of digits; any number this long is in the future.
 _MAX_DIGITS = 30
+# After this many bytes in one turn of the loop, other connections get theirs.
+_FAIR_BYTES = 1024 * 1024
 
 
 def open_log(
@@ -46,79 +53,99 @@ def _last_event_id(header: bytes | None) -> int | None:
     return int(digits[:_MAX_DIGITS] or b"0")
 
 
-class StreamSlots:
-    """The bound on open streams."""
+class StreamPump:
+    """Writes the events of a log to a sink until the log ends or the client leaves; a `ResponseWriter`."""
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._taken = 0
-        self.ended = 0
-        """Streams that have ended since somebody last set this back."""
+    def __init__(
+        self,
+        sink: ResponseSink,
+        services: Services,
+        log: EventLog,
+        last_event_id: int | None,
+        headers: HeaderList,
+    ) -> None:
+        """Begin the stream; `headers` are added to those of the response. Raises TooManyStreams."""
+        self._sink = sink
+        self._services = services
+        self._loop = running_loop.running_loop()
+        self._cursor = services.streams.attach(log, last_event_id, self.pump)
+        self._ended = False
+        self._last_write = self._loop.time()
+        self._heartbeat = self._loop.call_later(services.heartbeat_s, self._send_heartbeat)
+        sink.attach(self, is_endless=True)
+        try:
+            sink.start(200, [*sse.HEADERS, *headers])
+        except Exception:
+            self._detach()
+            raise
+        self.pump()
 
-    def attach(self, log: EventLog, last_event_id: int | None, wake: Wake) -> Cursor:
-        if self._taken >= self._limit:
-            raise TooManyStreams(self._limit)
-        self._taken += 1
-        return log.attach(last_event_id, wake)
-
-    def detach(self, reader: Cursor) -> None:
-        self._taken -= 1
-        self.ended += 1
-        reader.detach()
-
-
-async def serve(
-    services: Services,
-    log: EventLog,
-    last_event_id: int | None,
-    headers: HeaderList,
-    receive: Receive,
-    send: Send,
-) -> None:
-    """Serve a stream through ASGI until the client leaves or the log ends."""
-    import asyncio  # here and below: whoever awaits has loaded it
-
-    ready = asyncio.Event()
-    reader = services.streams.attach(log, last_event_id, lambda _: ready.set())
-    gone = asyncio.ensure_future(_wait_for_disconnect(receive, ready))
-    try:
-        await send({"type": "http.response.start", "status": 200, "headers": [*sse.HEADERS, *headers]})
-        while not gone.done():
-            ready.clear()
-            item = reader.take()
-            if isinstance(item, Gap):
-                await _send_chunk(send, sse.gap(item))
-            elif isinstance(item, FileRange):
-                data = await asyncio.get_running_loop().run_in_executor(None, item.read)
-                await _send_chunk(send, data)
-            elif item is not None:
-                await _send_chunk(send, b"".join(item.pieces))
-            elif reader.ended:
-                break
+    def pump(self, newest: Block | None = None) -> None:
+        """Write what there is; `newest` is all of it, if the log knows that."""
+        if self._ended:
+            return
+        try:
+            if newest is not None and self._sink.can_write:
+                if isinstance(newest, bytes):
+                    self._sink.write(newest)
+                else:
+                    self._sink.write_pieces(newest)
+                self._cursor.follow()
+                self._last_write = self._loop.time()
             else:
-                await _wait_or_heartbeat(ready, services, send)
-        if services.stopping:
-            await _send_chunk(send, sse.STOPPING)
-        await send({"type": "http.response.body", "body": b""})
-    finally:
-        services.streams.detach(reader)
-        gone.cancel()
+                self._write_available()
+        except Exception as error:
+            self._detach()
+            self._sink.fail(error)
 
+    def _write_available(self) -> None:
+        written = 0
+        while self._sink.can_write:
+            item = self._cursor.take()
+            if item is None:
+                if self._cursor.ended:
+                    self._end()
+                break
+            if isinstance(item, FileRange):
+                self._sink.write_file(item)
+                written += item.size
+            else:
+                pieces = (sse.gap(item),) if isinstance(item, Gap) else item.pieces
+                self._sink.write_pieces(pieces)
+                written += sum(map(len, pieces))
+            if written > _FAIR_BYTES:
+                self._loop.call_soon(self.pump)
+                break
+        if written:
+            self._last_write = self._loop.time()
 
-async def _wait_or_heartbeat(ready: asyncio.Event, services: Services, send: Send) -> None:
-    import asyncio
+    def _send_heartbeat(self) -> None:
+        quiet_s = self._loop.time() - self._last_write
+        if quiet_s >= self._services.heartbeat_s:
+            self._last_write = self._loop.time()
+            if self._sink.can_write:
+                self._sink.write(sse.HEARTBEAT)
+            else:
+                self._cursor.release()
+            quiet_s = 0.0
+        self._heartbeat = self._loop.call_later(self._services.heartbeat_s - quiet_s, self._send_heartbeat)
 
-    try:
-        await asyncio.wait_for(ready.wait(), services.heartbeat_s)
-    except TimeoutError:
-        await _send_chunk(send, sse.HEARTBEAT)
+    def _end(self) -> None:
+        self._detach()
+        if self._services.stopping:
+            self._sink.write(sse.STOPPING)
+        self._sink.end()
 
+    def _detach(self) -> None:
+        if not self._ended:
+            self._ended = True
+            self._heartbeat.cancel()
+            self._services.streams.detach(self._cursor)
 
-async def _send_chunk(send: Send, data: bytes) -> None:
-    await send({"type": "http.response.body", "body": data, "more_body": True})
+    # ---- ResponseWriter ----------------------------------------------------------------------------------
 
+    def resume(self) -> None:
+        self.pump()
 
-async def _wait_for_disconnect(receive: Receive, ready: asyncio.Event) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    ready.set()
+    def disconnected(self) -> None:
+        self._detach()

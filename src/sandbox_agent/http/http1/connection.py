@@ -1,187 +1,278 @@
-"""One HTTP/1.1 connection: answer its requests in order, keep to the limits.
+"""One HTTP/1.1 connection: requests are answered one after the other, within the time-outs.
 
-Its `Intake` makes requests of bytes, `dispatch` finds out who answers them. A refused request is answered
-even while its body is still coming in: the rest is read and thrown away until the client is done.
+The states, `ConnectionState`:
+
+           first bytes              head complete              body complete
+    IDLE ──────────────▶ READING_HEAD ──────────▶ READING_BODY ──────────▶ ANSWERING
+     ▲                        │                        │                    │     │
+     │    unreadable, too slow│                        │answered early      │     │answered,
+     │                        └───────▶ LINGERING ◀────┘                    │     │last request
+     │                                      │                               │     ▼
+     │                                      │                               │  CLOSING
+     │                                      └──────────▶ CLOSED ◀───────────│─────┘
+     └───────────────────────── answered, keep-alive ───────────────────────┘
+
+- A request that arrives as a whole goes from IDLE to ANSWERING directly.
+- IDLE and READING_HEAD go to CLOSING when the keep-alive time is over or the server stops.
+- Every state goes to CLOSED when the connection is lost, and through CLOSING when it is aborted.
+- While a request is answered, reading stops as soon as one more request has been read (pipelining).
+- LINGERING: the client still sends the body of a request that has been answered. The rest is read and thrown
+  away for a while, because closing at once would reset the connection and could destroy the answer.
+- CLOSING: what has been written is still being sent, nothing is read.
 """
 
 from __future__ import annotations
 
-from collections import deque
+import enum
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import RequestTimeout, SandboxAgentError
-from sandbox_agent.http.http1 import dispatch
-from sandbox_agent.http.http1.heads import RequestHead
-from sandbox_agent.http.http1.intake import Intake
-from sandbox_agent.http.http1.quick_exchange import Exchange
+from sandbox_agent.http.http1.exchange import Exchange
+from sandbox_agent.http.http1.incoming_request import IncomingRequest
+from sandbox_agent.http.http1.request_head import UNREADABLE
+from sandbox_agent.http.http1.request_reader import RequestReader
 from sandbox_agent.http.http1.socket_transport import SocketTransport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from socket import socket
 
-    from sandbox_agent.bridge.eventlog.file_range import FileRange
-    from sandbox_agent.http.http1.server import HttpServer
+    from sandbox_agent.http.http1.server import Http1Server
 
-# A connection whose request was refused is drained for this long before it is cut.
+# How long the rest of a refused body is read before the connection is aborted.
 _LINGER_S = 30.0
-_BODY_WINDOW_BYTES = 64 * 1024
-# Idle since the last look at the clock; exact to a second, which is how often that happens.
-_NOT_YET_SEEN = float("inf")
-# Stands in for the head of something that could not be understood.
-_NO_HEAD = RequestHead("GET", b"/", [], http_10=False, keep_alive=False)
+# A body must bring this much, or its end, in every period of `request_timeout_s`.
+_BODY_PACE_BYTES = 64 * 1024
+
+
+class ConnectionState(enum.Enum):
+    IDLE = enum.auto()
+    """Nothing of the next request has arrived."""
+    READING_HEAD = enum.auto()
+    """A part of a head has arrived."""
+    READING_BODY = enum.auto()
+    """A handler has the request; its body is arriving."""
+    ANSWERING = enum.auto()
+    """The whole request has arrived, its response has not ended."""
+    LINGERING = enum.auto()
+    """The response has ended before the request; the rest of the request is discarded."""
+    CLOSING = enum.auto()
+    """The last response is being sent."""
+    CLOSED = enum.auto()
+
+
+# Names of their own, because in Python 3.11 an access to a member through its class costs a function call.
+_IDLE = ConnectionState.IDLE
+_READING_HEAD = ConnectionState.READING_HEAD
+_READING_BODY = ConnectionState.READING_BODY
+_ANSWERING = ConnectionState.ANSWERING
+_LINGERING = ConnectionState.LINGERING
+_CLOSING = ConnectionState.CLOSING
+_CLOSED = ConnectionState.CLOSED
 
 
 class Connection:
-    def __init__(self, server: HttpServer, sock: socket) -> None:
+    """The receiver of a `SocketTransport`."""
+
+    def __init__(self, server: Http1Server, sock: socket) -> None:
         self._server = server
-        self._settings = server.services.settings
-        self.active: Exchange | None = None
+        self.options = server.options
+        self._reader = RequestReader(
+            server.options.max_header_bytes, caches_heads=server.options.on_response is None
+        )
+        self._exchange: Exchange | None = None
         """The request that is being answered."""
-        self.waiting: deque[Exchange] = deque()
-        """Those that came after it."""
-        self._reading_paused = False
-        self._since = server.now()
-        """When the state that can time out began: idle, head, body window or lingering."""
+        self._state = _IDLE
+        self._state_since: float | None = None
+        """When the state was first seen by `check_time`; the clock is not read for every request."""
+        self._paced_bytes = 0
+        """How much of the body had arrived at `_state_since`."""
         self.write_paused = False
-        self.closed = False
-        self.is_deaf = False
-        """What still comes in is of no interest: the connection has ended, or lingers until it may."""
         self._transport = SocketTransport(server.loop, sock, self)
-        self._intake = Intake(self, server, self._transport)
-        self.data_received = self._intake.data_received
-        self.filled = self._intake.filled
-        # After the end of the connection these do nothing.
-        self.write: Callable[[bytes], None] = self._transport.write
-        self.writelines: Callable[[list[bytes]], None] = self._transport.writelines
-        self.write_stored: Callable[[FileRange], None] = self._transport.write_stored
-        server.connections.add(self)
+        # Without effect once the connection is closing.
+        self.write = self._transport.write
+        self.write_pieces = self._transport.write_pieces
+        self.write_file = self._transport.write_file
 
-    # ---- socket_transport.Receiver -----------------------------------------------------------------------
+    @property
+    def state(self) -> ConnectionState:
+        return self._state
 
-    def connection_lost(self) -> None:
-        self.closed = self.is_deaf = True
-        self._server.forget(self)
-        for exchange in (self.active, *self.waiting):
-            if exchange is not None:
-                exchange.disconnected()
-        self.active = None
-        self.waiting.clear()
-        self._intake.close()
+    @property
+    def is_stopping(self) -> bool:
+        return self._server.stopping
 
-    def eof_received(self) -> bool:
-        if self.is_deaf or self.is_idle or (self.active is not None and self.active.is_stream):
-            return False
-        # Half-closed by a client that still reads: its request is answered, then the connection ends.
-        for exchange in (self.active, *self.waiting):
-            if exchange is not None:
-                exchange.keep_alive = False
-                if not exchange.complete:
-                    self._transport.abort()
-                    return False
-        return True
+    @property
+    def peer_address(self) -> tuple[str, int] | None:
+        return self._transport.peer_address
+
+    @property
+    def own_address(self) -> tuple[str, int] | None:
+        return self._transport.own_address
+
+    def _enter(self, state: ConnectionState) -> None:
+        if state is not self._state:
+            self._state = state
+            self._state_since = None
+            self._paced_bytes = 0
+
+    # ---- requests ----------------------------------------------------------------------------------------
+
+    def data_received(self, data: bytes) -> None:
+        state = self._state
+        if state is _LINGERING:
+            return
+        self._reader.feed(data)
+        if self._exchange is None:
+            self._begin_next()
+        elif state is _READING_BODY:
+            self._body_arrived(self._exchange)
+        self.update_reading()
+
+    def _begin_next(self) -> None:
+        """Hand the next request to its handler, if one has been read."""
+        reader = self._reader
+        if reader.requests and (reader.error is None or reader.requests[0].complete):
+            request = reader.requests.popleft()
+            self._exchange = exchange = Exchange(self, request)
+            self._enter(_ANSWERING if request.complete else _READING_BODY)
+            head = request.head
+            try:
+                if head.fault is not None:
+                    raise head.fault
+                (head.handler or self._server.handler)(exchange)
+            except Exception as error:
+                exchange.fail(error)
+        elif reader.error is not None:
+            self._refuse(reader.error)
+        else:
+            self._enter(_READING_HEAD if reader.in_head else _IDLE)
+
+    def _body_arrived(self, exchange: Exchange) -> None:
+        if exchange.request.complete:
+            self._enter(_ANSWERING)
+        try:
+            exchange.body_arrived()
+        except Exception as error:
+            exchange.fail(error)
+        if self._reader.error is not None and not exchange.request.complete:
+            exchange.cancel(self._reader.error)
+
+    def _refuse(self, error: SandboxAgentError) -> None:
+        """Answer a request that cannot be read; nothing after it can be read either."""
+        requests = self._reader.requests
+        request = requests.popleft() if requests else IncomingRequest(UNREADABLE, None)
+        self._exchange = Exchange(self, request)
+        self._enter(_READING_BODY)
+        self._exchange.fail(error)
+
+    def exchange_ended(self, exchange: Exchange) -> None:
+        """The response has been handed to the transport: decide what follows."""
+        self._exchange = None
+        if self._state in (_CLOSING, _CLOSED):
+            return
+        if not exchange.request.complete:
+            self._enter(_LINGERING)
+            self._transport.write_eof()
+            self._transport.resume_reading()
+        elif not exchange.keep_alive or self._server.stopping:
+            self._close()
+        else:
+            reader = self._reader
+            self._enter(_READING_HEAD if reader.in_head else _IDLE)
+            if reader.requests or reader.error is not None:
+                # In a turn of its own: pipelined requests must neither recurse nor keep others waiting.
+                self._server.loop.call_soon(self._continue_pipeline)
+            else:
+                self._transport.resume_reading()
+
+    def _continue_pipeline(self) -> None:
+        if self._exchange is None and self._state in (_IDLE, _READING_HEAD):
+            self._begin_next()
+            self.update_reading()
+
+    # ---- flow control ------------------------------------------------------------------------------------
+
+    def update_reading(self) -> None:
+        """Read on, or let the client wait while there is no room for what it sends."""
+        reader, exchange = self._reader, self._exchange
+        if self._state is _LINGERING:
+            return
+        if reader.requests or reader.error is not None or (exchange is not None and exchange.is_full):
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
 
     def pause_writing(self) -> None:
         self.write_paused = True
 
     def resume_writing(self) -> None:
         self.write_paused = False
-        if self.active is not None:
-            self.active.writable()
+        exchange = self._exchange
+        if exchange is not None:
+            try:
+                exchange.writable()
+            except Exception as error:
+                exchange.fail(error)
 
-    @property
-    def is_idle(self) -> bool:
-        return self.active is None and not self.waiting
-
-    # ---- one request after the other ---------------------------------------------------------------------
-
-    def advance(self) -> None:
-        """Begin the next request, if none is being answered."""
-        while self.active is None and self.waiting and not self.is_deaf:
-            self.active = self.waiting.popleft()
-            dispatch.begin(self.active, self._server)
-
-    def done(self, exchange: Exchange) -> None:
-        """The answer has been written."""
-        self.active = None
-        self._since = _NOT_YET_SEEN
-        if self.closed:
-            return
-        if not exchange.complete:
-            self._linger()
-        elif not exchange.keep_alive or self._server.stopping:
-            self._transport.close()
-        elif self.waiting:
-            self._server.loop.call_soon(self.advance)
-        elif not self._reading_paused:
-            return
-        self.update_reading()
-
-    # ---- writing and flow --------------------------------------------------------------------------------
-
-    def abort(self) -> None:
-        """Break the connection: the answer cannot be completed."""
-        self._transport.abort()
-
-    def close_if_idle(self) -> None:
-        if self.is_idle:
-            self._transport.close()
-
-    def update_reading(self) -> None:
-        """Read on, or let the client wait, as the room for what it sends demands."""
-        if self.closed or self._transport.is_closing:
-            return
-        full = not self.is_deaf and (
-            len(self.waiting) > 0 or (self.active is not None and self.active.is_full)
-        )
-        if full != self._reading_paused:
-            self._reading_paused = full
-            (self._transport.pause_reading if full else self._transport.resume_reading)()
-
-    def refuse(self, error: SandboxAgentError) -> None:
-        """What comes in is no request we could go on after: say so and end."""
-        if self.active is not None:
-            # Answers of earlier requests come first; this one will never be understood.
-            self.active.keep_alive = False
-            return
-        exchange = self._intake.arriving or Exchange(self, self._server, _NO_HEAD, None)
-        exchange.complete = False
-        self.waiting.clear()
-        self.active = exchange
-        exchange.refuse(error)
-
-    def _linger(self) -> None:
-        self.is_deaf = True
-        self.time_from_now()
-        self.update_reading()
-        self._transport.write_eof()
-
-    def time_from_now(self) -> None:
-        """Something begins that may take only so long."""
-        self._since = self._server.now()
+    # ---- time-outs ---------------------------------------------------------------------------------------
 
     def check_time(self, now: float) -> None:
         """Called about once a second: end what takes too long."""
-        if self._since == _NOT_YET_SEEN:
-            self._since = now
-        elapsed = now - self._since
-        if self.is_deaf:
-            if elapsed > _LINGER_S:
-                self._transport.abort()
-        elif self.active is not None:
-            self._check_body_pace(self.active, now)
-        elif self._intake.in_message:
-            if elapsed > self._settings.request_timeout_ms / 1000:
-                self.refuse(RequestTimeout("the headers did not arrive in time"))
-        elif elapsed > self._settings.keep_alive_ms / 1000:
-            self._transport.close()
+        if self._state_since is None:
+            self._state_since = now
+        elapsed = now - self._state_since
+        state = self._state
+        if state is _IDLE:
+            if elapsed > self.options.keep_alive_s:
+                self._close()
+        elif state is _READING_HEAD:
+            if elapsed > self.options.request_timeout_s:
+                self._refuse(RequestTimeout("the headers did not arrive in time"))
+        elif state is _READING_BODY:
+            if elapsed > self.options.request_timeout_s and self._exchange is not None:
+                self._check_body_pace(self._exchange, now)
+        elif state is _LINGERING and elapsed > _LINGER_S:
+            self.abort()
 
-    def _check_body_pace(self, active: Exchange, now: float) -> None:
-        """A body must bring 64 KiB, or its end, in every period."""
-        if active.complete or active.is_full or now - self._since <= self._settings.request_timeout_ms / 1000:
-            return
-        if self._intake.window_bytes >= _BODY_WINDOW_BYTES:
-            self._intake.window_bytes = 0
-            self._since = now
+    def _check_body_pace(self, exchange: Exchange, now: float) -> None:
+        received = exchange.request.received
+        if exchange.is_full:
+            return  # The handler is slow, not the client.
+        if received - self._paced_bytes >= _BODY_PACE_BYTES:
+            self._paced_bytes, self._state_since = received, now
         else:
-            active.too_slow(RequestTimeout("the body did not arrive in time"))
+            exchange.cancel(RequestTimeout("the body did not arrive in time"))
+
+    # ---- the end -----------------------------------------------------------------------------------------
+
+    def eof_received(self) -> bool:
+        """The client sends no more; true if it still gets an answer."""
+        exchange = self._exchange
+        if self._state is _READING_BODY:
+            self.abort()
+        if self._state is not _ANSWERING or exchange is None or exchange.is_endless:
+            return False
+        exchange.keep_alive = False
+        return True
+
+    def close_if_idle(self) -> None:
+        if self._state in (_IDLE, _READING_HEAD) and not self._reader.requests:
+            self._close()
+
+    def _close(self) -> None:
+        self._enter(_CLOSING)
+        self._transport.close()
+
+    def abort(self) -> None:
+        """Break the connection: a response cannot be completed, or the client is too slow."""
+        if self._state is not _CLOSED:
+            self._enter(_CLOSING)
+            self._transport.abort()
+
+    def connection_lost(self) -> None:
+        self._enter(_CLOSED)
+        self._server.connection_closed(self)
+        self._reader.close()
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.disconnected()

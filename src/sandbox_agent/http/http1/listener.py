@@ -1,4 +1,4 @@
-"""The sockets that the server listens on: one for each address that the host's name has, all on one port."""
+"""The listening sockets: one for each address of the host name, all on one port."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 logger = logs.Log("sandbox_agent.http")
 
 _BACKLOG = 2048
-# So many new connections at one go, then those that exist get their turn.
+# New connections accepted in one turn of the loop, before existing ones get theirs.
 _ACCEPTS_AT_ONCE = 64
-# Out of descriptors or memory: nobody can be let in, and asking again at once would only burn time.
+# Out of descriptors or memory: accepting again at once would fail again and keep the processor busy.
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-_REST_S = 1.0
+_RETRY_S = 1.0
 
 
 class Listener:
@@ -73,7 +73,7 @@ class Listener:
                     raise
                 logger.error("server.exhausted", error=str(error))
                 self._loop.remove_reader(listening.fileno())
-                self._loop.call_later(_REST_S, self._watch, listening)
+                self._loop.call_later(_RETRY_S, self._watch, listening)
                 return
             sock.setblocking(False)
             socket_options.prepare(sock, peer[0])
@@ -87,8 +87,8 @@ class Listener:
 
 
 def _addresses(host: str, port: int) -> list[tuple[int, tuple[Any, ...]]]:
-    """Family and address of everything that the name stands for."""
-    # A name in bytes is not looked at for letters beyond ASCII, whose rules take long to load.
+    """Family and address of everything that the name resolves to."""
+    # With bytes, getaddrinfo does not load the IDNA codec, which takes ten milliseconds.
     name = host.encode() if host.isascii() else host
     found = socket.getaddrinfo(name or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     return list(dict.fromkeys((family, address) for family, _, _, _, address in found))

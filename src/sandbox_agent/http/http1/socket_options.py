@@ -1,18 +1,18 @@
-"""What is asked of the kernel for the socket of a connection."""
+"""Options of the sockets of connections."""
 
 from __future__ import annotations
 
 import socket
 
-from sandbox_agent.http.access import is_loopback
+from sandbox_agent.http.loopback import is_loopback
 
-# With so much on its way a reader is kept busy, and falls asleep between two portions. With megabytes, which
-# the kernel would take, it keeps its processor for milliseconds, and whoever shares that with it waits.
-_REPLAY_BYTES = 64 * 1024
+# Enough to keep a local reader busy. With the megabytes that the kernel would take, a reader that shares a
+# processor with the server keeps it for milliseconds, and other readers wait.
+_FILE_SEND_BUFFER_BYTES = 64 * 1024
 
 
 def prepare(sock: socket.socket, peer: str) -> None:
-    """Small answers at once; and without probes a client that lost its network would stay for ever."""
+    """Send small responses at once, and find out within two minutes that a client lost its network."""
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -20,21 +20,17 @@ def prepare(sock: socket.socket, peer: str) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 15)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4)
         if is_loopback(peer):
-            # No network, no congestion, but some systems reckon with it for every packet (BBR, say). This way
-            # of doing so is part of every kernel, and does the least.
+            # Loopback has no congestion; reno is in every kernel and costs less per packet than BBR.
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
     except OSError:
-        pass  # It is gone already, and reading from it will tell; or the last is not to be had here.
+        pass  # The connection is gone, which reading tells; or the kernel has no reno.
 
 
-def prepare_for_replay(sock: socket.socket) -> None:
-    """A replay to a reader on this machine leaves the processors to others now and then.
-
-    Across a network the kernel knows better how much has to be on its way.
-    """
+def prepare_for_files(sock: socket.socket) -> None:
+    """Limit what is on its way to a reader on this machine; across a network the kernel decides better."""
     try:
         peer = sock.getpeername()
         if peer and is_loopback(peer[0]):
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _REPLAY_BYTES)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _FILE_SEND_BUFFER_BYTES)
     except OSError:
-        pass  # As above.
+        pass  # The connection is gone, which reading tells.

@@ -1,8 +1,7 @@
 """The socket of one connection: reads when there is something, writes without copying what must wait.
 
-A transport in asyncio's sense with the few methods that `Connection` uses, and with ways to receive a body of
-known length without copying it: `read_now` if all of it may be there, else `fill`, straight into its place.
-All calls come from the event loop; `connection_lost` is called once, never from within another call.
+A transport in asyncio's sense with the few methods that `Connection` uses, and `write_file`. All calls come
+from the event loop; `connection_lost` is called once, and never from within another call.
 """
 
 from __future__ import annotations
@@ -17,21 +16,19 @@ from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.http.http1 import socket_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from socket import socket
-    from typing import Protocol
+    from typing import Any, Protocol
 
     from sandbox_agent.runtime.loop import Loop
 
     class Receiver(Protocol):
-        """Who is told what happens on the socket."""
+        """Gets what happens on the socket."""
 
         def data_received(self, data: bytes) -> None: ...
 
-        def filled(self, count: int) -> None:
-            """So many bytes have gone where `fill` said."""
-
         def eof_received(self) -> bool:
-            """The other side sends no more; true if it still gets something."""
+            """The peer sends no more; true if the socket stays open for writing."""
 
         def pause_writing(self) -> None: ...
 
@@ -42,10 +39,10 @@ if TYPE_CHECKING:
 
 logger = logs.Log("sandbox_agent.http")
 
-# A common request at one go, and below what the C library would ask the kernel for each time.
-READ_BYTES = 120 * 1024
+# Larger than common requests, and below the 128 KiB from which on malloc asks the kernel for memory.
+_READ_BYTES = 120 * 1024
 _HIGH_WATER, _LOW_WATER = 256 * 1024, 64 * 1024
-# How many waiting pieces one system call takes, and how much of a file; then the others get their turn.
+# Limits of one system call, so that other connections get their turn.
 _PIECES_PER_WRITE = 64
 _FILE_BYTES_PER_WRITE = 64 * 1024
 
@@ -55,16 +52,14 @@ class SocketTransport:
         "_closing",
         "_eof_wanted",
         "_fd",
-        "_filling",
         "_full",
         "_loop",
         "_reading",
         "_receiver",
-        "_replays",
+        "_sends_files",
         "_sock",
         "_waiting",
         "_waiting_bytes",
-        "next_read",
     )
 
     def __init__(self, loop: Loop, sock: socket, receiver: Receiver) -> None:
@@ -75,27 +70,13 @@ class SocketTransport:
         self._reading = False
         self._closing = False
         self._eof_wanted = False
-        self._filling: memoryview | None = None
         self._waiting: deque[memoryview | FileRange] = deque()
         self._waiting_bytes = 0
         self._full = False
-        self._replays = False
-        self.next_read = READ_BYTES
-        """How much is received at most; after less than usual it is as usual again."""
+        self._sends_files = False
         self.resume_reading()
 
     # ---- reading -----------------------------------------------------------------------------------------
-
-    def read_now(self, most: int) -> bytes:
-        """What has arrived by now; nothing also if that is the end, which will be told."""
-        try:
-            return self._sock.recv(most)
-        except OSError:
-            return b""
-
-    def fill(self, place: memoryview) -> None:
-        """What arrives next goes here, until it is full; the receiver is told how much by `filled`."""
-        self._filling = place
 
     def resume_reading(self) -> None:
         if not self._reading and not self._closing:
@@ -109,15 +90,7 @@ class SocketTransport:
 
     def _on_readable(self) -> None:
         try:
-            if self._filling is not None:
-                count = self._sock.recv_into(self._filling)
-                if count:
-                    rest = self._filling[count:]
-                    self._filling = rest if len(rest) else None
-                    self._receiver.filled(count)
-                    return
-            elif data := self._sock.recv(self.next_read):
-                self.next_read = READ_BYTES
+            if data := self._sock.recv(_READ_BYTES):
                 self._receiver.data_received(data)
                 return
         except (BlockingIOError, InterruptedError):
@@ -153,8 +126,8 @@ class SocketTransport:
                 return
         self._keep(memoryview(data)[sent:])
 
-    def writelines(self, pieces: list[bytes]) -> None:
-        """Send the pieces one after the other, without putting them together first."""
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """Send the pieces one after the other, without joining them first."""
         if self._closing:
             return
         sent = 0
@@ -173,14 +146,14 @@ class SocketTransport:
                 self._keep(memoryview(piece)[sent:])
                 sent = 0
 
-    def write_stored(self, stored: FileRange) -> None:
-        """Send a range of a file; the kernel copies, and only when the socket has room."""
+    def write_file(self, file_range: FileRange) -> None:
+        """Send a range of a file; the kernel copies it when the socket has room."""
         if self._closing:
             return
-        if not self._replays:
-            self._replays = True
-            socket_options.prepare_for_replay(self._sock)
-        self._keep(stored)
+        if not self._sends_files:
+            self._sends_files = True
+            socket_options.prepare_for_files(self._sock)
+        self._keep(file_range)
 
     def _keep(self, data: memoryview | FileRange) -> None:
         if not self._waiting:
@@ -194,7 +167,7 @@ class SocketTransport:
     def _on_writable(self) -> None:
         waiting = self._waiting
         try:
-            sent = self._send_stored(waiting[0]) if isinstance(waiting[0], FileRange) else self._send_pieces()
+            sent = self._send_file(waiting[0]) if isinstance(waiting[0], FileRange) else self._send_pieces()
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
@@ -212,7 +185,7 @@ class SocketTransport:
             self._receiver.resume_writing()
 
     def _send_pieces(self) -> int:
-        """Send what waits before the next range of a file; returns how much the socket took."""
+        """Send what waits before the next file; returns how many bytes the socket took."""
         pieces: list[memoryview] = []
         for piece in self._waiting:
             if isinstance(piece, FileRange) or len(pieces) == _PIECES_PER_WRITE:
@@ -227,18 +200,19 @@ class SocketTransport:
             self._waiting.popleft()
         return sent
 
-    def _send_stored(self, stored: FileRange) -> int:
-        sent = os.sendfile(self._fd, stored.file.fd, stored.offset, min(stored.size, _FILE_BYTES_PER_WRITE))
+    def _send_file(self, file_range: FileRange) -> int:
+        size = min(file_range.size, _FILE_BYTES_PER_WRITE)
+        sent = os.sendfile(self._fd, file_range.file.fd, file_range.offset, size)
         if not sent:
             raise OSError("the spill file is shorter than it was written")
-        if sent == stored.size:
+        if sent == file_range.size:
             self._waiting.popleft()
         else:
-            self._waiting[0] = stored.without(sent)
+            self._waiting[0] = file_range.without(sent)
         return sent
 
     def write_eof(self) -> None:
-        """No more is sent after what waits; the other side may go on."""
+        """Shut down the sending side after what waits; the peer may go on sending."""
         self._eof_wanted = True
         if not self._waiting:
             self._send_eof()
@@ -247,16 +221,21 @@ class SocketTransport:
         try:
             self._sock.shutdown(SHUT_WR)
         except OSError:
-            pass  # The other side was quicker.
+            pass  # The peer has closed the connection already.
 
     # ---- the end -----------------------------------------------------------------------------------------
 
     @property
-    def is_closing(self) -> bool:
-        return self._closing
+    def peer_address(self) -> tuple[str, int] | None:
+        """Host and port of the client; None when the connection is gone."""
+        return _address(self._sock.getpeername)
+
+    @property
+    def own_address(self) -> tuple[str, int] | None:
+        return _address(self._sock.getsockname)
 
     def close(self) -> None:
-        """End when everything that waits has been sent."""
+        """Close when everything that waits has been sent."""
         if not self._closing:
             self.pause_reading()
             self._closing = True
@@ -264,14 +243,14 @@ class SocketTransport:
                 self._end_soon()
 
     def abort(self) -> None:
-        """End now."""
+        """Close now."""
         self.pause_reading()
         if self._waiting:
             self._waiting.clear()
             self._waiting_bytes = 0
             self._loop.remove_writer(self._fd)
         elif self._closing:
-            return  # Its end is on the way.
+            return  # `_end` is scheduled.
         self._closing = True
         self._end_soon()
 
@@ -281,3 +260,11 @@ class SocketTransport:
     def _end(self) -> None:
         self._sock.close()
         self._receiver.connection_lost()
+
+
+def _address(name: Callable[[], Any]) -> tuple[str, int] | None:
+    try:
+        address = name()
+        return address[0], address[1]
+    except (OSError, IndexError):
+        return None

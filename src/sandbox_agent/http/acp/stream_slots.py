@@ -1,0 +1,31 @@
+"""The bound on the number of open event streams."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sandbox_agent.errors import TooManyStreams
+
+if TYPE_CHECKING:
+    from sandbox_agent.bridge.eventlog.cursor import Cursor, Wake
+    from sandbox_agent.bridge.eventlog.event_log import EventLog
+
+
+class StreamSlots:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._taken = 0
+        self.ended = 0
+        """Streams that have ended since this was last set to 0."""
+
+    def attach(self, log: EventLog, last_event_id: int | None, wake: Wake) -> Cursor:
+        """Take a slot and open a cursor. Raises TooManyStreams."""
+        if self._taken >= self._limit:
+            raise TooManyStreams(self._limit)
+        self._taken += 1
+        return log.attach(last_event_id, wake)
+
+    def detach(self, cursor: Cursor) -> None:
+        self._taken -= 1
+        self.ended += 1
+        cursor.detach()

@@ -1,0 +1,241 @@
+"""One request and its response on a connection.
+
+A handler gets the exchange when the head has arrived. It may ask for the body (`collect_body`, `on_body`) and
+answers now or later: with a whole `Response`, or with `start`, `write` and `end`. The exchange writes
+HTTP/1.1; every response ends in `end`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sandbox_agent import logs
+from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
+from sandbox_agent.http import problems
+from sandbox_agent.http.http1 import response_head
+from sandbox_agent.http.messages import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from sandbox_agent.bridge.eventlog.file_range import FileRange
+    from sandbox_agent.http.http1.connection import Connection
+    from sandbox_agent.http.http1.incoming_request import IncomingRequest
+    from sandbox_agent.http.messages import HeaderList
+    from sandbox_agent.http.response_sink import ResponseWriter
+
+    Handler: TypeAlias = Callable[["Exchange"], None]
+
+logger = logs.Log("sandbox_agent.http")
+
+# More of a body than this waits in the socket until the handler has taken some.
+_BODY_HIGH_WATER = 1024 * 1024
+# Up to this size head and body are joined; beyond, the copy costs more than a system call with two pieces.
+_JOINED_BYTES = 16 * 1024
+_CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+class Exchange:
+    """Implements `ResponseSink`."""
+
+    # Defaults are class attributes: most exchanges change few of them.
+    status = 0
+    """Of the response, once it has begun."""
+    ended = False
+    client_left = False
+    collects_body = False
+    """The body is kept until it is complete."""
+    is_endless = False
+    """The response goes on until the client closes its side of the connection."""
+    _on_body: Callable[[], None] | None = None
+    _cancel: Callable[[], object] | None = None
+    _writer: ResponseWriter | None = None
+    _invited = False
+    _has_body = True
+    _chunked = False
+
+    def __init__(self, connection: Connection, request: IncomingRequest) -> None:
+        self.connection = connection
+        self.request = request
+        self.head = request.head
+        self.keep_alive = request.head.keep_alive
+        self.problem_headers: HeaderList = connection.options.problem_headers
+        """Sent with the problem document of `fail`."""
+
+    # ---- the body of the request -------------------------------------------------------------------------
+
+    def collect_body(self, limit: int, callback: Callable[[bytes], None]) -> None:
+        """Call `callback` with the whole body, now or when it has arrived.
+
+        Raises PayloadTooLarge, or fails with it, as soon as the body is known to exceed `limit` bytes.
+        """
+        request = self.request
+        if max(request.size, request.content_length or 0) > limit:
+            raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
+        if request.complete:
+            callback(request.take_body())
+        else:
+            self.collects_body = True
+            self.on_body(lambda: self.collect_body(limit, callback))
+            self.invite_body()
+
+    def on_body(self, callback: Callable[[], None], cancel: Callable[[], object] | None = None) -> None:
+        """Call `callback` with every piece of the body and at its end, `cancel` if it does not arrive."""
+        self._on_body, self._cancel = callback, cancel
+
+    def invite_body(self) -> None:
+        """Send `100 Continue` to a client that waits for it."""
+        if not self._invited and not self.request.complete and self.head.expects_continue:
+            self._invited = True
+            self.connection.write(_CONTINUE)
+
+    @property
+    def is_full(self) -> bool:
+        """The client has to wait until the handler takes what has arrived of the body."""
+        return not self.collects_body and self.request.size > _BODY_HIGH_WATER
+
+    def take_body(self) -> bytes:
+        """What of the body has arrived since the last call."""
+        body = self.request.take_body()
+        self.connection.update_reading()
+        return body
+
+    def body_arrived(self) -> None:
+        """More of the body is in `request`, or its end."""
+        if self._on_body is not None:
+            self._on_body()
+
+    # ---- the response ------------------------------------------------------------------------------------
+
+    def respond(self, response: Response) -> None:
+        if self.status:
+            return
+        try:
+            encoded, is_sized = response_head.encode(response.status, tuple(response.headers))
+            head = self._head(
+                response.status, encoded, b"" if is_sized else b"content-length: %d\r\n" % len(response.body)
+            )
+        except response_head.InvalidHeader as error:
+            # Without the headers of the handler, which may be the invalid ones.
+            self.problem_headers = self.connection.options.problem_headers
+            self.fail(error)
+            return
+        body = b"" if self.head.method == "HEAD" else response.body
+        if len(body) > _JOINED_BYTES:
+            self.connection.write_pieces([head, body])
+        else:
+            self.connection.write(head + body)
+        self._end()
+
+    def start(self, status: int, headers: HeaderList) -> None:
+        """Begin a response whose body follows. Raises InvalidHeader."""
+        if self.status:
+            return
+        encoded, is_sized = response_head.encode(status, tuple(headers))
+        self._has_body = self.head.method != "HEAD"
+        framing = b""
+        if self._has_body and not is_sized:
+            if self.head.http_10:
+                self.keep_alive = False  # The end of the connection is the end of the body.
+            else:
+                self._chunked, framing = True, b"transfer-encoding: chunked\r\n"
+        self.connection.write(self._head(status, encoded, framing))
+
+    def _head(self, status: int, encoded: bytes, framing: bytes) -> bytes:
+        self.status = status
+        connection, on_response = self.connection, self.connection.options.on_response
+        if on_response is not None:
+            on_response(self.head, status)
+        persistence = b""
+        if not (self.keep_alive and self.request.complete) or connection.is_stopping:
+            self.keep_alive = False
+            persistence = b"connection: close\r\n"
+        elif self.head.http_10:
+            persistence = b"connection: keep-alive\r\n"
+        return b"%b%b%b%b\r\n" % (encoded, framing, response_head.date_line(), persistence)
+
+    def write(self, data: bytes) -> None:
+        if len(data) > _JOINED_BYTES:
+            self.write_pieces((data,))
+        elif self._has_body and data and not self.ended:
+            self.connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+
+    def write_pieces(self, pieces: Sequence[bytes]) -> None:
+        """Several pieces as one chunk, without joining them."""
+        if not self._has_body or self.ended:
+            return
+        if self._chunked:
+            pieces = (b"%x\r\n" % sum(map(len, pieces)), *pieces, b"\r\n")
+        self.connection.write_pieces(pieces)
+
+    def write_file(self, file_range: FileRange) -> None:
+        """A range of a file as one chunk; the kernel copies it (`sendfile`)."""
+        if not self._has_body or self.ended:
+            return
+        if self._chunked:
+            self.connection.write(b"%x\r\n" % file_range.size)
+        self.connection.write_file(file_range)
+        if self._chunked:
+            self.connection.write(b"\r\n")
+
+    def end(self) -> None:
+        if self.ended:
+            return
+        if self._chunked:
+            self.connection.write(b"0\r\n\r\n")
+        self._end()
+
+    def fail(self, error: Exception) -> None:
+        if self.ended or self.client_left:
+            return
+        if not isinstance(error, SandboxAgentError):
+            logger.exception("request.failed", error, method=self.head.method)
+            error = InternalError()
+        if self.status:
+            self.connection.abort()  # A cut response must not look complete.
+        else:
+            self.respond(self._problem(error))
+
+    def _problem(self, error: SandboxAgentError) -> Response:
+        try:
+            response = problems.response(error)
+        except Exception as fault:
+            logger.exception("problem.failed", fault, kind=error.kind)
+            response = problems.response(InternalError())
+        response.headers += self.problem_headers
+        return response
+
+    def cancel(self, error: SandboxAgentError) -> None:
+        """Fail because the body does not arrive; the handler is stopped first."""
+        if self._cancel is not None:
+            self._cancel()
+        self.fail(error)
+
+    def _end(self) -> None:
+        self.ended = True
+        self._on_body = self._writer = None
+        self.request.discard_body()
+        self.connection.exchange_ended(self)
+
+    # ---- flow control ------------------------------------------------------------------------------------
+
+    def attach(self, writer: ResponseWriter, *, is_endless: bool = False) -> None:
+        self._writer, self.is_endless = writer, is_endless
+
+    @property
+    def can_write(self) -> bool:
+        return not self.connection.write_paused and not self.client_left
+
+    def writable(self) -> None:
+        """The connection can take more again."""
+        if self._writer is not None:
+            self._writer.resume()
+
+    def disconnected(self) -> None:
+        """The connection is gone."""
+        self.client_left = True
+        self._on_body = None
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.disconnected()

@@ -1,0 +1,200 @@
+"""Bytes of one connection in, requests out; knows no socket.
+
+httptools reads every head that is not equal to the last one (`cached_head`) and every body whose head it has
+read. It knows the registered methods only: a request with another one is read as if it had a known method,
+and is the last on its connection, so that the application can refuse it by name (405).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from sandbox_agent.errors import HeadersTooLarge, InvalidRequest, SandboxAgentError
+from sandbox_agent.http.http1.cached_head import END_OF_HEAD, CachedHead
+from sandbox_agent.http.http1.incoming_request import IncomingRequest
+from sandbox_agent.http.http1.request_head import RequestHead
+
+if TYPE_CHECKING:
+    import httptools
+
+    from sandbox_agent.http.messages import HeaderList
+
+_KNOWN_METHOD = b"TRACE"
+_METHOD_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ-"
+_MAX_METHOD_BYTES = 32
+
+
+class RequestReader:
+    def __init__(self, max_header_bytes: int, *, caches_heads: bool = True) -> None:
+        self._max_header_bytes = max_header_bytes
+        self._caches_heads = caches_heads
+        self.requests: deque[IncomingRequest] = deque()
+        """Requests whose head is complete, in order; the last one may still be arriving."""
+        self.error: SandboxAgentError | None = None
+        """Why nothing after `requests` can be read."""
+        self._arriving: IncomingRequest | None = None
+        """The request whose body is arriving."""
+        self._body_left = 0
+        """Bytes of its body that httptools does not see, because it did not see the head."""
+        self._cached: CachedHead | None = None
+        self._parser: httptools.HttpRequestParser | None = None
+        self._in_message = False
+        self._head_bytes = 0
+        """Bytes fed since the last complete head: an upper bound of the head that is arriving."""
+        self._target = b""
+        self._headers: HeaderList = []
+        self._unknown_method: bytes | None = None
+
+    @property
+    def in_head(self) -> bool:
+        """A part of a head has arrived."""
+        return self._in_message and self._arriving is None
+
+    def close(self) -> None:
+        """Drop the parser, which refers back to this object."""
+        self._parser = None
+
+    def feed(self, data: bytes) -> None:
+        """Read on; results are in `requests` and `error`."""
+        starts_request = not self._in_message and not self._body_left
+        if self._body_left:
+            data = self._feed_body(data)
+            if not data:
+                return
+        if self.error is None and not self._feed_after_cached_head(data):
+            self._feed_parser(data, starts_request=starts_request)
+
+    # ---- requests with the head of the one before --------------------------------------------------------
+
+    def _feed_after_cached_head(self, data: bytes) -> bool:
+        """Read a request whose head is cached; False if `data` is anything else."""
+        cached = self._cached
+        if cached is None or self._in_message or (found := cached.match(data)) is None:
+            return False
+        length, body_at = found
+        body = data[body_at:]
+        if len(body) > length:
+            return False  # A pipelined request follows; httptools finds where.
+        request = IncomingRequest(cached.head, length, body)
+        self.requests.append(request)
+        if len(body) == length:
+            request.complete = True
+        else:
+            self._arriving, self._body_left = request, length - len(body)
+        return True
+
+    def _feed_body(self, data: bytes) -> bytes:
+        """Take the bytes of the body that is arriving; returns what follows it."""
+        request = self._arriving
+        left = self._body_left
+        part = data if len(data) <= left else data[:left]
+        self._body_left -= len(part)
+        if request is not None:
+            request.feed(part)
+            if not self._body_left:
+                request.complete = True
+                self._arriving = None
+        return data[left:]
+
+    # ---- everything else ---------------------------------------------------------------------------------
+
+    def _feed_parser(self, data: bytes, *, starts_request: bool) -> None:
+        read_before = len(self.requests)
+        if self._arriving is None:
+            self._head_bytes += len(data)
+        self._parse(data, may_have_unknown_method=starts_request)
+        if self.in_head and self._head_bytes > self._max_header_bytes:
+            self._break(HeadersTooLarge(self._max_header_bytes))
+        if starts_request and len(self.requests) > read_before and self.error is None:
+            self._cache(data, self.requests[read_before].head)
+
+    def _cache(self, data: bytes, head: RequestHead) -> None:
+        """Cache the head that `data` begins with, if it may come again with a body of another length."""
+        end = data.find(END_OF_HEAD)
+        if self._caches_heads and head.content_length is not None and end >= 0:
+            self._cached = CachedHead.of(data[: end + len(END_OF_HEAD)], head)
+
+    def _parse(self, data: bytes, *, may_have_unknown_method: bool) -> None:
+        import httptools  # loaded with the first request
+
+        read_before = len(self.requests)
+        rest: bytes | memoryview = data
+        while rest:
+            if self._parser is None:
+                self._parser = httptools.HttpRequestParser(self)
+            try:
+                self._parser.feed_data(rest)
+                return
+            except httptools.HttpParserUpgrade as upgrade:
+                # No upgrade is offered: the header is ignored and the next request may follow.
+                self._parser = None
+                rest = memoryview(rest)[upgrade.args[0] :]
+            except httptools.HttpParserInvalidMethodError as error:
+                if self._unknown_method is not None:
+                    return  # Nothing is answered after a request with an unknown method.
+                method = _unknown_method(data)
+                if method is None or not may_have_unknown_method or len(self.requests) > read_before:
+                    self._break(InvalidRequest(f"not HTTP/1.1: {error}"))
+                    return
+                self._unknown_method = method
+                self._parser = None
+                rest = _KNOWN_METHOD + data[len(method) :]
+            except httptools.HttpParserError as error:
+                self._break(InvalidRequest(f"not HTTP/1.1: {error}"))
+                return
+
+    def _break(self, error: SandboxAgentError) -> None:
+        self.error = self.error or error
+
+    # ---- callbacks of httptools --------------------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        self._in_message = True
+        self._target, self._headers = b"", []
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        parser = self._parser
+        self._head_bytes = 0
+        size = len(self._target) + sum(len(name) + len(value) + 4 for name, value in self._headers)
+        if size > self._max_header_bytes:
+            self._break(HeadersTooLarge(self._max_header_bytes))
+        if parser is None or self.error is not None:
+            return
+        head = RequestHead(
+            (self._unknown_method or parser.get_method()).decode("ascii"),
+            self._target,
+            self._headers,
+            http_10=parser.get_http_version() == "1.0",
+            keep_alive=parser.should_keep_alive() and self._unknown_method is None,
+        )
+        self._arriving = IncomingRequest(head, head.content_length)
+        self.requests.append(self._arriving)
+
+    def on_body(self, body: bytes) -> None:
+        if self._arriving is not None:
+            self._arriving.feed(body)
+
+    def on_message_complete(self) -> None:
+        self._in_message = False
+        if self._arriving is not None:
+            self._arriving.complete = True
+            self._arriving = None
+
+
+def _unknown_method(data: bytes) -> bytes | None:
+    """The method of a complete HTTP/1.1 request line, if it is a plausible name that httptools rejects."""
+    line, line_end, _ = data.partition(b"\r\n")
+    method, _, rest = line.partition(b" ")
+    target, _, version = rest.partition(b" ")
+    is_name = 0 < len(method) <= _MAX_METHOD_BYTES and not method.translate(None, _METHOD_LETTERS)
+    is_request_line = line_end and target.startswith(b"/") and version == b"HTTP/1.1"
+    if not is_name or not is_request_line or method.startswith(b"-"):
+        return None
+    return method if all(0x21 <= byte <= 0x7E for byte in target) else None

@@ -1,0 +1,172 @@
+"""The server command: serve until a signal says stop.
+
+Everything that concerns the whole process is done here: signal handlers, the watchdog, the adoption of
+orphans, the garbage collector. SIGTERM and SIGINT end everything within four seconds, a second one at once.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+from sandbox_agent import logs
+from sandbox_agent.http.access import VARY
+from sandbox_agent.http.direct_routes import DirectRoutes
+from sandbox_agent.http.http1.options import Http1Options
+from sandbox_agent.http.http1.server import Http1Server
+from sandbox_agent.http.loopback import is_loopback
+from sandbox_agent.http.request_log import RequestLog
+from sandbox_agent.http.services import Services
+from sandbox_agent.runtime import running_loop
+from sandbox_agent.runtime.loop import Loop
+from sandbox_agent.settings import SettingsError
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from sandbox_agent.bridge.process.watchdog import Watchdog
+    from sandbox_agent.settings import Settings
+
+logger = logs.Log("sandbox_agent.server")
+
+_TRIM_S = 1.0
+# The published SDK sends SIGKILL after five seconds; what is not stopped by then is left to the watchdog.
+_STOP_LIMIT_S = 3.5
+_LAST_WRITES_S = 0.3
+_COLLECTOR_THRESHOLDS = (10_000, 20, 20)
+# Bounds how long the loop waits for a worker thread to release the interpreter lock.
+_SWITCH_INTERVAL_S = 0.0003
+# Returning memory to the system is worth the time after this many ended streams.
+_MANY_STREAMS = 32
+# Delay of the work that the first agent makes necessary, so that its first answer does not wait for it.
+_AFTER_FIRST_AGENT_S = 0.05
+
+
+class Server:
+    """The HTTP/1.1 server with the services behind it."""
+
+    def __init__(self, services: Services, loop: Loop) -> None:
+        self.services = services
+        self.loop = loop
+        request_log = RequestLog.from_environment(os.environ)
+        options = Http1Options(
+            max_header_bytes=services.settings.max_header_bytes,
+            request_timeout_s=services.settings.request_timeout_ms / 1000,
+            keep_alive_s=services.settings.keep_alive_ms / 1000,
+            problem_headers=[VARY],
+            on_response=None if request_log is None else request_log.write,
+        )
+        self.http = Http1Server(loop, DirectRoutes(services, loop), options)
+        loop.call_later(_TRIM_S, self._trim_memory)
+
+    def _trim_memory(self) -> None:
+        """Return the memory of ended streams to the system, in a thread."""
+        self.loop.call_later(_TRIM_S, self._trim_memory)
+        if self.services.streams.ended >= _MANY_STREAMS:
+            from sandbox_agent.runtime import malloc
+
+            self.services.streams.ended = 0
+            self.loop.in_thread(malloc.trim, lambda *_: None)
+
+    async def stop(self) -> None:
+        """Stop accepting, end streams and agents, let the last responses go out."""
+        self.http.stop_accepting()
+        await self.services.shutdown()
+        await self.http.close(_LAST_WRITES_S)
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal says stop. Raises OSError if the address cannot be bound."""
+    loop = Loop(settings.busy_poll_us / 1_000_000)
+    running_loop.set_server_loop(loop)
+    services = Services(settings)
+    server = Server(services, loop)
+    port = server.http.start(settings.host, settings.port)
+    watchdogs: list[Watchdog] = []
+    _stop_on_signals(server, watchdogs)
+
+    def on_first_agent() -> None:
+        from sandbox_agent.bridge.process.watchdog import Watchdog
+
+        watchdogs.append(Watchdog(services.instances.starter.server_tag))
+        loop.call_later(_AFTER_FIRST_AGENT_S, _after_first_agent, services, loop)
+
+    services.instances.starter.on_first_agent = on_first_agent
+    _announce(settings, port)
+    _relax_garbage_collector()
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    loop.in_thread(services.claim_spill_directory, lambda *_: None)
+    loop.run()
+
+
+async def _stop(server: Server, watchdogs: list[Watchdog]) -> None:
+    import asyncio
+
+    logger.info("server.stopping")
+    try:
+        await asyncio.wait_for(server.stop(), _STOP_LIMIT_S)
+    except TimeoutError:
+        logger.warning("server.stopped_late")  # The watchdog ends what is left.
+    else:
+        for process in watchdogs:
+            process.dismiss()
+        logger.info("server.stopped")
+
+
+def _after_first_agent(services: Services, loop: Loop) -> None:
+    from sandbox_agent.bridge.process.subreaper import adopt_orphans
+    from sandbox_agent.runtime import malloc
+
+    adopt_orphans(services.instances, loop)
+    malloc.reuse_large_blocks()
+
+
+def _relax_garbage_collector() -> None:
+    """Collect rarely: what was loaded at start stays, and messages make no reference cycles."""
+    gc.freeze()
+    gc.set_threshold(*_COLLECTOR_THRESHOLDS)
+    gc.enable()
+
+
+def _stop_on_signals(server: Server, watchdogs: list[Watchdog]) -> None:
+    loop = server.loop
+    asked = False
+    stop_tasks: list[asyncio.Task[None]] = []  # the event loop itself refers to tasks weakly
+
+    def stop_in_task() -> None:
+        import asyncio  # loaded by `when_asyncio`
+
+        task = asyncio.create_task(_stop(server, watchdogs))
+        stop_tasks.append(task)
+        task.add_done_callback(lambda _: loop.stop())
+
+    def on_signal() -> None:
+        nonlocal asked
+        if asked:
+            os._exit(1)  # The watchdog ends the agents.
+        asked = True
+        loop.when_asyncio(stop_in_task)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.on_signal(number, on_signal)
+
+
+def _announce(settings: Settings, port: int) -> None:
+    host = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
+    url = f"http://{host}:{port}"
+    logger.info("server.listening", url=url, inspector=f"{url}/ui/")
+    if settings.token is None:
+        reach = "" if is_loopback(settings.host) else " to everybody who can reach this address"
+        logger.warning("server.open", note=f"no token: the server is open{reach}")
+
+
+def check_exposure(settings: Settings) -> None:
+    """Refuse an address that other machines can reach without a token or `--no-token`."""
+    if settings.token is None and not settings.no_token and not is_loopback(settings.host):
+        raise SettingsError(
+            f"listening on {settings.host} without a token would open this machine to everybody; "
+            "set a token (--token-file, SANDBOX_AGENT_TOKEN) or say --no-token"
+        )
