@@ -78,7 +78,7 @@ async def test_a_stream_that_cannot_be_written_ends_and_leaves_other_streams_alo
     log.publish([b"{}"])
     assert [type(error) for error in broken.failures] == [ZeroDivisionError]
     assert healthy.failures == []
-    assert log.readers == 1
+    assert log.subscribers == 1
     log.close()
 
 
@@ -88,5 +88,5 @@ async def test_a_stream_that_cannot_start_takes_no_slot() -> None:
     with pytest.raises(ZeroDivisionError):
         StreamPump(FailingSink("start"), services, log, None, [])
     StreamPump(FailingSink("nothing"), services, log, None, [])
-    assert log.readers == 1
+    assert log.subscribers == 1
     log.close()
