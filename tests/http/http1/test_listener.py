@@ -20,7 +20,7 @@ def accepted() -> Iterator[list[socket.socket]]:
         sock.close()
 
 
-def test_a_local_client_is_answered_at_once_and_without_care_for_a_network(
+def test_a_local_connection_gets_nodelay_keepalive_and_reno(
     accepted: list[socket.socket],
 ) -> None:
     loop = Loop()
@@ -35,7 +35,7 @@ def test_a_local_client_is_answered_at_once_and_without_care_for_a_network(
     assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == b"reno"
 
 
-def test_a_replay_to_a_local_reader_has_little_under_way_and_leaves_it_time_to_rest(
+def test_sending_files_to_a_local_reader_limits_what_is_under_way(
     accepted: list[socket.socket],
 ) -> None:
     loop = Loop()
@@ -43,12 +43,12 @@ def test_a_replay_to_a_local_reader_has_little_under_way_and_leaves_it_time_to_r
     with socket.create_connection(("127.0.0.1", listener.port), timeout=10) as client:
         while not accepted:
             loop.turn(10)
-        usually = _sent_until_full(accepted[0])
-        _read(client, usually)
+        before = _sent_until_full(accepted[0])
+        _read(client, before)
         socket_options.prepare_for_files(accepted[0])
-        in_a_replay = _sent_until_full(accepted[0])
+        with_files = _sent_until_full(accepted[0])
     listener.close()
-    assert in_a_replay < 512 * 1024 < usually
+    assert with_files < 512 * 1024 < before
 
 
 def _sent_until_full(sock: socket.socket) -> int:

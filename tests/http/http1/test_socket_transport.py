@@ -41,7 +41,7 @@ class Receiver:
         self.writable.set()
 
     def connection_lost(self) -> None:
-        assert not self.lost.is_set(), "told twice"
+        assert not self.lost.is_set(), "called twice"
         self.lost.set()
 
 
@@ -114,7 +114,7 @@ async def test_a_file_that_is_removed_meanwhile_is_still_sent_and_then_let_go(
     assert is_open(path)
     assert len(await pair.read(2_000_000)) == 2_000_000
     async with asyncio.timeout(BOUND_S):
-        while is_open(path):  # noqa: ASYNC110 - the kernel tells nobody
+        while is_open(path):  # noqa: ASYNC110 - the kernel sends no event
             await asyncio.sleep(0.01)
 
 
@@ -131,7 +131,7 @@ async def test_a_peer_that_left_ends_the_connection_once(pair: Pair) -> None:
     pair.transport.write(b"x" * 3_000_000)
     pair.peer.close()
     await asyncio.wait_for(pair.receiver.lost.wait(), BOUND_S)
-    pair.transport.write(b"nobody")
+    pair.transport.write(b"unheard")
     pair.transport.abort()
     await asyncio.sleep(0)
 
@@ -147,7 +147,7 @@ async def test_a_half_closed_peer_still_gets_its_answer(pair: Pair) -> None:
     assert await pair.read(100) == b"answer"
 
 
-async def test_a_local_reader_of_files_has_little_under_way(tmp_path: Path) -> None:
+async def test_sending_files_to_a_local_reader_limits_the_send_buffer(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         peer = socket.create_connection(server.getsockname(), timeout=BOUND_S)
         ours, _ = server.accept()
