@@ -7,7 +7,7 @@ import pytest
 
 from sandbox_agent import errors
 from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES
-from sandbox_agent.agents.install import installer, progress
+from sandbox_agent.agents.install import install_result, progress
 from sandbox_agent.http import problems
 from sandbox_agent.http.endpoints.agent_bodies import AgentCapabilities, InstallProgress, InstallResult
 from sandbox_agent.http.openapi.problem_responses import PROBLEM_EXAMPLES, Kind
@@ -19,10 +19,10 @@ def test_the_capabilities_are_those_of_the_catalogue_in_the_same_order() -> None
 
 def test_an_unknown_version_is_left_out_of_an_install_result() -> None:
     artifacts = (
-        installer.Artifact("native_agent", "/bin/a", "registry", "1.2"),
-        installer.Artifact("agent_process", "/bin/b", "fallback"),
+        install_result.InstallArtifact("native_agent", "/bin/a", "registry", "1.2"),
+        install_result.InstallArtifact("agent_process", "/bin/b", "fallback"),
     )
-    assert msgspec.json.encode(InstallResult.of(installer.InstallResult(False, artifacts))) == (
+    assert msgspec.json.encode(InstallResult.of(install_result.InstallResult(False, artifacts))) == (
         b'{"already_installed":false,"artifacts":['
         b'{"kind":"native_agent","path":"/bin/a","source":"registry","version":"1.2"},'
         b'{"kind":"agent_process","path":"/bin/b","source":"fallback"}]}'
