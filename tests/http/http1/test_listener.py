@@ -35,6 +35,7 @@ def test_a_local_client_is_answered_at_once_and_without_care_for_a_network(
     assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == b"reno"
 
 
+@pytest.mark.serial
 def test_a_replay_to_a_local_reader_has_little_under_way_and_leaves_it_time_to_rest(
     accepted: list[socket.socket],
 ) -> None:
