@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -69,9 +68,9 @@ def panel_pictures(inspector: InspectorPage, take: TakePicture) -> None:
 
 
 def main(folder: Path) -> None:
-    executable = os.environ.get("SANDBOX_AGENT_TEST_CHROMIUM") or shutil.which("chromium")
+    executable = shutil.which("chromium")
     if executable is None:
-        sys.exit("Chromium was not found; install it or set SANDBOX_AGENT_TEST_CHROMIUM")
+        sys.exit("Chromium was not found; install the Debian package chromium")
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
         server = ServerProcess(Path(home), token=None).ready()

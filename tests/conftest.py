@@ -1,34 +1,102 @@
-"""For all tests: skips are failures unless they are listed; no task outlives its test, no process the run."""
+"""Rules for all tests: what runs where and at which size, and no skip, task or process goes unnoticed.
+
+- A marker of tests/support/requirements.py skips the test where its requirement is missing.
+- `full` marks what is too large for every run: a marked parameter set is left out, a marked test is skipped.
+  `--full` runs both; the fixture `full_run` tells a test which size it has.
+- When CI=true, a skip that tests/allowed_skips.toml does not list fails the run.
+- A task that outlives its test fails the test; a process that outlives the tests fails the run.
+
+With pytest-xdist the workers look for processes they left, the controller collects everything and decides.
+"""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
 import tomllib
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
+import hypothesis
 import pytest
 
-from tests.support import task_watch
+from tests.support import task_leaks
+from tests.support.implied_marks import implied_marks
+from tests.support.process_leaks import left_running
+from tests.support.requirements import skip_unmet
 
 ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.toml")
+PROCESSES_KEY = "processes left running"
 _skipped: dict[str, str] = {}
+_left_by_workers: list[str] = []
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--full", action="store_true", help="also run what is marked `full`, at its full size")
+    parser.addoption("--chaos-seed", type=int, metavar="N", help="of tests/chaos/test_seeds.py, only seed N")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        # A shell starts what it puts into the background like this, and programs under test would inherit it.
+        # A shell starts background commands like this, and programs under test would inherit it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    task_watch.watch()
+    task_leaks.watch()
+    _register_fuzz_profile(full=bool(config.getoption("full")))
+
+
+def _register_fuzz_profile(full: bool) -> None:
+    """For generated input: the same 500 examples in each run, 5,000 new ones with `--full`."""
+    hypothesis.settings.register_profile(
+        "fuzz",
+        max_examples=5000 if full else 500,
+        derandomize=not full,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
+
+
+@pytest.fixture(scope="session")
+def full_run(request: pytest.FixtureRequest) -> bool:
+    """Whether the run was started with `--full`."""
+    return bool(request.config.getoption("full"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    large = []
+    for item in items:
+        for name in implied_marks(item):
+            item.add_marker(name)
+        skip_unmet(item)
+        if not config.getoption("full") and item.get_closest_marker("full") is not None:
+            if _is_full_parameter_set(item):
+                large.append(item)
+            else:
+                item.add_marker(pytest.mark.skip(reason="runs with --full only"))
+    if large:
+        config.hook.pytest_deselected(items=large)
+        items[:] = [item for item in items if item not in large]
+
+
+def _is_full_parameter_set(item: pytest.Item) -> bool:
+    parameters = getattr(item, "callspec", None)
+    return parameters is not None and any(mark.name == "full" for mark in parameters.marks)
+
+
+@pytest.fixture(autouse=True)
+def unmeasured_interpreters(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """coverage.py would load modules of its own into interpreters whose modules the test counts."""
+    if request.node.get_closest_marker("imports") is not None:
+        monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None]:
-    """The event loops of the test are closed by now; nothing may have run in them any more."""
+    """The event loops of the test are closed by now; no task may have been running in them."""
     yield
-    if left := task_watch.take_left():
+    if left := task_leaks.take_left():
         pytest.fail("tasks left running: " + "\n".join(left), pytrace=False)
 
 
@@ -38,8 +106,20 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         _skipped[report.nodeid] = getattr(report, "wasxfail", reason)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Called in the controller of pytest-xdist for each worker that has ended."""
+    _left_by_workers.extend(getattr(node, "workeroutput", {}).get(PROCESSES_KEY, []))
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    problems = [*_unlisted_skips(), *_left_running()]
+    processes = left_running()
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput[PROCESSES_KEY] = processes
+        return
+    problems = [f"left running after the tests: {process}" for process in [*_left_by_workers, *processes]]
+    problems += _unlisted_skips()
     if problems:
         reporter = session.config.pluginmanager.get_plugin("terminalreporter")
         for problem in problems:
@@ -51,51 +131,9 @@ def _unlisted_skips() -> list[str]:
     if os.environ.get("CI") != "true":
         return []
     listed = tomllib.loads(ALLOWED_SKIPS.read_text()).get("skip", [])
-    allowed = [entry["test"] for entry in listed if entry["reason"]]
+    allowed = tuple(entry["test"] for entry in listed if entry["reason"])
     return [
         f"skipped without being listed in {ALLOWED_SKIPS.name}: {nodeid} ({reason})"
         for nodeid, reason in _skipped.items()
-        if not any(nodeid == entry or nodeid.startswith(entry) for entry in allowed)
+        if not nodeid.startswith(allowed)
     ]
-
-
-def _left_running() -> list[str]:
-    """Descendants of this process that did not go within a few seconds."""
-    deadline = time.monotonic() + 5
-    while (left := _unexpected_descendants()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return [f"left running after the tests: {pid} {_command(pid)}" for pid in left]
-
-
-def _unexpected_descendants() -> list[int]:
-    # Python's own helper for multiprocessing stays until this process ends.
-    return [
-        pid for pid in _descendants(os.getpid()) if "multiprocessing.resource_tracker" not in _command(pid)
-    ]
-
-
-def _descendants(parent: int) -> list[int]:
-    found: list[int] = []
-    for thread in Path(f"/proc/{parent}/task").iterdir():
-        try:
-            children = [int(pid) for pid in (thread / "children").read_text().split()]
-        except OSError:
-            continue
-        for child in children:
-            if not _is_zombie(child):
-                found += [child, *_descendants(child)]
-    return found
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] == b"Z"
-    except OSError:
-        return True
-
-
-def _command(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[:200]
-    except OSError:
-        return "(gone)"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.conformance.conftest import start_server
+from tests.conformance.conftest import http_server, start_server
 
-__all__ = ["start_server"]
+__all__ = ["http_server", "start_server"]

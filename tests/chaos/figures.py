@@ -13,10 +13,11 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
-from tests.chaos import figures_of_streams
-from tests.chaos.timed import LIMIT_S, timed
+from tests.chaos import stream_figures
+from tests.chaos.timing import LIMIT_S, timed
 from tests.support.acp import AGENT
 from tests.support.processes import is_alive, resident_bytes, wait_until
 from tests.support.server_process import ServerProcess
@@ -93,7 +94,7 @@ def l_blocking_file(server: ServerProcess) -> str:
     path = f"/v1/fs/file?path={server.home}/fifo"
     for _ in range(5):
         server.acp.in_background(server.client.request, "PUT", path, body=b"x", timeout=LIMIT_S)
-    time.sleep(0.5)  # until all five are at work
+    time.sleep(0.5)  # no server of this family tells when the writes have begun
     return "health: " + timed(lambda: server.client.get("/v1/health", timeout=LIMIT_S).status)
 
 
@@ -137,12 +138,13 @@ def _stopped(server: ServerProcess, number: signal.Signals) -> str:
     child = server.acp.call(server.acp.start(), "test/fork_setsid")
     server.signal(number)
     came = timed(lambda: f"exit code {server.wait_for_exit(LIMIT_S)}")
-    time.sleep(1)
+    with suppress(AssertionError):
+        wait_until(lambda: not is_alive(child), 1, "the end of the child")
     return f"{came}, child {'alive' if is_alive(child) else 'gone'}"
 
 
 FIGURES: list[Callable[[ServerProcess], str]] = [
-    *figures_of_streams.FIGURES,
+    *stream_figures.FIGURES,
     d_full_stdin,
     f_time_out,
     g_agent_exit,

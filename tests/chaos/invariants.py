@@ -1,7 +1,7 @@
-"""What must hold after every step, whatever has happened.
+"""The invariants that hold after every fault.
 
-Logs have no gap and no duplicate; every request is answered exactly once or failed with a problem; what was
-started by an agent that is gone is gone; memory, descriptors, threads and tasks are bounded; health answers.
+Logs have no gap and no duplicate; every request is answered exactly once or fails with a problem; processes
+of ended agents are gone; memory, descriptors, threads and tasks are bounded; health answers within a second.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.chaos.world import FLOOD, Followed, World
+from tests.chaos.chaos_run import FLOOD, ChaosRun, ReadLog
 from tests.support.event_stream import Event
 from tests.support.processes import (
     is_alive,
@@ -24,26 +24,26 @@ from tests.support.processes import (
 )
 
 MEMORY_BOUND = 250 << 20
-# A busy machine may be late once; never this often in a row.
+# A busy machine may delay one answer, not six in a row.
 HEALTH_TRIES = 6
 # 404: closed meanwhile; 502: the agent ended; 503: too many, or stopping; 504: silence.
-LAWFUL = {404, 502, 503, 504}
+EXPECTED_FAILURES = {404, 502, 503, 504}
 
 
-def check(world: World) -> None:
-    healthy(world)
-    requests_ended(world)
-    for server_id in sorted(world.logs):
-        log_is_gapless(world, server_id)
-    nothing_survives(world)
-    bounded(world)
+def check(run: ChaosRun) -> None:
+    healthy(run)
+    requests_ended(run)
+    for server_id in sorted(run.logs):
+        log_is_gapless(run, server_id)
+    nothing_survives(run)
+    bounded(run)
 
 
-def healthy(world: World) -> None:
+def healthy(run: ChaosRun) -> None:
     slow = []
     for _ in range(HEALTH_TRIES):
         began = time.monotonic()
-        answer = world.server.client.get("/v1/health", timeout=15)
+        answer = run.server.client.get("/v1/health", timeout=15)
         assert answer.status == 200, answer.body
         slow.append(time.monotonic() - began)
         if slow[-1] < 1:
@@ -51,29 +51,29 @@ def healthy(world: World) -> None:
     raise AssertionError(f"health takes {slow} s")
 
 
-def requests_ended(world: World) -> None:
-    """Each one has an end: the agent's own answer, or a problem that says what went wrong."""
-    for asked in world.asked:
+def requests_ended(run: ChaosRun) -> None:
+    """Each request has ended: with the agent's answer, or with a problem."""
+    for asked in run.asked:
         answer = asked.future.result(30)
         if answer.status == 200:
             assert answer.json()["id"] == asked.request_id, answer.body[:300]
-            world.followed(asked.server_id).answered.add(asked.request_id)
+            run.read_log(asked.server_id).answered.add(asked.request_id)
         else:
             problem = answer.json()
             assert answer.header("content-type") == "application/problem+json"
             assert problem["status"] == answer.status and problem["detail"]
-            assert answer.status in LAWFUL, (asked, problem)
-    world.asked.clear()
+            assert answer.status in EXPECTED_FAILURES, (asked, problem)
+    run.asked.clear()
 
 
-def log_is_gapless(world: World, server_id: str) -> None:
-    row = world.acp.entry(server_id)
-    log = world.followed(server_id)
+def log_is_gapless(run: ChaosRun, server_id: str) -> None:
+    row = run.acp.entry(server_id)
+    log = run.read_log(server_id)
     if row is None:
         log.answered.clear()
         return
     if log.position < row["lastEventId"]:
-        _read(world, server_id, log, row["lastEventId"])
+        _read(run, server_id, log, row["lastEventId"])
     elif log.position > row["lastEventId"]:
         raise AssertionError(f"{server_id}: numbers went back from {log.position} to {row['lastEventId']}")
     twice = [request_id for request_id, count in log.answers.items() if count > 1]
@@ -88,8 +88,8 @@ def log_is_gapless(world: World, server_id: str) -> None:
             del log.ticks[base]
 
 
-def _read(world: World, server_id: str, log: Followed, until: int) -> None:
-    with world.acp.stream(server_id, log.position, timeout=15) as stream:
+def _read(run: ChaosRun, server_id: str, log: ReadLog, until: int) -> None:
+    with run.acp.stream(server_id, log.position, timeout=15) as stream:
         while log.position < until:
             event = stream.next_message(15)
             if event.kind == "gap":
@@ -105,7 +105,7 @@ def _read(world: World, server_id: str, log: Followed, until: int) -> None:
     log.may_gap = False
 
 
-def _note(log: Followed, event: Event) -> None:
+def _note(log: ReadLog, event: Event) -> None:
     content: Any = json.loads(event.data)
     if not isinstance(content, dict):
         return
@@ -119,45 +119,45 @@ def _note(log: Followed, event: Event) -> None:
         log.answers[content["id"]] += 1
 
 
-def nothing_survives(world: World) -> None:
-    for server_id, people in list(world.children.items()):
-        if not all(is_alive(one) for one in people):
-            row = world.acp.entry(server_id)
+def nothing_survives(run: ChaosRun) -> None:
+    for server_id, children in list(run.children.items()):
+        if not all(is_alive(one) for one in children):
+            row = run.acp.entry(server_id)
             ended = row is None or row["status"] != "running"
             assert ended, f"a child of the living {server_id} was killed"
-            world.agent_ended(server_id)
-    wait_until_dead(world.doomed, 15)
-    world.doomed.clear()
-    wait_until(lambda: not zombies_of(world.server.pid), 10, "no zombies")
+            run.agent_ended(server_id)
+    wait_until_dead(run.must_end, 15)
+    run.must_end.clear()
+    wait_until(lambda: not zombies_of(run.server.pid), 10, "no zombies")
 
 
-def bounded(world: World) -> None:
-    memory = resident_bytes(world.server.pid)
+def bounded(run: ChaosRun) -> None:
+    memory = resident_bytes(run.server.pid)
     assert memory < MEMORY_BOUND, f"{memory >> 20} MB"
-    rows = len(world.acp.list())
-    allowed = 40 + 14 * rows + len(world.open_connections)
-    assert open_descriptors(world.server.pid) <= allowed, (rows, os.listdir(f"/proc/{world.server.pid}/fd"))
-    assert len(os.listdir(f"/proc/{world.server.pid}/task")) <= 64
-    tasks = world.server.tasks()
-    assert len(tasks) <= 8 + 4 * rows + len(world.open_connections), tasks
+    rows = len(run.acp.list())
+    allowed = 40 + 14 * rows + len(run.open_connections)
+    assert open_descriptors(run.server.pid) <= allowed, (rows, os.listdir(f"/proc/{run.server.pid}/fd"))
+    assert len(os.listdir(f"/proc/{run.server.pid}/task")) <= 64
+    tasks = run.server.tasks()
+    assert len(tasks) <= 8 + 4 * rows + len(run.open_connections), tasks
 
 
-def at_rest(world: World) -> None:
+def at_rest(run: ChaosRun) -> None:
     """After everything is closed nothing is left but the server and its watchdog."""
-    for connection in world.open_connections:
+    for connection in run.open_connections:
         connection.close()
-    world.open_connections.clear()
-    for creeping in world.creeping:
-        creeping.result(40)
-    futures = [world.acp.in_background(world.close, row["serverId"]) for row in world.acp.list()]
+    run.open_connections.clear()
+    for request in run.slow_requests:
+        request.result(40)
+    futures = [run.acp.in_background(run.close, row["serverId"]) for row in run.acp.list()]
     for future in futures:
         future.result(20)
-    check(world)
-    wait_until(lambda: len(world.server.marked_processes()) <= 2, 15, "only the server and its watchdog")
-    wait_until(lambda: open_descriptors(world.server.pid) <= 24, 15, "the descriptors of a resting server")
-    wait_until(lambda: not world.server.tasks(), 15, "no task")
-    wait_until(lambda: not _kept(world.spill), 10, "no spill file of a closed instance")
-    strays = [path for path in world.server.home.rglob("*") if path.is_file()]
+    check(run)
+    wait_until(lambda: len(run.server.marked_processes()) <= 2, 15, "only the server and its watchdog")
+    wait_until(lambda: open_descriptors(run.server.pid) <= 24, 15, "the descriptors of a resting server")
+    wait_until(lambda: not run.server.tasks(), 15, "no task")
+    wait_until(lambda: not _kept(run.spill), 10, "no spill file of a closed instance")
+    strays = [path for path in run.server.home.rglob("*") if path.is_file()]
     assert not strays, strays
 
 

@@ -1,6 +1,6 @@
-"""What the machine does wrong: kills, stops, a full disk, no descriptors, a clock that jumps.
+"""Faults of the machine: killed and stopped servers, a full disk, no free descriptors, a clock that jumps.
 
-Each is over when it returns, but for the clock, which stays where it jumped to.
+Each fault is over when its function returns, except that the clock keeps its new time.
 """
 
 from __future__ import annotations
@@ -12,66 +12,66 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.chaos.world import World
+from tests.chaos.chaos_run import ChaosRun
 from tests.support.processes import open_descriptors, wait_until
 
 
-def kill_the_server(world: World) -> None:
-    assert world.restart(signal.SIGKILL) == -signal.SIGKILL
-    old = world.ended_server
+def kill_the_server(run: ChaosRun) -> None:
+    assert run.restart(signal.SIGKILL) == -signal.SIGKILL
+    old = run.ended_server
     wait_until(lambda: not old.marked_processes(), 15, f"the end of {old.marked_processes()}")
 
 
-def restart_the_server(world: World) -> None:
-    assert world.restart(world.random.choice([signal.SIGTERM, signal.SIGINT])) == 0
-    old = world.ended_server
+def restart_the_server(run: ChaosRun) -> None:
+    assert run.restart(run.random.choice([signal.SIGTERM, signal.SIGINT])) == 0
+    old = run.ended_server
     wait_until(lambda: not old.marked_processes(), 5, f"the end of {old.marked_processes()}")
 
 
-def stop_the_server_for_a_moment(world: World) -> None:
-    server_id = world.instance()
-    world.server.signal(signal.SIGSTOP)
-    world.ask(server_id, "test/echo")
+def stop_the_server_for_a_moment(run: ChaosRun) -> None:
+    server_id = run.instance()
+    run.server.signal(signal.SIGSTOP)
+    run.ask(server_id, "test/echo")
     time.sleep(0.1)  # the fault itself
-    world.server.signal(signal.SIGCONT)
+    run.server.signal(signal.SIGCONT)
 
 
 @contextmanager
-def _limited(world: World, kind: int, soft: int) -> Iterator[None]:
-    """The server's soft limit is lower meanwhile. Agents started meanwhile inherit it, so none is."""
-    before = resource.prlimit(world.server.pid, kind)
-    resource.prlimit(world.server.pid, kind, (soft, before[1]))
+def _limited(run: ChaosRun, kind: int, soft: int) -> Iterator[None]:
+    """Lower the server's soft limit inside the block. Agents would inherit it, so none is started there."""
+    before = resource.prlimit(run.server.pid, kind)
+    resource.prlimit(run.server.pid, kind, (soft, before[1]))
     try:
         yield
     finally:
-        resource.prlimit(world.server.pid, kind, before)
+        resource.prlimit(run.server.pid, kind, before)
 
 
-def fill_the_disk(world: World) -> None:
-    """No file of the server's can grow: what falls out of memory cannot be kept, and readers are told."""
-    server_id = world.instance()
-    for log in world.logs.values():
+def fill_the_disk(run: ChaosRun) -> None:
+    """No file of the server can grow: events that leave the memory are lost, and readers get a gap."""
+    server_id = run.instance()
+    for log in run.logs.values():
         log.may_gap = True
-    world.limits_touched = True
-    with _limited(world, resource.RLIMIT_FSIZE, 0):
-        world.ask(
+    run.limits_touched = True
+    with _limited(run, resource.RLIMIT_FSIZE, 0):
+        run.ask(
             server_id, "test/flood", {"count": 3000, "first": 1 + 998 * 1_000_000, "size": 700}
         ).future.result(30)
 
 
-def use_up_the_descriptors(world: World) -> None:
-    world.limits_touched = True
-    in_use = open_descriptors(world.server.pid)
-    highest = max(int(fd) for fd in os.listdir(f"/proc/{world.server.pid}/fd"))
-    with _limited(world, resource.RLIMIT_NOFILE, max(in_use, highest) + 3):
-        world.ask("t2", "test/echo", agent="amp").future.result(30)
+def use_up_the_descriptors(run: ChaosRun) -> None:
+    run.limits_touched = True
+    in_use = open_descriptors(run.server.pid)
+    highest = max(int(fd) for fd in os.listdir(f"/proc/{run.server.pid}/fd"))
+    with _limited(run, resource.RLIMIT_NOFILE, max(in_use, highest) + 3):
+        run.ask("t2", "test/echo", agent="amp").future.result(30)
 
 
-def jump_with_the_clock(world: World) -> None:
-    """The wall clock, as after a suspend or a correction; no promise may hang on it."""
-    server_id = world.instance()
-    waiting = world.ask(server_id, "test/answer_after", {"ms": 200})
-    world.server.set_clock_ahead(world.random.choice([-86_400 * 365, -3600, 60, 3600, 86_400 * 365]))
+def jump_the_clock(run: ChaosRun) -> None:
+    """Move the wall clock, as after a suspend or a correction; no promise depends on it."""
+    server_id = run.instance()
+    waiting = run.ask(server_id, "test/answer_after", {"ms": 200})
+    run.server.set_clock_ahead(run.random.choice([-86_400 * 365, -3600, 60, 3600, 86_400 * 365]))
     assert waiting.future.result(30).status == 200
 
 
@@ -81,5 +81,5 @@ FAULTS = [
     stop_the_server_for_a_moment,
     fill_the_disk,
     use_up_the_descriptors,
-    jump_with_the_clock,
+    jump_the_clock,
 ]

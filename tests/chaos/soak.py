@@ -171,7 +171,7 @@ def come_to_rest(server: ServerProcess) -> dict[str, int]:
 
 def main(minutes: float) -> int:
     with tempfile.TemporaryDirectory() as directory:
-        server = ServerProcess(Path(directory), caged=True)
+        server = ServerProcess(Path(directory), isolated=True)
         try:
             server.ready(30)
             server.acp.start("shared", AGENT)

@@ -1,6 +1,6 @@
-"""Many lives one after the other, and many at once: afterwards everything is as it was.
+"""Create, prompt and delete instances many times, one by one and at once: every count returns.
 
-A hundred cycles by default, a thousand with SANDBOX_AGENT_TEST_FULL=1.
+A hundred cycles in each run, a thousand with `--full`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from tests.support.acp import AGENT, Acp
 from tests.support.processes import open_descriptors, resident_bytes, wait_until, zombies_of
 from tests.support.server_process import ServerProcess
 
-FULL = os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1"
-CYCLES = 1000 if FULL else 100
 AT_ONCE = 200
 # What an allocator keeps after the first busy minutes; a leak of one agent's buffers per cycle is more.
 MEMORY_SLACK = 24 << 20
@@ -75,19 +73,20 @@ def settled(server: ServerProcess, before: Counts) -> None:
 
 @pytest.mark.clause("promise-H-cycles", "runtime-no-task-left")
 @pytest.mark.timeout(900)
-def test_after_many_cycles_every_count_is_where_it_was(start_server) -> None:
+def test_after_many_cycles_every_count_is_where_it_was(start_server, full_run: bool) -> None:
     server: ServerProcess = start_server()
     for number in range(10):  # the first ones import, start the watchdog and warm pools
         one_life(server.acp, f"warm-{number}")
     wait_until(lambda: len(server.marked_processes()) == 2, 10, "the server and its watchdog alone")
     before, memory = Counts.of(server), resident_bytes(server.pid)
-    for number in range(CYCLES):
+    for number in range(1000 if full_run else 100):
         # Every other id is used again and again: closed ids are remembered, their instances are not.
         one_life(server.acp, f"cycle-{number if number % 2 else 0}")
     settled(server, before)
     assert resident_bytes(server.pid) - memory < MEMORY_SLACK
 
 
+@pytest.mark.serial
 @pytest.mark.clause("promise-H-cycles")
 @pytest.mark.timeout(180)
 def test_after_two_hundred_at_once_every_count_is_where_it_was(start_server) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,13 +15,9 @@ from tests.support.server_process import ServerProcess
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A tmpfs of one megabyte where the server will put its spill."""
-    if os.geteuid() != 0:
-        pytest.skip("mounting needs root")
     place = tmp_path / "server-0" / "data" / "sandbox-agent" / "spill"
     place.mkdir(parents=True)
-    done = subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)], check=False)
-    if done.returncode != 0:
-        pytest.skip("this machine lets nobody mount a tmpfs")
+    subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)], check=True)
     yield place
     subprocess.run(["/bin/umount", "-l", str(place)], check=True)
 

@@ -1,11 +1,10 @@
-"""Random courses of faults. `SANDBOX_AGENT_CHAOS_SEED=n` replays one; a failure prints its seed and course.
+"""Random sequences of faults: ten seeds in each run, a hundred with `--full`.
 
-Ten seeds by default, a hundred with SANDBOX_AGENT_TEST_FULL=1.
+A failure prints its seed and the faults that happened; `--chaos-seed N` replays one seed.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,17 +12,20 @@ from pathlib import Path
 import pytest
 
 from tests.chaos import agent_faults, client_faults, invariants, machine_faults
-from tests.chaos.world import World
+from tests.chaos.chaos_run import ChaosRun
 
-STEPS = int(os.environ.get("SANDBOX_AGENT_CHAOS_STEPS", "16"))
-FULL = os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1"
-Fault = Callable[[World], None]
+STEPS = 16
+SEEDS_IN_EACH_RUN, SEEDS = 10, 100
+Fault = Callable[[ChaosRun], None]
 
 
-def seeds() -> list[int]:
-    if named := os.environ.get("SANDBOX_AGENT_CHAOS_SEED"):
-        return [int(named)]
-    return list(range(1, 101 if FULL else 11))
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" not in metafunc.fixturenames:
+        return
+    chosen = metafunc.config.getoption("chaos_seed")
+    more = [pytest.param(seed, marks=pytest.mark.full) for seed in range(SEEDS_IN_EACH_RUN + 1, SEEDS + 1)]
+    seeds = [*range(1, SEEDS_IN_EACH_RUN + 1), *more] if chosen is None else [chosen]
+    metafunc.parametrize("seed", seeds)
 
 
 def course(seed: int) -> list[Fault]:
@@ -34,38 +36,37 @@ def course(seed: int) -> list[Fault]:
 
 
 @pytest.fixture
-def worlds(tmp_path: Path) -> Iterator[list[World]]:
+def runs(tmp_path: Path) -> Iterator[list[ChaosRun]]:
     """Worlds of a test; their servers end with it, whatever happens."""
-    made: list[World] = []
+    made: list[ChaosRun] = []
     yield made
-    for world in made:
-        for connection in world.open_connections:
+    for run in made:
+        for connection in run.open_connections:
             connection.close()
-        world.server.stop()
-        left = world.server.kill_leftovers()
+        run.server.stop()
+        left = run.server.kill_leftovers()
         assert not left, left
 
 
 @pytest.mark.clause("promise-A-under-faults", "runtime-no-task-left")
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("seed", seeds())
 def test_every_promise_holds_through_a_random_course_of_faults(
-    seed: int, tmp_path: Path, worlds: list[World]
+    seed: int, tmp_path: Path, runs: list[ChaosRun]
 ) -> None:
-    world = World(tmp_path, seed)
-    worlds.append(world)
+    run = ChaosRun(tmp_path, seed)
+    runs.append(run)
     happened: list[str] = []
     try:
         for fault in course(seed):
             happened.append(fault.__name__)
-            fault(world)
-            invariants.check(world)
-        invariants.at_rest(world)
+            fault(run)
+            invariants.check(run)
+        invariants.at_rest(run)
     except BaseException:
-        print(f"SANDBOX_AGENT_CHAOS_SEED={seed} replays: {' '.join(happened)}\n{world.server.log()[-3000:]}")
+        print(f"--chaos-seed {seed} replays: {' '.join(happened)}\n{run.server.log()[-3000:]}")
         raise
-    if not world.limits_touched:
-        assert "Traceback" not in world.server.log(), world.server.log()[-3000:]
+    if not run.limits_touched:
+        assert "Traceback" not in run.server.log(), run.server.log()[-3000:]
 
 
 @pytest.mark.clause("promise-A-under-faults")
@@ -76,4 +77,4 @@ def test_a_seed_always_gives_the_same_course() -> None:
 @pytest.mark.clause("promise-A-under-faults")
 def test_a_hundred_seeds_have_every_fault_in_them() -> None:
     every = {*agent_faults.FAULTS, *client_faults.FAULTS, *machine_faults.FAULTS}
-    assert {fault for seed in range(1, 101) for fault in course(seed)} == every
+    assert {fault for seed in range(1, SEEDS + 1) for fault in course(seed)} == every

@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 def has_stopped_growing(pid: int) -> bool:
     before = resident_bytes(pid)
-    time.sleep(0.7)
+    time.sleep(0.7)  # the interval of the measurement
     return resident_bytes(pid) - before < MIB
 
 

@@ -1,8 +1,12 @@
 """Which server the suite talks to, and the rule that a test leaves nothing behind.
 
-By default one server of ours is started for the whole run. SANDBOX_AGENT_CONFORMANCE_COMMAND runs another
-server command instead; SANDBOX_AGENT_CONFORMANCE_URL (with _TOKEN and _DATA_HOME, the XDG data directory in
-which agents can be placed) uses a server that is already running, and tests that must start one are skipped.
+Each test runs twice: against `sandbox-agent server` with its own HTTP server, and against the ASGI
+application under uvicorn. Tests marked `own_server` are about the server command itself (parsing, limits of a
+request head, flags, signals, the end of the server) and run once.
+
+SANDBOX_AGENT_CONFORMANCE_COMMAND runs another server command instead, the reference for example;
+SANDBOX_AGENT_CONFORMANCE_URL (with _TOKEN and _DATA_HOME, the XDG data directory in which agents can be
+placed) uses a server that is already running, and tests that must start one are skipped.
 """
 
 from __future__ import annotations
@@ -20,17 +24,33 @@ import pytest
 from tests.support.acp import AGENT, Acp
 from tests.support.processes import open_descriptors, wait_until, zombies_of
 from tests.support.raw_http import Client
-from tests.support.server_process import COMMAND_VARIABLE, ServerProcess, place_launcher, scripted_launcher
+from tests.support.server_process import (
+    COMMAND_VARIABLE,
+    HttpServer,
+    ServerProcess,
+    place_launcher,
+    scripted_launcher,
+)
 
 URL = os.environ.get("SANDBOX_AGENT_CONFORMANCE_URL")
 TOKEN = os.environ.get("SANDBOX_AGENT_CONFORMANCE_TOKEN")
 DATA_HOME = os.environ.get("SANDBOX_AGENT_CONFORMANCE_DATA_HOME")
-# The one task of a server at rest.
-CHECK_LEAKS = COMMAND_VARIABLE not in os.environ and URL is None
+# Another product's server is tested, but not checked for leaks.
+IS_FOREIGN = COMMAND_VARIABLE in os.environ or URL is not None
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "ours: about a setting or command that only this product has")
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "http_server" in metafunc.fixturenames:
+        once = IS_FOREIGN or metafunc.definition.get_closest_marker("own_server") is not None
+        servers = [HttpServer.OWN] if once else list(HttpServer)
+        metafunc.parametrize("http_server", servers, indirect=True, scope="session", ids=lambda s: s.value)
+
+
+@pytest.fixture(scope="session")
+def http_server(request: pytest.FixtureRequest) -> HttpServer:
+    """What serves HTTP in the servers of this test."""
+    chosen: HttpServer = getattr(request, "param", HttpServer.OWN)
+    return chosen
 
 
 @dataclass
@@ -53,9 +73,16 @@ class Footprint:
     def of(cls, process: ServerProcess) -> Footprint:
         return cls(frozenset(process.marked_processes()), open_descriptors(process.pid), len(process.tasks()))
 
+    def covers(self, other: Footprint, http_server: HttpServer) -> bool:
+        """Whether `other` has nothing more; of uvicorn's own descriptors and tasks nothing is expected."""
+        return other.processes <= self.processes and (
+            http_server is HttpServer.UVICORN
+            or (other.descriptors <= self.descriptors and other.tasks <= self.tasks)
+        )
+
 
 @pytest.fixture(scope="session")
-def shared_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
+def shared_target(tmp_path_factory: pytest.TempPathFactory, http_server: HttpServer) -> Iterator[Target]:
     if URL is not None:
         parts = urlsplit(URL)
         assert parts.hostname and parts.port and DATA_HOME, "give a URL with a port, and the data directory"
@@ -64,10 +91,10 @@ def shared_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
         client = Client(parts.hostname, parts.port, TOKEN)
         yield Target(client, Acp(client), Path(DATA_HOME), None)
         return
-    process = ServerProcess(tmp_path_factory.mktemp("shared-server"))
+    process = ServerProcess(tmp_path_factory.mktemp("shared-server"), http_server=http_server)
     try:
         process.ready()
-        if CHECK_LEAKS:
+        if not IS_FOREIGN:
             process.acp.delete(process.acp.start())
             wait_until(lambda: len(process.acp.list()) == 0, 5, "the end of the warm-up instance")
         yield Target(process.client, process.acp, process.data_home, process)
@@ -79,11 +106,12 @@ def shared_target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Target]:
 @pytest.fixture(scope="session")
 def resting_footprint(shared_target: Target) -> Footprint | None:
     process = shared_target.process
-    if process is None or not CHECK_LEAKS:
+    if process is None or IS_FOREIGN:
         return None
     agents = lambda: [line for line in process.marked_processes().values() if "scripted_agent" in line]  # noqa: E731
     wait_until(lambda: not agents(), 6, "the end of the warm-up agent")
-    wait_until(lambda: not process.tasks(), 6, "a server without tasks")
+    if process.http_server is HttpServer.OWN:
+        wait_until(lambda: not process.tasks(), 6, "a server without tasks")
     return Footprint.of(process)
 
 
@@ -106,12 +134,7 @@ def target(shared_target: Target, resting_footprint: Footprint | None) -> Iterat
 
     def at_rest() -> bool:
         now = Footprint.of(process)
-        return (
-            now.processes <= resting_footprint.processes
-            and now.descriptors <= resting_footprint.descriptors
-            and now.tasks <= resting_footprint.tasks
-            and not zombies_of(process.pid)
-        )
+        return resting_footprint.covers(now, process.http_server) and not zombies_of(process.pid)
 
     try:
         wait_until(at_rest, 8, "a server at rest")
@@ -149,8 +172,9 @@ def end_of(process: ServerProcess) -> list[str]:
     was_running = process.process.poll() is None
     code = process.stop()
     problems = []
-    if CHECK_LEAKS:
-        if was_running and code != 0:
+    if not IS_FOREIGN:
+        # uvicorn ends by the signal that stopped it.
+        if was_running and code != 0 and process.http_server is HttpServer.OWN:
             problems.append(f"exit code {code} instead of 0: {process.log()[-2000:]}")
         try:
             wait_until(lambda: not process.marked_processes(), 5, "no process left")
@@ -161,14 +185,14 @@ def end_of(process: ServerProcess) -> list[str]:
 
 
 @pytest.fixture
-def start_server(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
+def start_server(tmp_path: Path, http_server: HttpServer) -> Iterator[Callable[..., ServerProcess]]:
     """Start servers with settings of their own; afterwards they end cleanly and leave no process."""
     if URL is not None:
         pytest.skip("this test starts a server of its own")
     started: list[ServerProcess] = []
 
     def start(*, wait: bool = True, **options: Any) -> ServerProcess:
-        process = ServerProcess(tmp_path / f"server-{len(started)}", **options)
+        process = ServerProcess(tmp_path / f"server-{len(started)}", http_server=http_server, **options)
         started.append(process)
         return process.ready() if wait else process
 
@@ -179,12 +203,13 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
 
 @pytest.fixture(scope="module")
 def module_server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, http_server: HttpServer
 ) -> Iterator[ServerProcess]:
     """One server for a whole file, with the settings in the file's SETTINGS."""
     if URL is not None:
         pytest.skip("this test starts a server of its own")
-    process = ServerProcess(tmp_path_factory.mktemp("module-server"), settings=request.module.SETTINGS)
+    directory, settings = tmp_path_factory.mktemp("module-server"), request.module.SETTINGS
+    process = ServerProcess(directory, settings=settings, http_server=http_server)
     try:
         yield process.ready()
     finally:

@@ -23,6 +23,7 @@ def wait_for_exit(acp: Acp, server_id: str) -> dict:
     return wait_until(exited, 5, "status exited")
 
 
+@pytest.mark.serial
 @pytest.mark.clause("spec1-3.6-subprocess", "decision-16", "promise-G")
 @pytest.mark.parametrize("code", [0, 3, 255])
 def test_waiting_requests_get_502_within_a_second_with_code_and_stderr(
@@ -168,6 +169,7 @@ def test_stderr_that_is_not_utf8_is_shown_with_replacement(acp: Acp, server_id: 
     assert problem["details"]["stderr"].startswith("ok ")
 
 
+@pytest.mark.serial
 @pytest.mark.clause("promise-G")
 def test_a_grandchild_that_holds_stdout_does_not_hide_the_exit(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/fork_setsid", {"hold_stdout": True})

@@ -105,6 +105,7 @@ def test_credentials_alone_start_a_working_server(start_server) -> None:
     assert start_server(arguments=["-C"]).client.get("/v1/health").status == 200
 
 
+@pytest.mark.own_server("the command line, its exit codes and its messages belong to the server command")
 @pytest.mark.clause("http-cors")
 @pytest.mark.parametrize(
     "arguments",

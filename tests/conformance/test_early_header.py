@@ -22,6 +22,7 @@ def read_chunks(connection: Connection) -> list[bytes]:
     return list(iter(connection.read_chunk, b""))
 
 
+@pytest.mark.serial
 @pytest.mark.clause("decision-15")
 def test_a_long_wait_sends_the_header_early_and_then_blanks(module_server: ServerProcess) -> None:
     acp = module_server.acp

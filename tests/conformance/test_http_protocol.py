@@ -257,6 +257,7 @@ MALFORMED = {
 }
 
 
+@pytest.mark.own_server("uvicorn answers requests that it cannot read, in its own words")
 @pytest.mark.clause("decision-21")
 @pytest.mark.parametrize("name", MALFORMED)
 def test_a_malformed_request_is_a_400_problem_and_the_connection_ends(client: Client, name: str) -> None:
@@ -278,6 +279,7 @@ def test_a_request_without_host_is_refused(client: Client) -> None:
         assert connection.read_answer().status in (400, 421)
 
 
+@pytest.mark.own_server("uvicorn accepts a second Host header")
 @pytest.mark.clause("http-protocol")
 def test_two_different_hosts_are_refused(client: Client) -> None:
     request = client.build("GET", "/v1/health")[:-2] + b"host: evil.example\r\n\r\n"
@@ -315,6 +317,7 @@ def test_a_request_that_could_be_read_in_two_ways_never_reaches_a_second_one(
     assert acp.entry(server_id) is not None
 
 
+@pytest.mark.own_server("uvicorn answers requests that it cannot read, in its own words")
 @pytest.mark.clause("decision-21")
 @pytest.mark.parametrize("method", ["BREW", "M-SEARCH", "get", "LOCK", "CONNECT", "PRI"])
 def test_unknown_methods_are_problems(client: Client, method: str) -> None:
@@ -335,6 +338,7 @@ def test_an_upgrade_that_is_not_offered_is_ignored(client: Client) -> None:
     assert client.get("/v1/health", headers=headers).status == 200
 
 
+@pytest.mark.own_server("uvicorn takes the end of a client's data for the end of the client")
 def test_a_half_closed_client_still_gets_its_answer(acp: Acp, server_id: str) -> None:
     with acp.client.connect() as connection:
         connection.send(

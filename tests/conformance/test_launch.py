@@ -120,6 +120,7 @@ def run_like_the_sdk(arguments: list[str], home: Path) -> subprocess.Popen[bytes
     )
 
 
+@pytest.mark.own_server("the command line, its exit codes and its messages belong to the server command")
 @pytest.mark.clause("http-sdk-argument-order")
 @pytest.mark.parametrize(
     "arguments",

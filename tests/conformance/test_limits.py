@@ -91,6 +91,7 @@ def test_a_body_above_64_mib_is_413_by_default(acp: Acp, server_id: str) -> None
         assert_problem(connection.read_answer(), 413, "payload_too_large")
 
 
+@pytest.mark.own_server("uvicorn has its own limits and time-outs for heads and bodies")
 @pytest.mark.clause("promise-N", "http-limits")
 @pytest.mark.parametrize("size", [70_000, 300_000])
 def test_headers_over_64_kib_are_431(acp: Acp, size: int) -> None:
@@ -103,6 +104,7 @@ def test_headers_over_64_kib_are_431(acp: Acp, size: int) -> None:
         assert_problem(connection.read_answer(), 431, "headers_too_large")
 
 
+@pytest.mark.own_server("uvicorn has its own limits and time-outs for heads and bodies")
 def test_many_small_headers_are_431_too(acp: Acp) -> None:
     with acp.client.connect() as connection:
         connection.send(
@@ -111,6 +113,7 @@ def test_many_small_headers_are_431_too(acp: Acp) -> None:
         assert_problem(connection.read_answer(), 431, "headers_too_large")
 
 
+@pytest.mark.own_server("uvicorn has its own limits and time-outs for heads and bodies")
 def test_a_request_line_that_never_ends_is_refused(acp: Acp) -> None:
     with acp.client.connect() as connection:
         connection.send(b"GET /" + b"x" * 200_000)
@@ -203,6 +206,7 @@ def test_idle_and_half_open_connections_do_not_keep_others_out(acp: Acp) -> None
             connection.close()
 
 
+@pytest.mark.own_server("uvicorn has its own limits and time-outs for heads and bodies")
 @pytest.mark.clause("promise-N")
 @pytest.mark.timeout(60)
 def test_a_head_slower_than_its_time_is_408(start_server) -> None:
@@ -215,6 +219,7 @@ def test_a_head_slower_than_its_time_is_408(start_server) -> None:
         assert connection.is_closed_by_peer()
 
 
+@pytest.mark.own_server("uvicorn has its own limits and time-outs for heads and bodies")
 @pytest.mark.timeout(60)
 def test_a_body_slower_than_its_time_is_408(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_REQUEST_TIMEOUT_MS": "500"})

@@ -65,6 +65,7 @@ def test_requests_are_not_logged_by_default(start_server) -> None:
     assert len(server.log()) - before < 200
 
 
+@pytest.mark.own_server("uvicorn has its own log of requests")
 @pytest.mark.ours
 def test_request_lines_can_be_switched_on(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_LOG_HTTP": "1"})

@@ -84,6 +84,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.own_server("only the server command adopts orphans and starts the watchdog")
 @pytest.mark.ours
 @pytest.mark.parametrize("seconds", ["0.1", "600"])
 def test_no_dead_child_is_left_uncollected_whatever_it_looks_like(start_server, seconds: str) -> None:
@@ -100,6 +101,7 @@ def test_no_dead_child_is_left_uncollected_whatever_it_looks_like(start_server, 
         assert server.acp.delete("quick").status == 204
 
 
+@pytest.mark.own_server("only the server command adopts orphans and starts the watchdog")
 @pytest.mark.clause("promise-H", "promise-P")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 @pytest.mark.parametrize("stubborn", [False, True])
@@ -125,6 +127,7 @@ def test_the_guard_survives_a_signal_to_the_whole_group_of_the_server(start_serv
     wait_until_dead(people, 5)
 
 
+@pytest.mark.own_server("only the server command adopts orphans and starts the watchdog")
 @pytest.mark.clause("promise-H")
 def test_server_killed_while_agents_flood_and_hold_requests(start_server) -> None:
     server = start_server()
@@ -143,6 +146,7 @@ def test_agents_run_in_a_session_and_group_of_their_own(acp: Acp, server_id: str
     assert who["sid"] == who["pgid"] != os.getsid(0)
 
 
+@pytest.mark.serial
 @pytest.mark.clause("promise-H")
 def test_a_wrapper_script_and_its_agent_both_end(start_server) -> None:
     server = start_server()

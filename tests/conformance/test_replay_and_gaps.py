@@ -139,6 +139,7 @@ def test_an_id_is_never_a_file_name(start_server) -> None:
     assert not any("escape-" in name for name in names)
 
 
+@pytest.mark.own_server("signals and the end of the process belong to the process that runs the application")
 @pytest.mark.clause("decision-7")
 def test_leftover_spill_files_of_a_dead_server_are_removed_at_start(start_server) -> None:
     settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"}
@@ -203,6 +204,7 @@ def test_eight_thousand_events_are_in_the_ring_by_default(acp: Acp) -> None:
         assert [event.number for event in stream.take(8192, timeout=20)] == list(range(1, 8193))
 
 
+@pytest.mark.own_server("signals and the end of the process belong to the process that runs the application")
 def test_two_servers_may_share_a_data_directory(start_server) -> None:
     settings = {"SANDBOX_AGENT_REPLAY_MAX_EVENTS": "10"}
     first = start_server(settings=settings)

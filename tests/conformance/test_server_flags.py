@@ -10,6 +10,10 @@ import pytest
 
 from tests.support.server_process import bare_environment, free_port, server_command
 
+pytestmark = pytest.mark.own_server(
+    "the command line, its exit codes and its messages belong to the server command"
+)
+
 
 def run(arguments: list[str], home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(

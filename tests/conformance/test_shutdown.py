@@ -12,6 +12,10 @@ from tests.support.event_stream import SMALL_BUFFER
 from tests.support.processes import wait_until, wait_until_dead
 from tests.support.raw_http import ConnectionClosed
 
+pytestmark = pytest.mark.own_server(
+    "signals and the end of the process belong to the process that runs the application"
+)
+
 SIGNALS = [signal.SIGTERM, signal.SIGINT]
 
 
@@ -77,6 +81,7 @@ def test_it_stops_accepting_at_once(start_server) -> None:
     assert server.wait_for_exit(5) == 0
 
 
+@pytest.mark.serial
 @pytest.mark.clause("decision-30", "promise-P")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_second_signal_forces(start_server, number) -> None:

@@ -68,6 +68,7 @@ def test_an_instance_that_is_being_installed_is_starting_and_has_no_pid(slow: Sl
     first.result(5)
 
 
+@pytest.mark.serial
 @pytest.mark.clause("decision-3", "promise-I")
 def test_delete_during_an_install_is_quick_and_releases_everyone(slow: SlowServer) -> None:
     posts = [
@@ -134,6 +135,7 @@ def test_a_stream_opened_during_an_install_that_fails_ends_and_the_id_stays_unkn
     assert slow.acp.delete("x").status == 404
 
 
+@pytest.mark.own_server("signals and the end of the process belong to the process that runs the application")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_that_is_installing_stops_in_time(slow: SlowServer, number: signal.Signals) -> None:
     post = slow.acp.in_background(slow.acp.send, "x", "initialize", agent=AGENT)

@@ -30,6 +30,7 @@ def assert_timeout(answer: Answer) -> None:
     assert problem["details"] == {"message": "timed out waiting for agent response"}
 
 
+@pytest.mark.serial
 @pytest.mark.clause("spec1-3.6-timeout", "decision-13", "promise-F")
 def test_silence_is_504_and_the_late_answer_is_on_the_stream(impatient: Acp) -> None:
     server_id = impatient.start()
@@ -138,6 +139,7 @@ def test_an_id_sent_asynchronously_is_in_flight_until_it_is_answered(acp: Acp, s
         assert joined.read_answer().status == 200
 
 
+@pytest.mark.serial
 @pytest.mark.clause("decision-13", "promise-D")
 def test_an_agent_that_does_not_take_the_bytes_is_a_504_and_delays_nobody(impatient: Acp) -> None:
     server_id, other = impatient.start(), impatient.start()

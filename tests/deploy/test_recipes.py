@@ -56,7 +56,7 @@ def test_the_image_starts_a_server_that_insists_on_a_token() -> None:
     assert json.loads(instructions["ENTRYPOINT"][0]) == ["sandbox-agent"]
     command, *words = json.loads(instructions["CMD"][0])
     assert command == "server"
-    with pytest.raises(SettingsError, match="without a token"):
+    with pytest.raises(SettingsError):
         check_exposure(parse(words, {}))
     parsed = parse(words, {"SANDBOX_AGENT_TOKEN": TOKEN})
     check_exposure(parsed)

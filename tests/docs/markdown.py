@@ -74,13 +74,8 @@ def blocks_of(file: Path) -> list[Block]:
 
 
 def _prose(file: Path) -> list[str]:
-    lines, inside = [], False
-    for line in file.read_text(encoding="utf-8").splitlines():
-        if line.lstrip().startswith("```"):
-            inside = not inside
-        elif not inside:
-            lines.append(re.sub(r"`[^`]*`", "", line) if "](" not in line else line)
-    return lines
+    """Lines outside code blocks, without inline code; a line with a link keeps all of its text."""
+    return [line if "](" in line else re.sub(r"`[^`]*`", "", line) for line in _prose_with_code(file)]
 
 
 def links_of(file: Path) -> list[str]:

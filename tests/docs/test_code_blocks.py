@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -78,7 +79,7 @@ def test_a_block_does_what_it_says(
     port = str(free_port())
     if block.needs_server:
         port = str(request.getfixturevalue("server").port)
-    text = block.text.replace(f":{DOCUMENTED_PORT}", f":{port}")
+    text = _on_port(block.text, port)
     programs = Path(sys.executable).parent
     environment = {
         **sandbox.environment,
@@ -104,8 +105,14 @@ def test_a_block_does_what_it_says(
             sandbox.run("daemon", "stop", "-p", port)
 
 
+def _on_port(text: str, port: str) -> str:
+    """The text with another port, so that blocks run beside each other and beside a server of the user."""
+    text = re.sub(rf"(:|--port ){DOCUMENTED_PORT}\b", rf"\g<1>{port}", text)
+    return re.sub(r"(sandbox-agent daemon \w+)(?! --port)\b", rf"\1 --port {port}", text)
+
+
 def _without_scripts(text: str, block: Block) -> str:
-    """Scripts of the repository run these tests: they are looked at, not started."""
+    """Commands without the scripts of the repository, which are checked but not started."""
     kept = []
     for line in text.splitlines():
         first = line.strip().split(" ")[0]
@@ -117,7 +124,7 @@ def _without_scripts(text: str, block: Block) -> str:
 
 
 def test_a_documented_server_listens_on_the_port_the_test_gives_it(sandbox: SandboxDirectory) -> None:
-    """The trick of these tests: `SANDBOX_AGENT_PORT` moves a server that names no port."""
+    """These tests move a server that names no port with `SANDBOX_AGENT_PORT`."""
     port = free_port()
     process = sandbox.open("server", environment={"SANDBOX_AGENT_PORT": str(port)})
     client = Client("127.0.0.1", port, None)

@@ -1,1 +1,1 @@
-"""Generated input, judged by somebody else's implementation: lines, streams and requests at the socket."""
+"""Generated lines, streams and requests, checked against other implementations."""

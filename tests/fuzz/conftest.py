@@ -1,4 +1,4 @@
-"""One server for generated input, in a cage: all it can write to is a temporary directory."""
+"""One server for generated input; it can write to a temporary directory only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.server_process import ServerProcess
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     directory = tmp_path_factory.mktemp("fuzz")
-    process = ServerProcess(directory, arguments=["--replay-max-events", "100000"], caged=True)
+    process = ServerProcess(directory, arguments=["--replay-max-events", "100000"], isolated=True)
     try:
         yield process.ready()
         assert "Traceback" not in process.log(), process.log()[-4000:]

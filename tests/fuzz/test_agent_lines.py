@@ -1,7 +1,7 @@
-"""Whatever an agent writes, in whatever pieces: the stream is what the standard library's JSON reader says.
+"""Generated output of an agent, in pieces, compared with the JSON reader of the standard library.
 
-Framing, envelope and event stream at once, through a real agent and a real server: a line that is JSON comes
-out byte for byte, one that is not is told as `_adapter/invalid_stdout`, a blank one is nothing.
+Framing, envelope and event stream are tested together, with a real agent and a real server: a line of JSON is
+published byte for byte, any other line as `_adapter/invalid_stdout`, a blank line not at all.
 """
 
 from __future__ import annotations

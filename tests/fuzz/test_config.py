@@ -1,6 +1,6 @@
-"""Config from everywhere: entries over HTTP, files on disk that somebody broke, agents of the user's own.
+"""Generated configuration: entries over HTTP, damaged files on disk, agents files of users.
 
-Whatever is sent or lies there, the answer is the entry or a problem of the client's; nothing is a fault.
+The answer is always the entry or a client error, never a fault of the server.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def test_an_entry_is_stored_as_what_it_means_or_refused(
 @pytest.mark.clause("fuzz-files")
 @FUZZ
 @given(data=st.binary(max_size=60) | values.map(lambda value: json.dumps(value).encode()))
-def test_a_file_that_somebody_broke_is_told_and_stays(server: ServerProcess, data: bytes) -> None:
+def test_a_damaged_file_is_reported_and_kept(server: ServerProcess, data: bytes) -> None:
     file = server.home / "broken" / ".sandbox-agent" / "config" / "mcp.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(data)
@@ -95,7 +95,7 @@ def test_a_file_that_somebody_broke_is_told_and_stays(server: ServerProcess, dat
 @pytest.mark.clause("fuzz-files")
 @FUZZ
 @given(text=toml)
-def test_an_agents_file_is_loaded_or_its_fault_is_told(
+def test_an_agents_file_is_loaded_or_its_fault_is_reported(
     tmp_path_factory: pytest.TempPathFactory, text: str
 ) -> None:
     file = tmp_path_factory.getbasetemp() / "agents.toml"

@@ -1,4 +1,4 @@
-"""Runs an installed program far away from the checkout, with an environment of almost nothing."""
+"""Run an installed program outside the checkout, with a minimal environment."""
 
 from __future__ import annotations
 

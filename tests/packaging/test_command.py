@@ -1,4 +1,4 @@
-"""The command that is written when the wheel is installed: quick to begin, and at home in any directory."""
+"""The command that the installed wheel provides: it starts quickly and from any directory."""
 
 from __future__ import annotations
 

@@ -16,9 +16,7 @@ from sandbox_agent.agents.install.layout import InstallLayout
 
 pytestmark = [
     pytest.mark.timeout(600),
-    pytest.mark.skipif(
-        not os.environ.get("SANDBOX_AGENT_TEST_FULL"), reason="downloads Node or uv; in --full only"
-    ),
+    pytest.mark.full,  # downloads Node or uv
 ]
 _OF_NODE = {"node", "nodejs", "npm", "npx", "corepack"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import pytest
@@ -12,7 +11,7 @@ from tests.real_agents.recipes import CI_AGENTS, RECIPES, Recipe
 
 # The first check of each agent includes its install and all further checks.
 pytestmark = pytest.mark.timeout(600)
-AGENTS = tuple(RECIPES) if os.environ.get("SANDBOX_AGENT_TEST_FULL") else CI_AGENTS
+AGENTS = [pytest.param(agent, marks=() if agent in CI_AGENTS else pytest.mark.full) for agent in RECIPES]
 
 
 def has(recipe: Recipe, check: str) -> bool:

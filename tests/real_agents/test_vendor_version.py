@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -15,9 +14,7 @@ from tests.real_agents.recipes import RECIPES
 
 pytestmark = [
     pytest.mark.timeout(600),
-    pytest.mark.skipif(
-        not os.environ.get("SANDBOX_AGENT_TEST_FULL"), reason="downloads 1 GB; in --full only"
-    ),
+    pytest.mark.full,  # downloads 1 GB
 ]
 
 

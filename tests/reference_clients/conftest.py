@@ -23,8 +23,6 @@ HERE = Path(__file__).parent
 @pytest.fixture(scope="session")
 def packages() -> Path:
     """The node_modules directory with the published clients."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("needs Node and npm")
     modules = CACHE / "node_modules"
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE.parent / "reference.lock").open("w") as lock:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.conformance.conftest import end_of, pytest_configure, start_server
+from tests.conformance.conftest import end_of, http_server, start_server
 from tests.support.server_process import ServerProcess
 
-__all__ = ["pytest_configure", "server", "start_server"]
+__all__ = ["http_server", "server", "start_server"]
 
 
 @pytest.fixture(scope="module")

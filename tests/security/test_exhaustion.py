@@ -97,6 +97,7 @@ def test_deep_json_and_huge_numbers_are_read_without_a_fall(server: ServerProces
     assert server.client.get("/v1/health").status == 200
 
 
+@pytest.mark.serial
 @pytest.mark.clause("security-token")
 def test_the_time_to_refuse_a_token_does_not_tell_where_it_differs() -> None:
     """A long token makes an early stop visible: it would be hundreds of times quicker."""

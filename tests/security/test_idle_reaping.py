@@ -1,4 +1,4 @@
-"""`--idle-timeout`: what nobody uses is closed, what somebody uses is not, whatever the wall clock says."""
+"""`--idle-timeout` closes unused instances and no others, independently of the wall clock."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_listed(acp: Acp, server_id: str) -> bool:
 
 
 @pytest.mark.clause("http-idle-reaping")
-def test_an_instance_that_nobody_uses_is_closed_and_its_id_is_a_closed_one(start_server) -> None:
+def test_an_unused_instance_is_closed_and_its_id_is_a_closed_one(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--idle-timeout", "1"])
     acp = server.acp
     server_id = acp.start()

@@ -91,7 +91,7 @@ def test_what_agents_and_clients_say_is_not_logged(start_server, level: str) -> 
 
 @pytest.mark.clause("security-secrets")
 def test_what_the_server_keeps_on_disk_is_for_its_user_only(start_server, tmp_path: Path) -> None:
-    """Also where the umask would give it to everybody."""
+    """Also with a umask that would let all users read it."""
     before = os.umask(0)
     try:
         server: ServerProcess = start_server(

@@ -1,7 +1,7 @@
-"""The ACP routes in the words of a test: post, call, notify, close, stream, list.
+"""A client of the ACP routes for tests: post, call, notify, delete, stream, list.
 
-It adds nothing to what goes over the wire but the headers every client sends. Calls that wait can be sent
-from a thread (`in_background`), so that the test itself stays a straight line.
+It adds only the headers that every client sends. Calls that wait can run in a thread (`in_background`), so
+that the test itself needs no callbacks.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A reader of the server's event stream that accepts only the exact frames of the wire.
 
-It reads over a raw connection, takes the chunked coding apart by hand and refuses every frame that is not
-byte for byte one of the legal forms. It can stand still (`pause` is simply not reading) and it says
-how the stream ended: cleanly with the last chunk, or cut.
+It reads a raw connection, decodes the chunked coding itself and rejects every frame that is not byte for byte
+one of the legal forms. A test pauses the reader by not reading. The reader tells how the stream ended:
+cleanly with the last chunk, or cut.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Who is still alive: looks into /proc, by a mark in the environment or by pid and start time.
+"""Find living processes in /proc, by a mark in the environment or by pid and start time.
 
-Every server of a test carries a mark in its environment, which its children inherit; a child that throws
-its environment away is known by the pid and start time that it reported when it was born. A pid alone is
-never trusted, since the kernel hands it out again.
+Every server of a test carries a mark in its environment, which its children inherit. A child that drops its
+environment is identified by the pid and start time that it reported at its start. A pid alone is not enough,
+because the kernel reuses it.
 """
 
 from __future__ import annotations

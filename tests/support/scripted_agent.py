@@ -1,4 +1,4 @@
-"""A stdio agent whose every move is ordered by the test.
+"""A stdio agent whose behaviour the test chooses.
 
 It reads JSON-RPC lines and does what the method's name says (`test/echo`, `test/flood`, ...); the table
 at the end of the file lists them all. A request is answered unless the behaviour is to stay silent; an
@@ -204,7 +204,7 @@ def close_stdout(_params: Params, _id: Any) -> Any:
 
 
 def spawn(params: Params, *, new_session: bool, double: bool, empty: bool) -> Any:
-    """Start a sleeper below this agent and report who it is, through a pipe that it then gives up."""
+    """Start a child that sleeps; the child reports its pid and start time through a pipe and closes it."""
     report, tell = os.pipe()
     if os.fork() == 0:
         if new_session:

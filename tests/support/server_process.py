@@ -1,12 +1,13 @@
-"""A server of its own for a test: a real process, a free loopback port, a home in a temporary directory.
+"""A server process for a test: a free loopback port, and a home in a temporary directory.
 
-The command is ours unless SANDBOX_AGENT_CONFORMANCE_COMMAND names another one (the reference binary, for
-example); settings are given as environment variables, which a server that does not know them ignores.
-Agents are placed as launcher files, the one form that every server of this family understands.
+The command is `sandbox-agent server` unless SANDBOX_AGENT_CONFORMANCE_COMMAND names another one (the
+reference binary, for example); settings are given as environment variables, which a server that does not know
+them ignores. Agents are placed as launcher files, the one form that every server of this family understands.
 """
 
 from __future__ import annotations
 
+import enum
 import json
 import os
 import secrets
@@ -19,23 +20,33 @@ import time
 from pathlib import Path
 
 from tests.support.acp import AGENT, Acp
-from tests.support.cage import caged as in_cage
+from tests.support.mount_namespace import in_mount_namespace
 from tests.support.processes import MARK_VARIABLE, is_alive, marked, wait_until
 from tests.support.raw_http import Client, ConnectionClosed
 
 SCRIPTED_AGENT = Path(__file__).with_name("scripted_agent.py")
-# What the server's interpreter loads at its start; see the file in there.
-INSIDE = Path(__file__).with_name("inside")
+UVICORN_SERVER = Path(__file__).with_name("uvicorn_server.py")
+# Has a `sitecustomize`, which the interpreter of the server imports when it starts.
+HOOKS = Path(__file__).with_name("interpreter_hooks")
 COMMAND_VARIABLE = "SANDBOX_AGENT_CONFORMANCE_COMMAND"
 
 
-def server_command() -> list[str]:
+class HttpServer(enum.Enum):
+    """What serves HTTP: the server of this product, or uvicorn, which people may use for the application."""
+
+    OWN = "own"
+    UVICORN = "uvicorn"
+
+
+def server_command(http_server: HttpServer = HttpServer.OWN) -> list[str]:
+    if http_server is HttpServer.UVICORN:
+        return [sys.executable, str(UVICORN_SERVER)]
     named = os.environ.get(COMMAND_VARIABLE)
     return shlex.split(named) if named else [sys.executable, "-m", "sandbox_agent"]
 
 
 def bare_environment(home: Path) -> dict[str, str]:
-    """The least a server command needs; PYTHONPATH is kept for runs against a copy of the source."""
+    """The smallest environment a server command needs; PYTHONPATH may name a copy of the source."""
     kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}
     return {**kept, "HOME": str(home), "XDG_DATA_HOME": str(home / "data")}
 
@@ -62,7 +73,7 @@ def scripted_launcher() -> str:
 
 
 class ServerProcess:
-    """Starts on construction; `ready()` waits for health, `stop()` ends it and whatever it left."""
+    """Starts on construction; `ready()` waits for health, `stop()` ends the server."""
 
     def __init__(
         self,
@@ -72,14 +83,15 @@ class ServerProcess:
         arguments: list[str] | None = None,
         token: str | None = "secret-of-the-tests",  # noqa: S107 - a token of loopback servers in tests
         host: str = "127.0.0.1",
-        caged: bool = False,
+        isolated: bool = False,
+        http_server: HttpServer = HttpServer.OWN,
     ) -> None:
-        """A caged server gets generated input: it can write below `directory` only, its files are `home`."""
+        """An isolated server can write below `directory` only and serves the files of `home`."""
         self.mark = secrets.token_hex(8)
         self.home, self.data_home = directory / "home", directory / "data"
         self.log_path = directory / "server.log"
-        self._inside = directory / "inside"
-        for place in (self.home, self._inside):
+        self._hooks = directory / "hooks"
+        for place in (self.home, self._hooks):
             place.mkdir(parents=True, exist_ok=True)
         for agent in (AGENT, "pi"):
             place_launcher(self.data_home, agent, scripted_launcher())
@@ -89,10 +101,11 @@ class ServerProcess:
         self.arguments = ["server", "--host", host, "--port", str(self.port), *token_arguments]
         self.arguments += arguments or []
         self.environment = self._environment(settings or {})
-        command = [*server_command(), *self.arguments]
-        if caged:
+        self.http_server = http_server
+        command = [*server_command(http_server), *self.arguments]
+        if isolated:
             self.environment["TMPDIR"] = str(self.home)
-            command = in_cage([*command, "--fs-root", str(self.home)], directory, cwd=self.home)
+            command = in_mount_namespace([*command, "--fs-root", str(self.home)], directory, cwd=self.home)
         self.client = Client("127.0.0.1", self.port, token)
         self.acp = Acp(self.client)
         with self.log_path.open("ab") as log:
@@ -120,8 +133,8 @@ class ServerProcess:
             "XDG_CACHE_HOME": str(self.home / ".cache"),
             "SANDBOX_AGENT_REQUIRE_PREINSTALL": "1",
             MARK_VARIABLE: self.mark,
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(INSIDE), os.environ.get("PYTHONPATH")])),
-            "SANDBOX_AGENT_TEST_INSIDE": str(self._inside),
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(HOOKS), os.environ.get("PYTHONPATH")])),
+            "SANDBOX_AGENT_TEST_HOOKS": str(self._hooks),
             **settings,
         }
 
@@ -129,7 +142,7 @@ class ServerProcess:
         def healthy() -> bool:
             assert self.process.poll() is None, f"the server ended at once: {self.log()}"
             try:
-                # 421: it is up, and answers to other names than the one that is used here.
+                # 421: the server is up, but --allow-host does not have this name.
                 return self.client.get("/v1/health", timeout=2).status in (200, 421)
             except (OSError, ConnectionClosed):
                 return False
@@ -145,8 +158,8 @@ class ServerProcess:
         return time.monotonic()
 
     def tasks(self) -> list[str]:
-        """What runs in asyncio tasks; a server at rest has none. Only of our own server."""
-        told = self._inside / "tasks"
+        """The names of the running asyncio tasks; an idle server has none. For our own server only."""
+        told = self._hooks / "tasks"
         told.unlink(missing_ok=True)
         self.signal(signal.SIGUSR2)
         wait_until(told.exists, 15, "a list of tasks")
@@ -154,15 +167,15 @@ class ServerProcess:
         return tasks
 
     def set_clock_ahead(self, seconds: int) -> None:
-        """From now on the server's wall clock is ahead by so much, or behind. Only of our own server."""
-        (self._inside / "clock").write_text(str(seconds))
-        self.tasks()  # it has looked once it has told
+        """Move the server's wall clock by so many seconds, also backwards. For our own server only."""
+        (self._hooks / "clock").write_text(str(seconds))
+        self.tasks()  # the clock has moved when the list is there
 
     def wait_for_exit(self, timeout: float) -> int:
         return self.process.wait(timeout)
 
     def marked_processes(self) -> dict[int, str]:
-        """Everything of this server's that lives, the server included."""
+        """The server and all processes that it started, as far as they live."""
         return marked(self.mark)
 
     def stop(self) -> int | None:
@@ -179,7 +192,7 @@ class ServerProcess:
         return code
 
     def kill_leftovers(self) -> dict[int, str]:
-        """SIGKILL what still carries the mark; returns what that was."""
+        """SIGKILL all processes with the mark of this server; returns them."""
         left = self.marked_processes()
         for pid in left:
             try:

@@ -21,6 +21,7 @@ from tests.support.processes import wait_until
 from .file_server import client_of, problem, running
 
 
+@pytest.mark.process
 @pytest.mark.clause("decision-24", "promise-L", "files-blocking")
 def test_fifos_block_nobody(tmp_path: Path) -> None:
     """Two writes into a FIFO stopped the reference for good."""
@@ -56,6 +57,9 @@ def hung_mount(tmp_path: Path) -> Iterator[Path]:
         libc.umount2(os.fsencode(place), 2)
 
 
+@pytest.mark.serial
+@pytest.mark.fuse
+@pytest.mark.process
 @pytest.mark.clause("files-blocking")
 @pytest.mark.timeout(90)
 def test_a_hung_mount_is_answered_and_nobody_else_notices(tmp_path: Path, hung_mount: Path) -> None:
@@ -92,6 +96,7 @@ def test_a_hung_mount_is_answered_and_nobody_else_notices(tmp_path: Path, hung_m
         assert hung < 60
 
 
+@pytest.mark.process
 @pytest.mark.clause("files-blocking")
 def test_a_huge_directory_slows_nobody(tmp_path: Path) -> None:
     with running(tmp_path) as (server, api):
@@ -125,6 +130,7 @@ def test_a_huge_directory_slows_nobody(tmp_path: Path) -> None:
         wait_until(lambda: not many.exists(), 5, "the directory to be gone")
 
 
+@pytest.mark.process
 @pytest.mark.clause("files-blocking")
 def test_a_slow_uploader_holds_no_thread(tmp_path: Path) -> None:
     """Far more half-sent uploads than threads, and everything else still works."""

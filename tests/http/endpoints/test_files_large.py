@@ -1,12 +1,11 @@
 """Constant memory: files far larger than what the server may grow by.
 
-2 GiB in both directions; with SANDBOX_AGENT_TEST_FULL=1 also a sparse file of 5 GiB.
+2 GiB in both directions; with `--full` also a sparse file of 5 GiB.
 """
 
 from __future__ import annotations
 
 import io
-import os
 import socket
 import tarfile
 import threading
@@ -23,7 +22,7 @@ from .file_server import resident_bytes, running
 GIB = 1 << 30
 MAX_GROWTH = 32 << 20
 PIECE = bytes(1 << 20)
-SIZES = [2 * GIB, *([5 * GIB] if os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1" else [])]
+SIZES = [2 * GIB, pytest.param(5 * GIB, marks=pytest.mark.full)]
 
 
 class Watch:

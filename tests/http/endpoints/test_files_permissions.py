@@ -15,12 +15,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.cage import caged
+from tests.support.mount_namespace import in_mount_namespace
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
 
 from .file_server import problem
 
+pytestmark = [pytest.mark.process, pytest.mark.root]
 NOBODY = 65534
 ENTRY = {"type": "local", "command": "x"}
 
@@ -36,7 +37,7 @@ def unprivileged() -> Iterator[tuple[Path, httpx.Client]]:
     port = free_port()
     command = [sys.executable, "-m", "sandbox_agent", "server", "--no-token", "--port", str(port)]
     process = subprocess.Popen(
-        caged(command, top, NOBODY),
+        in_mount_namespace(command, top, NOBODY),
         env={"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
         stdin=subprocess.DEVNULL,
     )

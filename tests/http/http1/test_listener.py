@@ -35,6 +35,7 @@ def test_a_local_connection_gets_nodelay_keepalive_and_reno(
     assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\0") == b"reno"
 
 
+@pytest.mark.serial
 def test_sending_files_to_a_local_reader_limits_what_is_under_way(
     accepted: list[socket.socket],
 ) -> None:

@@ -1,4 +1,4 @@
-"""Generated requests over the whole OpenAPI document, against a live server in a cage.
+"""Generated requests over the whole OpenAPI document, against a live server whose mounts are read-only.
 
 No fault of the server, no status that is not documented, no answer that breaks its schema. The server's files
 are a temporary directory, the rest of the machine is read-only, and nothing is installed.
@@ -16,11 +16,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.cage import caged
+from tests.support.mount_namespace import in_mount_namespace
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
 
-TOKEN = "token-of-a-caged-server"
+pytestmark = [pytest.mark.process, pytest.mark.root]
+TOKEN = "token-of-the-generated-requests"
 CHECKS = (
     "no_fault_of_the_server",
     "status_code_conformance",
@@ -32,22 +33,21 @@ CHECKS = (
     "ignored_auth",
 )
 HOOKS = Path(__file__).with_name("schemathesis_hooks.py")
-EXAMPLES = int(os.environ.get("SANDBOX_AGENT_TEST_FUZZ_EXAMPLES", "8"))
 SECONDS = 300  # on a busy machine; about 20 on an idle one
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     """Address of a server that can write to one temporary directory only."""
-    with tempfile.TemporaryDirectory(prefix="sandbox-agent-cage-") as name:
-        cage = Path(name)
+    with tempfile.TemporaryDirectory(prefix="sandbox-agent-generated-") as name:
+        top = Path(name)
         for directory in ("root", "data", "bin"):
-            (cage / directory).mkdir()
+            (top / directory).mkdir()
         port = free_port()
         # An empty PATH: neither npm nor anything else to install with.
         command = [
             "env",
-            f"PATH={cage / 'bin'}",
+            f"PATH={top / 'bin'}",
             sys.executable,
             "-m",
             "sandbox_agent",
@@ -55,15 +55,15 @@ def server() -> Iterator[str]:
             "--port",
             str(port),
         ]
-        command += ["--fs-root", str(cage / "root"), "--max-instances", "20", "--fs-timeout-ms", "5000"]
+        command += ["--fs-root", str(top / "root"), "--max-instances", "20", "--fs-timeout-ms", "5000"]
         command += ["--acp-request-timeout-ms", "3000"]
-        with (cage / "log").open("wb") as log:
+        with (top / "log").open("wb") as log:
             process = subprocess.Popen(
-                caged(command, cage),
+                in_mount_namespace(command, top),
                 env={
-                    "HOME": str(cage / "root"),
+                    "HOME": str(top / "root"),
                     "PATH": os.environ["PATH"],
-                    "XDG_DATA_HOME": str(cage / "data"),
+                    "XDG_DATA_HOME": str(top / "data"),
                     "SANDBOX_AGENT_TOKEN": TOKEN,
                     "SANDBOX_AGENT_REQUIRE_PREINSTALL": "1",
                     "PYTHONDONTWRITEBYTECODE": "1",
@@ -76,7 +76,7 @@ def server() -> Iterator[str]:
             address = f"http://127.0.0.1:{port}"
 
             def healthy() -> bool:
-                assert process.poll() is None, (cage / "log").read_text()
+                assert process.poll() is None, (top / "log").read_text()
                 headers = {"authorization": f"Bearer {TOKEN}"}
                 try:
                     return httpx.get(f"{address}/v1/health", headers=headers).status_code == 200
@@ -85,7 +85,7 @@ def server() -> Iterator[str]:
 
             wait_until(healthy, 20, "a healthy server")
             yield address
-            assert "Traceback" not in (cage / "log").read_text(errors="replace")
+            assert "Traceback" not in (top / "log").read_text(errors="replace")
         finally:
             process.terminate()
             process.wait(10)
@@ -114,21 +114,21 @@ def schemathesis(server: str, directory: Path, *arguments: str) -> None:
 
 @pytest.mark.clause("openapi-generated-requests", "fuzz-files")
 @pytest.mark.timeout(SECONDS)
-def test_generated_requests_find_no_fault(server: str, tmp_path: Path) -> None:
+def test_generated_requests_find_no_fault(server: str, tmp_path: Path, full_run: bool) -> None:
     """All operations, request by request."""
     schemathesis(
         server,
         tmp_path,
-        *("--phases", "examples,coverage,fuzzing", "--max-examples", str(EXAMPLES)),
+        *("--phases", "examples,coverage,fuzzing", "--max-examples", str(80 if full_run else 8)),
     )
 
 
 @pytest.mark.clause("openapi-generated-requests")
 @pytest.mark.timeout(SECONDS)
-def test_generated_chains_of_requests_find_no_fault(server: str, tmp_path: Path) -> None:
+def test_generated_chains_of_requests_find_no_fault(server: str, tmp_path: Path, full_run: bool) -> None:
     """What one answer names is used by the next request."""
     schemathesis(
         server,
         tmp_path,
-        *("--phases", "stateful", "--max-examples", str(4 * EXAMPLES)),
+        *("--phases", "stateful", "--max-examples", str(320 if full_run else 32)),
     )

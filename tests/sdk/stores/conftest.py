@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
@@ -21,16 +20,12 @@ _schemas = itertools.count(1)
 @pytest.fixture(scope="session")
 def postgres_dsn() -> Iterator[str]:
     binaries = find_binaries()
-    if binaries is None:
-        if os.environ.get("SANDBOX_AGENT_TESTS_WITHOUT_POSTGRES") == "1":
-            pytest.skip("no Postgres server here")
-        pytest.fail("no Postgres server found; install the Debian package postgresql, or set "
-                    "SANDBOX_AGENT_TESTS_WITHOUT_POSTGRES=1 to leave these tests out")  # fmt: skip
+    assert binaries is not None
     with running_postgres(binaries) as dsn:
         yield dsn
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
+@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> OpenStore:
     """Opens the same database each time it is called."""
     if request.param == "memory":

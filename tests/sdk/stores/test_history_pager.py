@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,9 +19,8 @@ from sandbox_agent.sdk.universal import UniversalEvent, UniversalMapper
 
 from .samples import a_session
 
-# 5,000 events in every run; 50,000 in the long one, which takes a minute a store.
-FULL = os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1"
-TURNS, PAGE = (3500, 500) if FULL else (350, 50)
+# 5,000 events in every run; 50,000 with `--full`, which takes a minute a store.
+SIZES = [(350, 50), pytest.param(3500, 500, marks=pytest.mark.full)]
 MESSAGES_PER_TURN = 9
 EVENTS_PER_TURN = 15
 
@@ -53,7 +51,7 @@ def work(store: SessionStore, monkeypatch: pytest.MonkeyPatch) -> Work:
     return counted
 
 
-def conversation(session_id: str) -> Iterator[EventRecord]:
+def conversation(session_id: str, turns: int) -> Iterator[EventRecord]:
     """Turns with a message of five pieces and a tool call."""
 
     def record(sender: Any, **payload: Any) -> EventRecord:
@@ -68,7 +66,7 @@ def conversation(session_id: str) -> Iterator[EventRecord]:
     def update(**fields: Any) -> EventRecord:
         return record("agent", method="session/update", params={"sessionId": "n", "update": fields})
 
-    for turn in range(TURNS):
+    for turn in range(turns):
         prompt = [{"type": "text", "text": f"prompt {turn}"}]
         yield record("client", id=turn, method="session/prompt", params={"sessionId": "n", "prompt": prompt})
         for piece in range(5):
@@ -81,17 +79,20 @@ def conversation(session_id: str) -> Iterator[EventRecord]:
 
 @pytest.mark.clause("sdk-paging-is-linear")
 @pytest.mark.timeout(300)
-async def test_a_long_session_is_read_page_by_page_in_linear_work(store: SessionStore, work: Work) -> None:
+@pytest.mark.parametrize(("turns", "page_size"), SIZES)
+async def test_a_long_session_is_read_page_by_page_in_linear_work(
+    store: SessionStore, work: Work, turns: int, page_size: int
+) -> None:
     await store.update_session(a_session("long"))
-    await store.insert_events(list(conversation("long")))
-    messages = TURNS * MESSAGES_PER_TURN
+    await store.insert_events(list(conversation("long", turns)))
+    messages = turns * MESSAGES_PER_TURN
     whole = replay_history(await read_history(store, "long"), UniversalMapper("long", agent="mock"))
-    assert len(whole) == TURNS * EVENTS_PER_TURN
+    assert len(whole) == turns * EVENTS_PER_TURN
     work.mapped = work.rows = 0
 
     client = AsyncSandboxAgent("http://127.0.0.1:9", store=store)
     offset = 0
-    while page := await client.sessions.events("long", offset, PAGE):
+    while page := await client.sessions.events("long", offset, page_size):
         assert page == whole[offset : offset + len(page)]
         offset += len(page)
     assert offset == len(whole)
@@ -102,14 +103,14 @@ async def test_a_long_session_is_read_page_by_page_in_linear_work(store: Session
         assert await client.sessions.events("long", offset) == []
     assert work.mapped == 0, "asking for news costs nothing while there are none"
 
-    for end in range(len(whole), 0, -PAGE):
-        first = max(0, end - PAGE)
+    for end in range(len(whole), 0, -page_size):
+        first = max(0, end - page_size)
         assert await client.sessions.events("long", first, end - first) == whole[first:end]
     assert work.mapped <= 4 * messages, "reading backwards derives each part a few times at most"
 
     offset = 0
     work.skipped = 0
-    while raw := await client.sessions.raw_events("long", offset, PAGE):
+    while raw := await client.sessions.raw_events("long", offset, page_size):
         offset += len(raw)
     assert offset == messages and work.skipped == 0, "no page walks over the ones before it"
     await client.aclose()
@@ -118,7 +119,7 @@ async def test_a_long_session_is_read_page_by_page_in_linear_work(store: Session
 @pytest.mark.clause("sdk-paging-is-linear")
 async def test_pages_show_what_was_added_meanwhile_and_keep_few_checkpoints(store: SessionStore) -> None:
     await store.update_session(a_session("s"))
-    records = list(conversation("s"))[: 40 * MESSAGES_PER_TURN]
+    records = list(conversation("s", 40))
     mapper = UniversalMapper("s", agent="mock")
     pager, whole = HistoryPager(store, "s", "mock"), list[UniversalEvent]()
     pager._span = pager._next_checkpoint = 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import time
 
@@ -21,7 +20,6 @@ from tests.sdk.conftest import Connect, eventually, within_a_second
 from tests.sdk.cutting_proxy import Cut, CuttingProxy
 from tests.sdk.live_server import LiveServer
 
-SEEDS = 100 if os.environ.get("SANDBOX_AGENT_TEST_FULL") == "1" else 10
 TURNS_PER_SEED = 4
 CHUNKS = 12
 # Under the load of a whole test run; a healthy turn takes well under a second.
@@ -51,10 +49,13 @@ async def one_turn(session: AsyncSession, prompt: str) -> str | SandboxAgentErro
 
 @pytest.mark.clause("decision-4-client", "sdk-reconnect", "sdk-faults")
 @pytest.mark.timeout(900)
-async def test_random_cuts_lose_nothing_and_double_nothing(own_server: LiveServer, connect: Connect) -> None:
+async def test_random_cuts_lose_nothing_and_double_nothing(
+    own_server: LiveServer, connect: Connect, full_run: bool
+) -> None:
+    seeds = 100 if full_run else 10
     wanted = "".join(f"chunk {n}\n" for n in range(1, CHUNKS + 1))
     cuts = answered = failed = 0
-    for seed in range(SEEDS):
+    for seed in range(seeds):
         dice = random.Random(seed)  # noqa: S311 - a reproducible test, not a secret
         async with proxied(own_server) as proxy:
             client = await connect(proxy.url)
@@ -87,7 +88,7 @@ async def test_random_cuts_lose_nothing_and_double_nothing(own_server: LiveServe
             await session.terminate()
             cuts += proxy.cuts
     # Connections were cut, and most turns completed anyway.
-    assert cuts > SEEDS * TURNS_PER_SEED and answered > failed, (cuts, answered, failed)
+    assert cuts > seeds * TURNS_PER_SEED and answered > failed, (cuts, answered, failed)
 
 
 async def _cut_sometimes(proxy: CuttingProxy, dice: random.Random) -> None:

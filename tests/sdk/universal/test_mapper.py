@@ -136,6 +136,7 @@ print(sorted(loaded & set(sys.modules)))
 """
 
 
+@pytest.mark.imports
 def test_importing_the_mapper_stays_light() -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORTS], capture_output=True, text=True, timeout=50, check=True

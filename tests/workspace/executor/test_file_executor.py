@@ -31,6 +31,7 @@ async def test_hung_work_is_answered_and_takes_no_thread_from_others() -> None:
     executor.close()
 
 
+@pytest.mark.serial
 async def test_where_several_hang_further_ones_are_refused_at_once() -> None:
     executor = FileExecutor(silence_s=0.2, threads=2)
     hang = threading.Event()

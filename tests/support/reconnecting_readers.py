@@ -1,7 +1,7 @@
-"""Three readers that cut and come back with their last number, again and again, while an agent floods.
+"""Three readers that disconnect and resume at their last event many times, while an agent floods.
 
-The flood can keep to a lead over the slowest reader: each connection then begins with a replay and most reach
-its seam to what is live. Without a lead it runs free, and readers replay from ever farther behind.
+With a lead, the flood stays that many events ahead of the slowest reader: each connection begins with a
+replay and most of them reach the live events. Without a lead the readers fall back farther with each replay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.support.raw_http import ConnectionClosed
 
 READERS = 3
 LIMIT_S = 200.0
-# A reader that gets nothing for so long has lost what would have come.
+# A reader without an event for this long counts as having lost one.
 SILENCE_S = 15.0
 
 

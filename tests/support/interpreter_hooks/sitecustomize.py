@@ -1,8 +1,8 @@
-"""Loaded by the interpreter of a server under test: it tells its tasks, and its wall clock can be moved.
+"""Imported by the interpreter of a server under test: lists its tasks and moves its wall clock.
 
-At SIGUSR2 the clock jumps to the number of seconds ahead that stands in SANDBOX_AGENT_TEST_INSIDE/clock, if
+At SIGUSR2 the clock jumps to the number of seconds ahead that stands in SANDBOX_AGENT_TEST_HOOKS/clock, if
 the file is there, and what every task of the event loop runs is written to `tasks` beside it, as a JSON list.
-The product knows nothing of this.
+The product itself has no such code.
 """
 
 import os
@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 
-_place = os.environ.get("SANDBOX_AGENT_TEST_INSIDE")
+_place = os.environ.get("SANDBOX_AGENT_TEST_HOOKS")
 _time, _time_ns = time.time, time.time_ns
 _ahead_s = 0
 

@@ -1,7 +1,7 @@
 """A command in a private mount namespace: everything read-only but one directory, optionally another user.
 
-Generated requests may then ask for whatever they like. For another user the interpreter and the packages are
-made reachable, also when they lie in a directory that only root may enter.
+Generated requests can then do no damage. For another user the interpreter and the packages are made
+reachable, also when they are in a directory that only root may enter.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ import sandbox_agent
 SOURCE = Path(sandbox_agent.__file__).parents[1]
 
 
-def caged(command: list[str], writable: Path, user: int | None = None, cwd: Path | None = None) -> list[str]:
-    """The command line that runs `command` in the cage, as the same process and in `cwd` or `writable`."""
+def in_mount_namespace(
+    command: list[str], writable: Path, user: int | None = None, cwd: Path | None = None
+) -> list[str]:
+    """The command line that runs `command` in the namespace, in the directory `cwd` or `writable`."""
     lines = ["set -e", "mount --make-rprivate /"]
     if user is not None:
-        lines += _opened_ways(writable)
+        lines += _opened_directories(writable)
     lines += [
         f"mount --bind {_quoted(writable)} {_quoted(writable)}",
         # Every mount but the writable one; kernel file systems that refuse are read-only by nature.
@@ -33,14 +35,14 @@ def caged(command: list[str], writable: Path, user: int | None = None, cwd: Path
     return ["unshare", "-m", "sh", "-c", "\n".join(lines)]
 
 
-def _opened_ways(scratch: Path) -> list[str]:
-    """Put an open directory in front of each closed one, with only what is needed behind it."""
+def _opened_directories(scratch: Path) -> list[str]:
+    """Mount an open directory over each closed one, with only the needed directory inside."""
     needed = {Path(sys.base_prefix), Path(sys.prefix), SOURCE}
     lines: list[str] = []
     for number, path in enumerate(sorted(needed)):
         closed = next((p for p in reversed(path.parents) if not os.stat(p).st_mode & 0o001), None)
         if closed is not None:
-            kept = scratch / f"way-{number}"
+            kept = scratch / f"needed-{number}"
             lines += [
                 f"mkdir -p {_quoted(kept)}",
                 f"mount --bind {_quoted(path)} {_quoted(kept)}",

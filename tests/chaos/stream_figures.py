@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.chaos.timed import LIMIT_S, timed
+from tests.chaos.timing import LIMIT_S, timed
 from tests.support.event_stream import StreamEnded
-from tests.support.reconnecting import reconnect_against_a_flood
+from tests.support.reconnecting_readers import reconnect_against_a_flood
 from tests.support.server_process import ServerProcess
 
 FLOOD = 20_000

@@ -1,7 +1,8 @@
-"""No task is left when an event loop of a test ends, be it pytest's own or one of `asyncio.run`.
+"""Tasks that are still running when an event loop of a test ends, be it pytest's or one of `asyncio.run`.
 
-Both end through `asyncio.Runner`, which cancels what still runs without a word. Here that word is spoken:
-tasks that do not end by themselves within a moment are remembered, and the test that left them fails.
+Both end through `asyncio.Runner`, which cancels the remaining tasks silently. `watch` records them first:
+tasks that do not end by themselves within a second are returned by `take_left`, and the test that left them
+fails.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ _left: list[str] = []
 _cancel_all_tasks = runners._cancel_all_tasks  # type: ignore[attr-defined]
 
 
-def _note_and_cancel(loop: asyncio.AbstractEventLoop) -> None:
+def _record_and_cancel(loop: asyncio.AbstractEventLoop) -> None:
     running = asyncio.all_tasks(loop)
     if running:
         _, late = loop.run_until_complete(asyncio.wait(running, timeout=_GRACE_S))
@@ -23,7 +24,7 @@ def _note_and_cancel(loop: asyncio.AbstractEventLoop) -> None:
 
 
 def watch() -> None:
-    runners._cancel_all_tasks = _note_and_cancel  # type: ignore[attr-defined]
+    runners._cancel_all_tasks = _record_and_cancel  # type: ignore[attr-defined]
 
 
 def take_left() -> list[str]:

@@ -1,7 +1,7 @@
-"""A server under attack and the books that are kept about it: instances, requests, floods, children.
+"""One chaos run: the server, and a record of its instances, requests, floods and children.
 
-Faults act through a `World` and never assert by themselves; what must hold afterwards is in `invariants`.
-Everything random comes from one seeded generator, so a seed replays the same order of faults.
+Faults act through a `ChaosRun`; `invariants` checks the record after each of them. All random choices come
+from one seeded generator, so a seed replays the same order of faults.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ FLOOD = 1_000_000
 
 
 @dataclass
-class Followed:
+class ReadLog:
     """What has been read of one server_id's log."""
 
     position: int = 0
     may_gap: bool = False
-    """Whether events may have been lost lawfully since the last look (closed meanwhile, disk full)."""
+    """Whether events may have been lost since the last check: instance closed, or disk full."""
     answers: Counter[str] = field(default_factory=Counter)
     """How often each request id was answered on the stream."""
     answered: set[str] = field(default_factory=set)
@@ -47,29 +47,29 @@ class Followed:
 
 
 @dataclass
-class Asked:
+class PostedRequest:
     server_id: str
     request_id: str
     future: Future[Answer]
 
 
-class World:
+class ChaosRun:
     def __init__(self, directory: Path, seed: int) -> None:
         self.random = random.Random(seed)  # noqa: S311 - to be replayed, not to be secret
         self.directory = directory
         self.requests = 0
         self.open_connections: list[Connection] = []
-        self.creeping: list[Future[None]] = []
-        """Requests that never come to their end by themselves."""
+        self.slow_requests: list[Future[None]] = []
+        """Requests that the client never finishes sending."""
         self.limits_touched = False
         self._begin()
 
     def _begin(self) -> None:
-        self.server = ServerProcess(self.directory, arguments=ARGUMENTS, caged=True)
+        self.server = ServerProcess(self.directory, arguments=ARGUMENTS, isolated=True)
         self.server.ready(30)
-        self.logs: dict[str, Followed] = {}
-        self.asked: list[Asked] = []
-        self.doomed: list[dict[str, int]] = []
+        self.logs: dict[str, ReadLog] = {}
+        self.asked: list[PostedRequest] = []
+        self.must_end: list[dict[str, int]] = []
         self.children: dict[str, list[dict[str, int]]] = {}
 
     @property
@@ -86,48 +86,48 @@ class World:
         """An instance with a living agent: an old one, or a new one under a new or a closed id."""
         server_id = self.random.choice(["s0", "s1", "s2", "s3"])
         answer = self.ask(server_id, "test/echo", agent=AGENT).future.result(30)
-        if answer.status != 200:  # It lives but does not listen; everybody may give up on such an instance.
+        if answer.status != 200:  # The agent lives but does not answer: close it.
             self.close(server_id)
             answer = self.ask(server_id, "test/echo", agent=AGENT).future.result(30)
         assert answer.status == 200, (answer.status, answer.body[:500])
         return server_id
 
-    def followed(self, server_id: str) -> Followed:
-        return self.logs.setdefault(server_id, Followed())
+    def read_log(self, server_id: str) -> ReadLog:
+        return self.logs.setdefault(server_id, ReadLog())
 
     def close(self, server_id: str) -> None:
-        self.followed(server_id).may_gap = True
+        self.read_log(server_id).may_gap = True
         answer = self.acp.delete(server_id, timeout=15)
         assert answer.status == 204, answer.body
         self.agent_ended(server_id)
 
     def agent_ended(self, server_id: str) -> None:
-        """Whatever that agent had started has to end now."""
-        self.doomed += self.children.pop(server_id, [])
+        """Processes that the agent had started must end now."""
+        self.must_end += self.children.pop(server_id, [])
 
     # ---- requests ----------------------------------------------------------------------------------------
 
     def ask(
         self, server_id: str, method: str, params: Any = None, *, wait_s: int = 3, agent: str | None = None
-    ) -> Asked:
-        """Post a request under an id that was never used before; its end is checked with the invariants."""
+    ) -> PostedRequest:
+        """Post a request under a new id; the invariants check its outcome."""
         self.requests += 1
         request_id = f"q{self.requests}"
         body = message(method, params, request_id)
         future = self.acp.in_background(
             self.acp.post, server_id, body, agent=agent, headers={"prefer": f"wait={wait_s}"}, timeout=30
         )
-        asked = Asked(server_id, request_id, future)
-        self.followed(server_id)
+        asked = PostedRequest(server_id, request_id, future)
+        self.read_log(server_id)
         self.asked.append(asked)
         return asked
 
     def call(self, server_id: str, method: str, params: Any = None) -> Any:
-        """A request that the agent answers: its result, or None where the agent was past answering."""
+        """The result of a request, or None if the agent could not answer."""
         answer = self.ask(server_id, method, params).future.result(30)
         return answer.json().get("result") if answer.status == 200 else None
 
-    # ---- the server's own life ---------------------------------------------------------------------------
+    # ---- restarts ----------------------------------------------------------------------------------------
 
     def restart(self, number: signal.Signals) -> int:
         """End the server by a signal and start another one on the same directories; returns the exit code."""
@@ -137,9 +137,9 @@ class World:
         old = self.server
         old.signal(number)
         code = old.wait_for_exit(10)
-        doomed = [*self.doomed, *(one for people in self.children.values() for one in people)]
+        must_end = [*self.must_end, *(one for children in self.children.values() for one in children)]
         old.acp.close()
         self.ended_server = old
         self._begin()
-        self.doomed = doomed
+        self.must_end = must_end
         return code
