@@ -50,7 +50,7 @@ from sandbox_agent.sdk.resources.acp_client import AsyncAcpClient
 from sandbox_agent.sdk.resources.models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
 from sandbox_agent.sdk.session.config.config_options import ConfigOption
 from sandbox_agent.sdk.session.history.restorer import Restored, RestoreMethod, RestorePolicy
-from sandbox_agent.sdk.session.requests.callbacks import (
+from sandbox_agent.sdk.session.requests.permissions_and_questions import (
     REJECT,
     PermissionRequest,
     Question,

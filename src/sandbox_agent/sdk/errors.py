@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sandbox_agent.sdk import json_rpc
+from sandbox_agent.sdk import jsonrpc
 
 PROBLEM_PREFIX = "urn:sandbox-agent:error:"
 INSTANCE_GONE = "the agent instance no longer exists on the server"
@@ -340,10 +340,10 @@ _BY_STATUS: dict[int, type[APIStatusError]] = {
     504: AgentTimeoutError,
 }
 _BY_CODE: dict[int, type[RpcError]] = {
-    json_rpc.METHOD_NOT_FOUND: MethodNotFoundError,
-    json_rpc.INVALID_PARAMS: InvalidParamsError,
-    json_rpc.AUTH_REQUIRED: AuthRequiredError,
-    json_rpc.RESOURCE_NOT_FOUND: ResourceNotFoundError,
+    jsonrpc.METHOD_NOT_FOUND: MethodNotFoundError,
+    jsonrpc.INVALID_PARAMS: InvalidParamsError,
+    jsonrpc.AUTH_REQUIRED: AuthRequiredError,
+    jsonrpc.RESOURCE_NOT_FOUND: ResourceNotFoundError,
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sandbox_agent import AgentExitedError, BadRequestError
 from sandbox_agent.sdk.errors import SandboxAgentError
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.acp_connection import AcpConnection
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.stream_reader import Gap

@@ -11,7 +11,7 @@ import sys
 
 import click
 
-from sandbox_agent.sdk.session.requests.callbacks import (
+from sandbox_agent.sdk.session.requests.permissions_and_questions import (
     REJECT,
     Answer,
     PermissionRequest,

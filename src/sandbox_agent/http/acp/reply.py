@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from sandbox_agent.bridge.jsonrpc.error_codes import INTERNAL_ERROR
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import problems
 from sandbox_agent.http.messages import JSON, Response
@@ -84,6 +85,6 @@ def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
     body = {
         "jsonrpc": "2.0",
         "id": msgspec.Raw(raw_id),
-        "error": {"code": -32603, "message": error.detail, "data": problem},
+        "error": {"code": INTERNAL_ERROR, "message": error.detail, "data": problem},
     }
     return msgspec.json.encode(body)

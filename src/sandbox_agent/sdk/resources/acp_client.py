@@ -15,7 +15,7 @@ from typing import Any
 
 from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.json_codec import plain
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.acp_connection import AcpConnection
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.initialize import initialize_params

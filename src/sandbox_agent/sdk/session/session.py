@@ -11,12 +11,12 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 from sandbox_agent.sdk.errors import SessionEndedError
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
 from sandbox_agent.sdk.session.history.restorer import Restored
-from sandbox_agent.sdk.session.requests.callbacks import Answer, PermissionRequest, Question
-from sandbox_agent.sdk.session.requests.handlers import Handlers
+from sandbox_agent.sdk.session.requests.callbacks import Handlers
+from sandbox_agent.sdk.session.requests.permissions_and_questions import Answer, PermissionRequest, Question
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_events import EventCallback, SessionEvents
 from sandbox_agent.sdk.session.session_info import SessionInfo, SessionSettings, describe

@@ -20,12 +20,12 @@ from sandbox_agent.sdk.errors import (
     SandboxAgentError,
     SessionNotFoundError,
 )
-from sandbox_agent.sdk.json_rpc import INTERNAL_ERROR, Envelope
+from sandbox_agent.sdk.jsonrpc import INTERNAL_ERROR, Envelope
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.config.config_options import with_current_mode
 from sandbox_agent.sdk.session.history.recorder import Recorder, stream_key
 from sandbox_agent.sdk.session.instance_pool import InstancePool, instance_facts
-from sandbox_agent.sdk.session.requests.handlers import Handlers
+from sandbox_agent.sdk.session.requests.callbacks import Handlers
 from sandbox_agent.sdk.session.requests.pending_requests import PendingRequests
 from sandbox_agent.sdk.stores import EventRecord, SessionRecord
 from sandbox_agent.sdk.transport.stream_reader import Gap

@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.history.history_pager import HistoryPager, read_pages, replay_history
 from sandbox_agent.sdk.session.history.recorder import RecordedMessage
 from sandbox_agent.sdk.session.session_lifecycle import SessionLifecycle

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sandbox_agent.sdk.errors import SandboxAgentError
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.config import AsyncConfig
 from sandbox_agent.sdk.session.config.mcp_servers import mcp_servers
@@ -17,7 +17,7 @@ from sandbox_agent.sdk.session.config.session_config import InitialConfig, Sessi
 from sandbox_agent.sdk.session.history.history_pager import read_history, replay_history
 from sandbox_agent.sdk.session.history.restorer import Restored, RestorePolicy, Restorer, request_with_login
 from sandbox_agent.sdk.session.instance_pool import InstanceKey, InstancePool
-from sandbox_agent.sdk.session.requests.handlers import Handlers
+from sandbox_agent.sdk.session.requests.callbacks import Handlers
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_info import SessionSettings

@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator
 from typing import Unpack
 
 from sandbox_agent.sdk.errors import SandboxAgentError, SessionAlreadyExistsError, SessionNotFoundError
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.session.history.history_pager import HistoryPager, read_history, replay_history
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.instance_pool import InstancePool
-from sandbox_agent.sdk.session.requests.handlers import Handlers
+from sandbox_agent.sdk.session.requests.callbacks import Handlers
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_factory import SessionDefaults, SessionFactory

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
 from sandbox_agent.sdk.session.history.restorer import Restored
-from sandbox_agent.sdk.session.requests.callbacks import Answer, PermissionRequest, Question
-from sandbox_agent.sdk.session.requests.handlers import Handlers
+from sandbox_agent.sdk.session.requests.callbacks import Handlers
+from sandbox_agent.sdk.session.requests.permissions_and_questions import Answer, PermissionRequest, Question
 from sandbox_agent.sdk.session.session import AsyncSession, Callback
 from sandbox_agent.sdk.session.session_events import EventCallback
 from sandbox_agent.sdk.session.session_info import SessionInfo

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import TracebackType
 
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.turns.turn import CANCEL_TIMEOUT_S, AsyncTurn, PromptResult
 from sandbox_agent.sdk.sync.portal import Portal
 from sandbox_agent.sdk.universal import UniversalEvent

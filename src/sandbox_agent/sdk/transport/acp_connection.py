@@ -24,7 +24,7 @@ from sandbox_agent.sdk.errors import (
     SandboxAgentError,
     exit_error,
 )
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall

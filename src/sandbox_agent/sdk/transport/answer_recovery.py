@@ -18,7 +18,7 @@ from sandbox_agent.sdk.errors import (
     APIStatusError,
     SandboxAgentError,
 )
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import REFUSED_LIMIT_S, gateway_failed, refused, server_stopping

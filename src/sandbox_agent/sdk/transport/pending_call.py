@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox_agent.sdk.errors import AgentExitedError, SandboxAgentError, rpc_error
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 
 
 class PendingCall:

@@ -21,7 +21,7 @@ from sandbox_agent.sdk.errors import (
     APIStatusError,
     SandboxAgentError,
 )
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.retries import backoff
 from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder

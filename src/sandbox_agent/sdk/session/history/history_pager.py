@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.stores import EventRecord, SessionStore
 from sandbox_agent.sdk.universal import UniversalEvent, UniversalMapper
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.stores import EventRecord, Sender, SessionStore, StoreUnavailableError
 from sandbox_agent.sdk.transport.retries import backoff
 from sandbox_agent.sdk.universal import UniversalEvent, UniversalMapper

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sandbox_agent.sdk.errors import InvalidAnswerError
-from sandbox_agent.sdk.session.requests.callbacks import Answer
+from sandbox_agent.sdk.session.requests.permissions_and_questions import Answer
 from sandbox_agent.sdk.universal import replies
 from sandbox_agent.sdk.universal.agent_requests import PendingQuestion
 

@@ -17,22 +17,22 @@ from sandbox_agent.sdk.errors import (
     QuestionNotFoundError,
     SandboxAgentError,
 )
-from sandbox_agent.sdk.json_rpc import (
+from sandbox_agent.sdk.jsonrpc import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     REQUEST_CANCELLED,
     Envelope,
     error_response,
 )
-from sandbox_agent.sdk.session.requests.callbacks import (
+from sandbox_agent.sdk.session.requests.callbacks import Handlers
+from sandbox_agent.sdk.session.requests.form_drafts import FormDrafts, companion, main_question
+from sandbox_agent.sdk.session.requests.permissions_and_questions import (
     REJECT,
     Answer,
     PermissionRequest,
     Question,
     Reject,
 )
-from sandbox_agent.sdk.session.requests.form_drafts import FormDrafts, companion, main_question
-from sandbox_agent.sdk.session.requests.handlers import Handlers
 from sandbox_agent.sdk.universal import UniversalMapper, replies
 from sandbox_agent.sdk.universal.agent_requests import PendingQuestion
 from sandbox_agent.sdk.universal.json_reading import json_text

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, Protocol
 
 from sandbox_agent.sdk.errors import APITimeoutError, SandboxAgentError
-from sandbox_agent.sdk.json_rpc import Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.history.recorder import RecordedMessage
 from sandbox_agent.sdk.universal import ItemCompleted, UniversalEvent, UniversalItem
 
