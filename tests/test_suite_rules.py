@@ -49,7 +49,7 @@ async def test_all_ended():
 """
 
 
-@pytest.mark.clause("issue2-no-task-left")
+@pytest.mark.clause("runtime-no-task-left")
 def test_a_test_that_leaves_a_task_fails_and_one_that_leaves_none_does_not(tmp_path: Path) -> None:
     done = run(tmp_path, TASKS)
     assert "3 passed, 2 errors" in done.stdout, done.stdout
