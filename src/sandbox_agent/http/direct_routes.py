@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.http.access import ACCESS_EXTENSION
 from sandbox_agent.http.acp import direct
-from sandbox_agent.http.endpoints.health import HEALTH_PATH, health_response
-from sandbox_agent.http.messages import Response
+from sandbox_agent.http.endpoints.health_body import HEALTH_BODY, HEALTH_PATH
+from sandbox_agent.http.messages import JSON, Response
 from sandbox_agent.http.router import decode_segment
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ class DirectRoutes:
         elif server_id is not None and head.method == "GET" and is_complete:
             direct.open_stream(exchange, services, decode_segment(server_id), granted)
         elif head.path == HEALTH_PATH and head.method == "GET" and is_complete:
-            response = health_response()
-            response.headers += granted.headers
-            exchange.respond(response)
+            exchange.respond(Response(200, HEALTH_BODY, list(granted.headers), JSON))
         else:
             self._loop.when_asyncio(lambda: self._run_app(exchange, granted))
 

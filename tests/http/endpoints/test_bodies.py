@@ -10,6 +10,8 @@ from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES
 from sandbox_agent.agents.install import install_result, progress
 from sandbox_agent.http import problems
 from sandbox_agent.http.endpoints.agent_bodies import AgentCapabilities, InstallProgress, InstallResult
+from sandbox_agent.http.endpoints.health import Health
+from sandbox_agent.http.endpoints.health_body import HEALTH_BODY
 from sandbox_agent.http.openapi.problem_responses import PROBLEM_EXAMPLES, Kind
 
 
@@ -45,3 +47,7 @@ def test_a_problem_document_is_head_and_extensions_in_order(kind: Kind) -> None:
         "detail": str(error),
     }
     assert problems.encode(error) == msgspec.json.encode({**head, **error.extensions})
+
+
+def test_the_health_body_of_the_direct_route_is_the_typed_one() -> None:
+    assert msgspec.json.encode(Health("ok")) == HEALTH_BODY

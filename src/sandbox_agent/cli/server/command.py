@@ -6,7 +6,6 @@ import os
 import pwd
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from sandbox_agent.cli.server import settings_parser
 from sandbox_agent.cli.server.settings_parser import HelpRequested
@@ -38,7 +37,9 @@ def _check_agents_file(settings: Settings) -> None:
     own = settings.own_agents_file
     if own is None:
         return
-    # Imports the TOML parser, which a server without an agents file does not need.
+    # Loads the TOML parser and pathlib, which a server without an agents file does not need at start-up.
+    from pathlib import Path
+
     from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 
     try:

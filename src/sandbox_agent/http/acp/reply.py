@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from sandbox_agent.bridge.jsonrpc.error_codes import INTERNAL_ERROR
 from sandbox_agent.errors import SandboxAgentError
-from sandbox_agent.http import problems
 from sandbox_agent.http.messages import JSON, Response
 
 if TYPE_CHECKING:
@@ -81,6 +78,10 @@ class PostReply:
 
 def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
     """A JSON-RPC error, because the status 200 has been sent."""
+    import msgspec  # here and not at start-up, where it takes 15 ms
+
+    from sandbox_agent.http import problems
+
     problem = msgspec.Raw(problems.encode(error))
     body = {
         "jsonrpc": "2.0",

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
 
 DOCS_PATH = "/docs"
-HEALTH_PATH = b"/v1/health"
 
 
 class ServerInfo(msgspec.Struct):
@@ -53,8 +52,4 @@ async def index(request: Request, services: Services) -> Response:
     responses={200: ResponseSpec("The server is up", [Content(Health, Health("ok"))])},
 )
 async def health(request: Request, services: Services) -> Response:
-    return health_response()
-
-
-def health_response() -> Response:
     return json_response(Health("ok"))

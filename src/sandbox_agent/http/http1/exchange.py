@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
-from sandbox_agent.http import problems
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.messages import Response
 
@@ -60,7 +59,7 @@ class Exchange:
         self.request = request
         self.head = request.head
         self.keep_alive = request.head.keep_alive
-        self.problem_headers: HeaderList = connection.options.problem_headers
+        self.problem_headers: Sequence[tuple[bytes, bytes]] = connection.options.problem_headers
         """Sent with the problem document of `fail`."""
 
     # ---- the body of the request -------------------------------------------------------------------------
@@ -198,6 +197,8 @@ class Exchange:
             self.respond(self._problem(error))
 
     def _problem(self, error: SandboxAgentError) -> Response:
+        from sandbox_agent.http import problems  # with the first problem: it loads msgspec
+
         try:
             response = problems.response(error)
         except Exception as fault:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from sandbox_agent.http.http1.request_head import RequestHead
-    from sandbox_agent.http.messages import HeaderList
 
 
-@dataclass(frozen=True, slots=True)
-class Http1Options:
+class Http1Options(NamedTuple):
     max_header_bytes: int
     request_timeout_s: float
     """Time for a head to arrive, and for every 64 KiB of a body."""
     keep_alive_s: float
     """Time that a connection may stay open between two requests."""
-    problem_headers: HeaderList = field(default_factory=list)
+    problem_headers: Sequence[tuple[bytes, bytes]] = ()
     """Headers of problem documents for requests that reach no handler."""
     on_response: Callable[[RequestHead, int], None] | None = None
     """Called with the head of the request and the status when a response begins."""
