@@ -13,8 +13,6 @@ from sandbox_agent.runtime import loop as runtime_loop
 class AsyncioServerLoop(asyncio.SelectorEventLoop):
     """The methods of `runtime.loop.Loop` that asyncio does not have, by those that it has."""
 
-    has_more = True
-
     def __init__(self, busy_poll_s: float = 0.0) -> None:
         super().__init__()
         self._server_thread = threading.get_ident()

@@ -48,24 +48,9 @@ def _own_loop() -> None:
     asyncio_server_loop.install()
 
 
-def _first_bytes_ahead() -> None:
-    """Write a long message to stdin in one call."""
-    _replace(_module("bridge.stdio.stdin_queue"), "WAKE_AHEAD_ABOVE_BYTES", float("inf"))
-
-
-def _write_at_once() -> None:
-    """Write to stdin at the end of the turn of the loop, also if nothing else is ready."""
-    _replace(_module("bridge.stdio.stdin_queue").StdinQueue, "_write_alone", lambda *_: False)
-
-
 def _larger_pipes() -> None:
     """Leave pipes at the 64 KiB of the kernel."""
     _replace(_module("bridge.stdio.pipe_size"), "fit", lambda *_: None)
-
-
-def _several_reads() -> None:
-    """One read of stdout per turn of the loop."""
-    _replace(_module("bridge.stdio.stdout_reader"), "FURTHER_READS", 0)
 
 
 def _notification_batch() -> None:
@@ -126,21 +111,13 @@ def _replay_socket_buffer() -> None:
     _replace(_module("http.http1.socket_options"), "prepare_for_files", lambda *_: None)
 
 
-def _malloc_thresholds() -> None:
-    """Leave glibc's thresholds for large blocks as they are."""
-    _replace(_module("runtime.malloc"), "reuse_large_blocks", lambda: None)
-
-
 TRICKS = (
     Trick("cached heads", "200 B x8", _cached_heads),
     Trick("busy polling", "200 B x1", _busy_poll),
     Trick("busy polling", "64 KB x1", _busy_poll),
     Trick("own loop", "200 B x8", _own_loop),
     Trick("own loop", "one event", _own_loop),
-    Trick("first bytes ahead", "64 KB x1", _first_bytes_ahead),
-    Trick("write at once", "200 B x1", _write_at_once),
     Trick("larger pipes", "1 MB x8", _larger_pipes),
-    Trick("several reads in a row", "flood x1", _several_reads),
     Trick("notification batch", "flood x1", _notification_batch),
     Trick("blocks", "flood x10", _blocks),
     Trick("long events in three pieces", "1 MB x8", _three_pieces),
@@ -148,5 +125,4 @@ TRICKS = (
     Trick("sendfile", "replay", _sendfile),
     Trick("page cache checked on the loop", "replay", _page_cache_check),
     Trick("socket buffer for replays", "replay beside load", _replay_socket_buffer),
-    Trick("malloc thresholds", "1 MB x8", _malloc_thresholds),
 )

@@ -118,10 +118,8 @@ async def _stop(server: Server, watchdogs: list[Watchdog]) -> None:
 
 def _after_first_agent(services: Services, loop: Loop) -> None:
     from sandbox_agent.bridge.process.subreaper import adopt_orphans
-    from sandbox_agent.runtime import malloc
 
     adopt_orphans(services.instances, loop)
-    malloc.reuse_large_blocks()
 
 
 def _relax_garbage_collector() -> None:

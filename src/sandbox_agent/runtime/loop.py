@@ -77,8 +77,6 @@ class Loop:
         self._timers: list[LoopTimer] = []
         self._sweep_timers_at = _MIN_SWEPT_TIMERS
         self._threads = WorkerThreads()
-        self.has_more = True
-        """Whether other descriptors are ready in this turn; if not, a write need not wait for its end."""
         self._thread_id = threading.get_ident()
         self._stopping = False
         self._hosted: HostedAsyncio | None = None
@@ -122,7 +120,6 @@ class Loop:
         readers, writers = self._readers, self._writers
         ready = self._busy_poll.poll(now) if timeout and self._busy_poll else None
         ready = ready or self._epoll.poll(timeout, _MAX_EVENTS)
-        self.has_more = len(ready) > 1
         for fd, event in ready:
             try:
                 if event & _NOT_WRITE and (callback := readers.get(fd)) is not None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 
-import pytest
-
 from sandbox_agent.bridge.stdio.stdin_queue import QueuedMessage, StdinQueue
-from sandbox_agent.runtime.loop import Loop
 
 
 class Stdin:
@@ -76,32 +73,3 @@ async def test_a_closed_end_is_reported_once_and_later_messages_are_dropped() ->
     assert stdin.closed == [True]
     assert not message.written
     assert stdin.queue.queued_bytes == 0
-
-
-@pytest.mark.parametrize("room", [0, 256, 4096, 65536])
-def test_a_long_message_arrives_whole_however_much_of_its_beginning_finds_room(room: int) -> None:
-    loop = Loop()
-    read_end, write_end = os.pipe()
-    os.set_blocking(write_end, False)
-    os.set_blocking(read_end, False)
-    before = b"-" * (65536 - room)
-    os.write(write_end, before)
-    queue = StdinQueue(loop, write_end, lambda: None)
-    loop.has_more = False
-    message, next_one = QueuedMessage(b"a" * 40_000), QueuedMessage(b"b" * 40_000)
-    queue.put(message)
-    queue.put(next_one)
-    assert bool(room) == bool(message.sent)
-    assert message.sent <= room
-    queue.withdraw(message)
-    expected = before + (b"a" * 40_000 + b"\n" if room else b"") + b"b" * 40_000 + b"\n"
-    received = b""
-    while len(received) < len(expected):
-        loop.turn(5)
-        received += os.read(read_end, 1 << 20)
-    assert received == expected
-    assert message.written == bool(room)
-    assert next_one.written
-    assert queue.queued_bytes == 0
-    queue.close()
-    os.close(read_end)

@@ -1,8 +1,7 @@
 """The queue of messages to an agent's stdin: in order, several per write, without blocking.
 
-Messages that are put in one turn of the event loop are written together at its end; a message is written at
-once if no other descriptor is ready in that turn. If the agent does not read, its queue grows. A message that
-has not been written in part can be withdrawn.
+Messages that are put in one turn of the event loop are written together at its end. If the agent does not
+read, its queue grows. A message that has not been written in part can be withdrawn.
 """
 
 from __future__ import annotations
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
 # The kernel takes 1024 buffers per call, two for each message.
 _MESSAGES_PER_WRITE = 512
 _NEWLINE = b"\n"
-# The first 256 bytes of a long message are written before the rest, so that the agent wakes up while the rest
-# is copied. This saves a tenth of the time of 64 KB.
-WAKE_AHEAD_ABOVE_BYTES, _WAKE_AHEAD_BYTES = 32 * 1024, 256
 
 
 class QueuedMessage:
@@ -74,30 +70,10 @@ class StdinQueue:
         if self._fd < 0:
             return False
         if not self._write_scheduled:
-            if not getattr(self._loop, "has_more", True) and self._write_alone(message):
-                return True
             self._write_scheduled = True
             self._loop.call_soon(self._begin_write)
         self._messages.append(message)
         self.queued_bytes += message.size
-        return True
-
-    def _write_alone(self, message: QueuedMessage) -> bool:
-        """Write a message that has nothing before it; false if a part of it is left."""
-        if message.size > self._fitted_bytes:
-            return False
-        data: bytes | memoryview = message.data
-        try:
-            if message.size > WAKE_AHEAD_ABOVE_BYTES:
-                message.sent = os.write(self._fd, data[:_WAKE_AHEAD_BYTES])
-                data = memoryview(data)[message.sent :]
-            message.sent += os.writev(self._fd, (data, _NEWLINE))
-        except OSError:
-            return False  # `_write` meets the same error and handles it.
-        if message.sent < message.size:
-            return False
-        if message.on_written is not None:
-            message.on_written()
         return True
 
     def withdraw(self, message: QueuedMessage) -> None:

@@ -1,7 +1,7 @@
 """Reads an agent's stdout in batches and frames it into lines for the owner.
 
-One read takes what is available. When a read is full, long lines get larger reads and short lines get several
-reads in a row, so that a flood costs few steps per line.
+One read takes what is available. After a full read, long lines get larger reads and short lines a larger
+pipe, so that a flood costs few steps per line.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 # Buffers of 64 KiB are recycled by the allocator; after full reads larger ones pay.
 READ_BYTES, _MAX_READ_BYTES = 64 * 1024, 1024 * 1024
-# A newline this close to the end of a full read means short lines: several reads make one batch.
+# A newline this close to the end of a full read means short lines.
 _SHORT_LINE_BYTES = 1024
-FURTHER_READS, _FLOOD_PIPE_BYTES = 2, 256 * 1024
+_FLOOD_PIPE_BYTES = 256 * 1024
 # Limit of what is read from the pipe of a dead agent, because its descendants may go on writing.
 _DRAIN_BYTES = 16 * 1024 * 1024
 
@@ -99,33 +99,23 @@ class StdoutReader:
                 self._owner.on_output()
             return
         pieces = self._framer.feed(data)
-        if size == most:
-            pieces += self._read_on(data)
         self._hand_over(pieces)
+        if size == most:
+            self._adapt_reads(data)
 
-    def _read_on(self, data: bytes) -> list[Piece]:
-        """After a full read: long lines get larger reads, short lines a few further reads."""
-        pieces: list[Piece] = []
+    def _adapt_reads(self, data: bytes) -> None:
+        """After a full read: larger reads for long lines, a larger pipe for many short ones."""
         if data.rfind(b"\n", -_SHORT_LINE_BYTES) < 0:
             if self._read_bytes < _MAX_READ_BYTES:
                 self._read_bytes *= 4
                 self._grow_pipe(self._read_bytes)
-            return pieces
-        if self._read_bytes > READ_BYTES:
+        elif self._read_bytes > READ_BYTES:
             self._read_bytes //= 4
-            return pieces
-        self._grow_pipe(_FLOOD_PIPE_BYTES)
-        for _ in range(FURTHER_READS):
-            more = read_available(self._fd, READ_BYTES)
-            if not more:
-                break  # An end of the stream is reported again by the loop.
-            pieces += self._framer.feed(more)
-            if len(more) < READ_BYTES:
-                break
-        return pieces
+        else:
+            self._grow_pipe(_FLOOD_PIPE_BYTES)
 
     def _grow_pipe(self, size: int) -> None:
-        if size > self._fitted_bytes:
+        if size > self._fitted_bytes and self._fd >= 0:
             self._fitted_bytes = size
             pipe_size.fit(self._fd, size)
 
