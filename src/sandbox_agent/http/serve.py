@@ -157,7 +157,7 @@ def _announce(settings: Settings, port: int) -> None:
     url = f"http://{host}:{port}"
     logger.info("server.listening", url=url, inspector=f"{url}/ui/")
     if settings.token is None:
-        reach = "" if is_loopback(settings.host) else " to everybody who can reach this address"
+        reach = "" if is_loopback(settings.host) else " to every program that can reach this address"
         logger.warning("server.open", note=f"no token: the server is open{reach}")
 
 
@@ -165,6 +165,6 @@ def check_exposure(settings: Settings) -> None:
     """Refuse an address that other machines can reach without a token or `--no-token`."""
     if settings.token is None and not settings.no_token and not is_loopback(settings.host):
         raise SettingsError(
-            f"listening on {settings.host} without a token would open this machine to everybody; "
+            f"listening on {settings.host} without a token would open this machine to the network; "
             "set a token (--token-file, SANDBOX_AGENT_TOKEN) or say --no-token"
         )
