@@ -42,6 +42,13 @@ def _requests(size: int, connections: int) -> Measure:
     return measure
 
 
+def _long_requests_with_full_ring(server: RunningServer, ms: int) -> dict[str, float]:
+    """Requests of 1 MB while every event goes to disk: the ring of 64 MiB has been filled before."""
+    measure = _requests(MB, 8)
+    measure(server, 700)
+    return measure(server, 2 * ms)
+
+
 def _flood(readers: int) -> Measure:
     def measure(server: RunningServer, ms: int) -> dict[str, float]:
         figures = server.read_stream_with_cpu(
@@ -94,6 +101,7 @@ CASES: dict[str, Measure] = {
     "200 B x8": _requests(200, 8),
     "64 KB x1": _requests(64 * KB, 1),
     "1 MB x8": _requests(MB, 8),
+    "1 MB x8, ring full": _long_requests_with_full_ring,
     "flood x1": _flood(1),
     "flood x10": _flood(10),
     "one event": _one_event,

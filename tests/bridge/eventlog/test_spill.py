@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile, padding
 from sandbox_agent.bridge.eventlog.spill import Spill
 
 MIB = 1024 * 1024
@@ -33,7 +36,12 @@ def replayed(spill: Spill, number: int, last: int, max_bytes: int = 1 << 20) -> 
         assert found.first == number
         wire += found.read()
         number, before = found.last + 1, found
-    return wire
+    return without_padding(wire)
+
+
+def without_padding(wire: bytes) -> bytes:
+    """The frames without the comments and empty lines between them."""
+    return re.sub(rb"(?:(?<=\n\n)|^)(?:: *)?\n", b"", wire)
 
 
 def expected(lines: list[bytes], first: int = 1) -> bytes:
@@ -70,20 +78,66 @@ def test_an_event_of_many_megabytes_comes_back(tmp_path: Path) -> None:
     spill.close()
 
 
-def test_the_page_cache_is_released_for_long_events_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def direct_writes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The offsets of all direct writes."""
+    offsets: list[int] = []
+    write = DirectFile.write
+
+    def noting(self: DirectFile, pieces: list[bytes], offset: int) -> None:
+        write(self, pieces, offset)
+        offsets.append(offset)
+
+    monkeypatch.setattr(DirectFile, "write", noting)
+    return offsets
+
+
+def test_long_events_are_written_directly_and_short_ones_are_not(
+    tmp_path: Path, direct_writes: list[int]
 ) -> None:
-    released: list[tuple[int, int]] = []
-    monkeypatch.setattr(os, "posix_fadvise", lambda fd, offset, size, advice: released.append((offset, size)))
-    spill = Spill(str(tmp_path), "1", 256 * MIB)
-    for number in range(1, 21):
-        assert spill.append([frames.encode_line(number, long_line(number, MIB))], number)
-    assert len(released) == 2, "once per 8 MiB"
-    assert released[0][0] + released[0][1] >= 8 * MIB
-    assert released[1][0] <= 8 * MIB, "the last step is advised again, when it has been written"
-    short = [short_line(number) for number in range(21, 1_000_021)]
-    assert spill.append([frames.encode(21, short)], 1_000_020)
-    assert len(released) == 2
+    spill = Spill(str(tmp_path), "1", LIMIT)
+    assert spill.append([frames.encode_line(1, long_line(1))], 1)
+    assert spill.append([frames.encode(2, [short_line(2)])], 2)
+    assert spill.append([frames.encode_line(3, long_line(3))], 3)
+    assert len(direct_writes) == 2
+    assert all(offset % BLOCK_BYTES == 0 for offset in direct_writes)
+    (file,) = tmp_path.iterdir()
+    assert without_padding(file.read_bytes()) == expected([long_line(1), short_line(2), long_line(3)])
+    spill.close()
+
+
+def test_a_small_spill_has_no_padding(tmp_path: Path, direct_writes: list[int]) -> None:
+    spill = Spill(str(tmp_path), "1", MIB)
+    assert spill.append([frames.encode_line(1, long_line(1))], 1)
+    assert direct_writes == []
+    (file,) = tmp_path.iterdir()
+    assert file.read_bytes() == expected([long_line(1)])
+    spill.close()
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, BLOCK_BYTES - 2, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1])
+def test_padding_fills_the_last_block_with_a_comment(size: int) -> None:
+    filling = padding(size)
+    assert (size + len(filling)) % BLOCK_BYTES == 0
+    assert len(filling) < BLOCK_BYTES
+    assert without_padding(b"data: 1\n\n" + filling) == b"data: 1\n\n"
+
+
+@pytest.mark.parametrize("method", ["__init__", "write"])
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.EOPNOTSUPP])
+def test_a_file_system_without_direct_writes_is_written_through_the_page_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, code: int
+) -> None:
+    def refuse(self: DirectFile, *_: object) -> None:
+        self._fd = -1
+        raise OSError(code, "no direct writes")
+
+    monkeypatch.setattr(DirectFile, method, refuse)
+    spill = Spill(str(tmp_path), "1", LIMIT)
+    lines = [long_line(number) for number in range(1, 6)]
+    for number, line in enumerate(lines, 1):
+        assert spill.append([frames.encode_line(number, line)], number)
+    assert replayed(spill, 1, 5) == expected(lines)
     spill.close()
 
 
@@ -95,7 +149,9 @@ def test_old_segments_go_and_no_descriptor_stays(tmp_path: Path) -> None:
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 16 * MIB
     oldest = spill.oldest
     assert oldest is not None and 40 < oldest < 50
-    assert len(os.listdir("/proc/self/fd")) - before <= len(list(tmp_path.iterdir()))
+    assert len(os.listdir("/proc/self/fd")) - before <= len(list(tmp_path.iterdir())) + 1, (
+        "the newest is open twice"
+    )
     spill.close()
     assert len(os.listdir("/proc/self/fd")) == before
 

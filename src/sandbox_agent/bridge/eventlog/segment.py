@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog.direct_file import DirectFile, padding
 from sandbox_agent.bridge.eventlog.file_range import FileRange, SegmentFile
 
 if TYPE_CHECKING:
@@ -18,11 +20,19 @@ if TYPE_CHECKING:
 _INDEX_STEP_BYTES = 64 * 1024
 # The kernel takes 1024 buffers per call.
 _PIECES_PER_WRITE = 1024
-_ADVICE_STEP_BYTES = 8 * 1024 * 1024
 
 
 class Segment:
-    __slots__ = ("_index_numbers", "_index_offsets", "file", "first", "last", "size")
+    __slots__ = (
+        "_direct",
+        "_index_numbers",
+        "_index_offsets",
+        "_refuses_direct",
+        "file",
+        "first",
+        "last",
+        "size",
+    )
 
     def __init__(self, file: SegmentFile, first: int) -> None:
         self.file = file
@@ -31,30 +41,44 @@ class Segment:
         self.size = 0
         self._index_numbers: list[int] = []
         self._index_offsets: list[int] = []
+        self._direct: DirectFile | None = None
+        self._refuses_direct = False
 
-    def append(self, blocks: Sequence[Block], last: int) -> None:
+    def append(self, blocks: Sequence[Block], last: int, *, directly: bool) -> None:
         """Write the blocks at the end. Raises OSError; a part of them may be in the file then."""
-        start = self.size
-        _write(self.file.fd, frames.pieces_of(blocks), start)
+        pieces = frames.pieces_of(blocks)
+        before = padding(self.size)
+        after = padding(sum(map(len, pieces)))
+        if not directly or not self._write_directly(before, [*pieces, after]):
+            before = after = b""
+            _write(self.file.fd, pieces, self.size)
+        self.size += len(before)
         for block in blocks:
             if not self._index_offsets or self.size - self._index_offsets[-1] >= _INDEX_STEP_BYTES:
                 self._index_numbers.append(frames.first_number(block))
                 self._index_offsets.append(self.size)
             self.size += frames.size_of(block)
+        self.size += len(after)
         self.last = last
-        if all(map(frames.is_long, blocks)):
-            self._release_page_cache(start)
 
-    def _release_page_cache(self, start: int) -> None:
-        """Let the kernel drop long events from its page cache, in steps of 8 MiB.
+    def _write_directly(self, before: bytes, pieces: Sequence[bytes]) -> bool:
+        """Write without the page cache; False if the file system cannot."""
+        if self._refuses_direct:
+            return False
+        try:
+            self._direct = self._direct or DirectFile(self.file.path)
+            _write_all(self.file.fd, before, self.size)
+            self._direct.write(pieces, self.size + len(before))
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
+                raise
+            self.end_direct_writes()
+            self._refuses_direct = True
+        return not self._refuses_direct
 
-        Long events are rarely read again; in the page cache each would take its size in memory from the
-        sandbox. The advice starts the write of dirty pages and drops clean ones, so each step is advised
-        twice.
-        """
-        if start // _ADVICE_STEP_BYTES != self.size // _ADVICE_STEP_BYTES:
-            offset = max(0, start - _ADVICE_STEP_BYTES)
-            os.posix_fadvise(self.file.fd, offset, self.size - offset, os.POSIX_FADV_DONTNEED)
+    def end_direct_writes(self) -> None:
+        """Close the second descriptor: the next events go to another segment."""
+        self._direct = None
 
     def range_from(self, number: int, offset: int, max_bytes: int) -> FileRange:
         """The range that begins with event `number` at `offset` and ends where the index has an entry."""

@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES
 from sandbox_agent.bridge.eventlog.file_range import SegmentFile
 from sandbox_agent.bridge.eventlog.segment import Segment
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.frames import Block
 
 _SEGMENTS_PER_LIMIT = 8
+# With a smaller limit the padding of direct writes would matter.
+_DIRECT_ABOVE_LIMIT_BYTES = 16 * 1024 * 1024
 
 
 class Spill:
@@ -51,11 +54,14 @@ class Spill:
             if self._closed:
                 return False
             blocks, needed = self._newest_that_fit(blocks)
+            directly = self._max >= _DIRECT_ABOVE_LIMIT_BYTES and all(map(frames.is_long, blocks))
+            if directly:
+                needed += 2 * BLOCK_BYTES
             while self._segments and self._size + needed > self._max:
                 self._drop_oldest()
             if not blocks:
                 return False
-            while not self._try_append(blocks, last):
+            while not self._try_append(blocks, last, directly):
                 if not self._segments:
                     return False
                 self._drop_oldest()
@@ -74,12 +80,12 @@ class Spill:
             start += 1
         return blocks[start:], needed
 
-    def _try_append(self, blocks: Sequence[Block], last: int) -> bool:
+    def _try_append(self, blocks: Sequence[Block], last: int, directly: bool) -> bool:
         segment = None
         try:
             segment = self._segment_for(frames.first_number(blocks[0]))
             before = segment.size
-            segment.append(blocks, last)
+            segment.append(blocks, last, directly=directly)
         except OSError:
             if segment is not None:
                 # Remove a partly written batch; truncating needs no space.
@@ -93,6 +99,8 @@ class Spill:
     def _segment_for(self, first: int) -> Segment:
         if self._segments and self._segments[-1].size < self._max // _SEGMENTS_PER_LIMIT:
             return self._segments[-1]
+        if self._segments:
+            self._segments[-1].end_direct_writes()
         os.makedirs(self._directory, mode=0o700, exist_ok=True)
         path = os.path.join(self._directory, f"{self._name}-{self._made}")
         segment = Segment(SegmentFile(path), first)

@@ -26,11 +26,10 @@ def encode(first: int, block: bytes) -> tuple[bytes, int] | None:
         or CR in block
     ):
         return None
-    count = block.count(b"\n")
+    count = envelope.count_notifications(block)
     # Inside an object no line ends with "}" while the next begins with "{". So if all lines do, each has at
     # least one object; and none has two if there are as many objects as lines.
-    if block.count(b"}\n" + block[:_COMMON_PREFIX_BYTES]) + 1 != count:
+    if count is None or block.count(b"}\n" + block[:_COMMON_PREFIX_BYTES]) + 1 != count:
         return None
-    if envelope.count_notifications(block) != count:
-        return None
-    return frames.encode_block(first, block, count), count
+    encoded = frames.encode_block(first, block, count)
+    return None if encoded is None else (encoded, count)

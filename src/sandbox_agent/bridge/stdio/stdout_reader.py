@@ -35,8 +35,10 @@ if TYPE_CHECKING:
             """The process has written something, and `output` has taken it."""
 
 
-# Buffers of 64 KiB are recycled by the allocator; after full reads larger ones pay.
-READ_BYTES, _MAX_READ_BYTES = 64 * 1024, 1024 * 1024
+# Sizes of one read. The first is below the 128 KiB from which on malloc asks the kernel for
+# memory; the others are sizes of a grown pipe.
+_READ_STEPS = (120 * 1024, 256 * 1024, 1024 * 1024)
+READ_BYTES, _MAX_READ_BYTES = _READ_STEPS[0], _READ_STEPS[-1]
 # A newline this close to the end of a full read means short lines.
 _SHORT_LINE_BYTES = 1024
 _FLOOD_PIPE_BYTES = 256 * 1024
@@ -53,7 +55,7 @@ class StdoutReader:
         "_loop",
         "_on_end",
         "_owner",
-        "_read_bytes",
+        "_read_step",
         "is_paused",
     )
 
@@ -71,16 +73,17 @@ class StdoutReader:
         self._owner = owner
         self._on_end = on_end
         self._framer = LineFramer(max_line_bytes)
-        self._read_bytes = READ_BYTES
-        self._fitted_bytes = READ_BYTES
+        self._read_step = 0
+        self._fitted_bytes = pipe_size.DEFAULT_BYTES
         """The largest read for which the pipe has been grown."""
         self._discards = False
         self.is_paused = False
         loop.add_reader(fd, self._on_readable)
 
     def _on_readable(self) -> None:
+        read_bytes = _READ_STEPS[self._read_step]
         try:
-            data = os.read(self._fd, self._read_bytes)
+            data = os.read(self._fd, read_bytes)
         except BlockingIOError:
             return
         except OSError:
@@ -89,10 +92,10 @@ class StdoutReader:
             self._on_end()
             self.close()
             return
-        size, most = len(data), self._read_bytes
-        if size < READ_BYTES < most:
-            self._read_bytes //= 4
-        if size <= self._framer.whole_up_to and size < most and data[-1] == LF:
+        size = len(data)
+        if size < READ_BYTES < read_bytes:
+            self._read_step -= 1
+        if size <= self._framer.whole_up_to and size < self._fitted_bytes and data[-1] == LF:
             # The usual case: whole lines in one read.
             if not self._discards:
                 self._owner.output.take_block(data)
@@ -100,17 +103,17 @@ class StdoutReader:
             return
         pieces = self._framer.feed(data)
         self._hand_over(pieces)
-        if size == most:
+        if size >= min(read_bytes, self._fitted_bytes):
             self._adapt_reads(data)
 
     def _adapt_reads(self, data: bytes) -> None:
         """After a full read: larger reads for long lines, a larger pipe for many short ones."""
         if data.rfind(b"\n", -_SHORT_LINE_BYTES) < 0:
-            if self._read_bytes < _MAX_READ_BYTES:
-                self._read_bytes *= 4
-                self._grow_pipe(self._read_bytes)
-        elif self._read_bytes > READ_BYTES:
-            self._read_bytes //= 4
+            if self._read_step + 1 < len(_READ_STEPS):
+                self._read_step += 1
+                self._grow_pipe(_READ_STEPS[self._read_step])
+        elif self._read_step:
+            self._read_step -= 1
         else:
             self._grow_pipe(_FLOOD_PIPE_BYTES)
 
