@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.agent_starter import Bootstrap, Launcher
     from sandbox_agent.bridge.eventlog.event_log import Retention
     from sandbox_agent.bridge.eventlog.spill import Spill
-    from sandbox_agent.bridge.inactivity import InactivityCheck
+    from sandbox_agent.bridge.idle_instances import IdleInstances
     from sandbox_agent.bridge.instance import InstanceLimits
     from sandbox_agent.bridge.process.agent_process import AgentProcess
 
@@ -84,7 +84,7 @@ class InstanceRegistry:
         self._background: set[asyncio.Task[None]] = set()
         self._spills = 0
         self._stopping = False
-        self._inactivity_check: InactivityCheck | None = None
+        self._idle_instances: IdleInstances | None = None
 
     def __iter__(self) -> Iterator[Instance]:
         return iter([self._instances[key] for key in sorted(self._instances)])
@@ -135,12 +135,10 @@ class InstanceRegistry:
         instance.on_exited = self._on_exited
         self._instances[server_id] = instance
         self._start(instance, bootstrap)
-        if self._settings.idle_timeout_s and self._inactivity_check is None:
-            from sandbox_agent.bridge.inactivity import InactivityCheck  # only with --idle-timeout
+        if self._settings.idle_timeout_s and self._idle_instances is None:
+            from sandbox_agent.bridge.idle_instances import IdleInstances  # only with --idle-timeout
 
-            self._inactivity_check = InactivityCheck(
-                self._settings.idle_timeout_s, self, self._close_inactive
-            )
+            self._idle_instances = IdleInstances(self._settings.idle_timeout_s, self, self._close_inactive)
         return instance
 
     def _new_spill(self) -> Spill | None:
@@ -215,8 +213,8 @@ class InstanceRegistry:
         import asyncio
 
         self._stopping = True
-        if self._inactivity_check is not None:
-            self._inactivity_check.end()
+        if self._idle_instances is not None:
+            self._idle_instances.end()
         while self._instances:
             _, instance = self._instances.popitem()
             self._close(instance)

@@ -50,17 +50,14 @@ from sandbox_agent.sdk.resources.acp_client import AsyncAcpClient
 from sandbox_agent.sdk.resources.models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
 from sandbox_agent.sdk.session.config.config_options import ConfigOption
 from sandbox_agent.sdk.session.history.restorer import Restored, RestoreMethod, RestorePolicy
-from sandbox_agent.sdk.session.requests.permissions_and_questions import (
-    REJECT,
+from sandbox_agent.sdk.session.permissions.permission_request import (
     PermissionRequest,
-    Question,
-    Reject,
     allow_kinds,
     ask_terminal,
-    ask_terminal_question,
     auto_approve,
     auto_reject,
 )
+from sandbox_agent.sdk.session.permissions.question import REJECT, Question, Reject, ask_terminal_question
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_info import SessionInfo
 from sandbox_agent.sdk.session.turns.content_blocks import Attachment, image, resource, resource_link, text

@@ -18,8 +18,8 @@ from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.install.run_command import CommandFailed, run_command
+from sandbox_agent.agents.inventory.config_options import models_and_modes, static_options
 from sandbox_agent.agents.inventory.options_probe import OptionsProbe
-from sandbox_agent.agents.inventory.session_options import models_and_modes, static_options
 from sandbox_agent.agents.launch.launcher import Launcher
 from sandbox_agent.agents.launch.program import Program, find_program
 

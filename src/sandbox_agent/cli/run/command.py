@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from sandbox_agent.cli.agent_completion import complete_agent
-from sandbox_agent.cli.api.connection import token_for
+from sandbox_agent.cli.api.api_connection import token_for
 from sandbox_agent.cli.run.renderer import JsonLinesRenderer, TerminalRenderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 from sandbox_agent.cli.run.turn_runner import TurnRequest, run_turn

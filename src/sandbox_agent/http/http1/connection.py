@@ -27,6 +27,7 @@ import enum
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import RequestTimeout, SandboxAgentError
+from sandbox_agent.http.http1.connection_timeouts import ConnectionTimeouts
 from sandbox_agent.http.http1.exchange import Exchange
 from sandbox_agent.http.http1.incoming_request import IncomingRequest
 from sandbox_agent.http.http1.request_head import UNREADABLE
@@ -37,11 +38,6 @@ if TYPE_CHECKING:
     from socket import socket
 
     from sandbox_agent.http.http1.server import Http1Server
-
-# How long the rest of a refused body is read before the connection is aborted.
-_LINGER_S = 30.0
-# A body must bring this much, or its end, in every period of `request_timeout_s`.
-_BODY_PACE_BYTES = 64 * 1024
 
 
 class ConnectionState(enum.Enum):
@@ -82,10 +78,7 @@ class Connection:
         self._exchange: Exchange | None = None
         """The request that is being answered."""
         self._state = _IDLE
-        self._state_since: float | None = None
-        """When the state was first seen by `check_time`; the clock is not read for every request."""
-        self._paced_bytes = 0
-        """How much of the body had arrived at `_state_since`."""
+        self._timeouts = ConnectionTimeouts(server.options)
         self.write_paused = False
         self._transport = SocketTransport(server.loop, sock, self)
         # Without effect once the connection is closing.
@@ -112,8 +105,7 @@ class Connection:
     def _enter(self, state: ConnectionState) -> None:
         if state is not self._state:
             self._state = state
-            self._state_since = None
-            self._paced_bytes = 0
+            self._timeouts.state_since = None
 
     # ---- requests ----------------------------------------------------------------------------------------
 
@@ -218,30 +210,18 @@ class Connection:
 
     def check_time(self, now: float) -> None:
         """Called about once a second: end what takes too long."""
-        if self._state_since is None:
-            self._state_since = now
-        elapsed = now - self._state_since
-        state = self._state
+        state, timeouts, exchange = self._state, self._timeouts, self._exchange
         if state is _IDLE:
-            if elapsed > self.options.keep_alive_s:
+            if timeouts.keep_alive_over(now):
                 self._close()
         elif state is _READING_HEAD:
-            if elapsed > self.options.request_timeout_s:
+            if timeouts.head_too_slow(now):
                 self._refuse(RequestTimeout("the headers did not arrive in time"))
         elif state is _READING_BODY:
-            if elapsed > self.options.request_timeout_s and self._exchange is not None:
-                self._check_body_pace(self._exchange, now)
-        elif state is _LINGERING and elapsed > _LINGER_S:
+            if exchange is not None and timeouts.body_too_slow(now, exchange):
+                exchange.cancel(RequestTimeout("the body did not arrive in time"))
+        elif state is _LINGERING and timeouts.lingering_over(now):
             self.abort()
-
-    def _check_body_pace(self, exchange: Exchange, now: float) -> None:
-        received = exchange.request.received
-        if exchange.is_full:
-            return  # The handler is slow, not the client.
-        if received - self._paced_bytes >= _BODY_PACE_BYTES:
-            self._paced_bytes, self._state_since = received, now
-        else:
-            exchange.cancel(RequestTimeout("the body did not arrive in time"))
 
     # ---- the end -----------------------------------------------------------------------------------------
 

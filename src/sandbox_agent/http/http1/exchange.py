@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
+from sandbox_agent.errors import InternalError, SandboxAgentError
+from sandbox_agent.http.body_limit import check_body_size
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.messages import Response
 
@@ -70,8 +71,7 @@ class Exchange:
         Raises PayloadTooLarge, or fails with it, as soon as the body is known to exceed `limit` bytes.
         """
         request = self.request
-        if max(request.size, request.content_length or 0) > limit:
-            raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
+        check_body_size(max(request.size, request.content_length or 0), limit)
         if request.complete:
             callback(request.take_body())
         else:

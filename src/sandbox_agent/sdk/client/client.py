@@ -35,8 +35,9 @@ from sandbox_agent.sdk.resources.config import AsyncConfig
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.instance_pool import InstancePool
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
-from sandbox_agent.sdk.session.requests.permissions_and_questions import OnPermission, OnQuestion
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
+from sandbox_agent.sdk.session.permissions.question import OnQuestion
 from sandbox_agent.sdk.session.session_factory import SessionDefaults
 from sandbox_agent.sdk.session.sessions import AsyncSessions
 from sandbox_agent.sdk.stores import MemoryStore, SessionStore, SqliteStore

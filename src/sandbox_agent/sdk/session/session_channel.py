@@ -25,8 +25,8 @@ from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.config.config_options import with_current_mode
 from sandbox_agent.sdk.session.history.recorder import Recorder, stream_key
 from sandbox_agent.sdk.session.instance_pool import InstancePool, instance_facts
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
-from sandbox_agent.sdk.session.requests.pending_requests import PendingRequests
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.pending_requests import PendingRequests
 from sandbox_agent.sdk.stores import EventRecord, SessionRecord
 from sandbox_agent.sdk.transport.stream_reader import Gap
 from sandbox_agent.sdk.universal import UniversalMapper, notes

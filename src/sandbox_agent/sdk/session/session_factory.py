@@ -17,7 +17,7 @@ from sandbox_agent.sdk.session.config.session_config import InitialConfig, Sessi
 from sandbox_agent.sdk.session.history.history_pager import read_history, replay_history
 from sandbox_agent.sdk.session.history.restorer import Restored, RestorePolicy, Restorer, request_with_login
 from sandbox_agent.sdk.session.instance_pool import InstanceKey, InstancePool
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_info import SessionSettings

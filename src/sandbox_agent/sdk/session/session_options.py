@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from sandbox_agent.sdk.session.config.config_options import OptionValue
-from sandbox_agent.sdk.session.requests.permissions_and_questions import OnPermission, OnQuestion
+from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
+from sandbox_agent.sdk.session.permissions.question import OnQuestion
 
 
 class CallbackOptions(TypedDict, total=False):

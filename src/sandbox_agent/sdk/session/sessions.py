@@ -13,7 +13,7 @@ from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.session.history.history_pager import HistoryPager, read_history, replay_history
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.instance_pool import InstancePool
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_factory import SessionDefaults, SessionFactory

@@ -14,7 +14,8 @@ from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOption
 from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
-from sandbox_agent.sdk.session.requests.permissions_and_questions import OnPermission, OnQuestion
+from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
+from sandbox_agent.sdk.session.permissions.question import OnQuestion
 from sandbox_agent.sdk.stores import SessionStore
 from sandbox_agent.sdk.sync.acp import Acp
 from sandbox_agent.sdk.sync.agents import Agents

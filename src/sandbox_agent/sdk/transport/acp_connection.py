@@ -28,7 +28,7 @@ from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
-from sandbox_agent.sdk.transport.request_sender import POST_HEADERS, RequestSender
+from sandbox_agent.sdk.transport.post_sender import POST_HEADERS, PostSender
 from sandbox_agent.sdk.transport.stream_reader import Gap, StreamReader
 
 log = logging.getLogger("sandbox_agent")
@@ -127,7 +127,7 @@ class AcpConnection:
         prefer = [f"wait={max(1, round(timeout_s))}"] if timeout_s is not None else []
         prefer += ["respond-async"] if respond_async else []
         headers = {**POST_HEADERS, **({"prefer": ", ".join(prefer)} if prefer else {})}
-        delivery = RequestSender(self, self._api, self._path, call, headers)
+        delivery = PostSender(self, self._api, self._path, call, headers)
         post = self._spawn(delivery.run(_request(call.id, method, params)), f"POST {method}")
         try:
             async with asyncio.timeout(timeout_s):

@@ -8,7 +8,7 @@ from sandbox_agent.agents.mock import updates
 from sandbox_agent.agents.mock.jsonrpc import JsonRpcError, encode_message
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.arguments import numbers, without_arguments
-from sandbox_agent.agents.mock.scripts.output import say
+from sandbox_agent.agents.mock.scripts.session_updates import say
 from sandbox_agent.agents.mock.scripts.steps import (
     EndSession,
     RunAction,

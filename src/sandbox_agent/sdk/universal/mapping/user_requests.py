@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox_agent.sdk.universal.agent_requests import PendingPermission, PendingQuestion, PermissionOption
 from sandbox_agent.sdk.universal.events import PermissionData, PermissionStatus, QuestionData, QuestionStatus
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text, json_text
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter
@@ -22,6 +21,7 @@ from sandbox_agent.sdk.universal.mapping.forms import (
 )
 from sandbox_agent.sdk.universal.mapping.tools import Tools
 from sandbox_agent.sdk.universal.meta import product_meta
+from sandbox_agent.sdk.universal.user_requests import PendingPermission, PendingQuestion, PermissionOption
 
 _STATUS_OF_KIND: dict[str, PermissionStatus] = {
     "allow_once": "accept",
@@ -31,7 +31,7 @@ _STATUS_OF_KIND: dict[str, PermissionStatus] = {
 }
 
 
-class HumanRequests:
+class UserRequests:
     """The pending requests of the agent to its user."""
 
     def __init__(self, out: Emitter, tools: Tools) -> None:

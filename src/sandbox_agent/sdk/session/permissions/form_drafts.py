@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sandbox_agent.sdk.errors import InvalidAnswerError
-from sandbox_agent.sdk.session.requests.permissions_and_questions import Answer
+from sandbox_agent.sdk.session.permissions.question import Answer
 from sandbox_agent.sdk.universal import replies
-from sandbox_agent.sdk.universal.agent_requests import PendingQuestion
+from sandbox_agent.sdk.universal.user_requests import PendingQuestion
 
 # Suffixes that agents append to the name of a field for the name of its companion.
 COMPANION_SUFFIXES = ("_custom", "_note", "_other")

@@ -23,7 +23,7 @@ ACCEPTED_AFTER_S = 0.5
 ANSWER_GRACE_S = 10.0
 
 
-class RequestSender:
+class PostSender:
     """Sends one call and settles it."""
 
     def __init__(

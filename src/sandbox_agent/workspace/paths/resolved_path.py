@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass
 from types import TracebackType
 
-from sandbox_agent.workspace.files.file_metadata import same_file
-
 
 @dataclass(slots=True)
 class ResolvedPath:
@@ -36,7 +34,7 @@ class ResolvedPath:
 
     def is_inside(self, directory: os.stat_result) -> bool:
         """Whether `directory` is one of the parents."""
-        return any(same_file(os.fstat(fd), directory) for fd in self.directories)
+        return any(os.path.samestat(os.fstat(fd), directory) for fd in self.directories)
 
     def remove_created_parents(self) -> None:
         """Remove the parents created on the way, as far as they are still empty."""

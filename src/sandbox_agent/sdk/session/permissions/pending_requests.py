@@ -24,18 +24,13 @@ from sandbox_agent.sdk.jsonrpc import (
     Envelope,
     error_response,
 )
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
-from sandbox_agent.sdk.session.requests.form_drafts import FormDrafts, companion, main_question
-from sandbox_agent.sdk.session.requests.permissions_and_questions import (
-    REJECT,
-    Answer,
-    PermissionRequest,
-    Question,
-    Reject,
-)
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.form_drafts import FormDrafts, companion, main_question
+from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest
+from sandbox_agent.sdk.session.permissions.question import REJECT, Answer, Question, Reject
 from sandbox_agent.sdk.universal import UniversalMapper, replies
-from sandbox_agent.sdk.universal.agent_requests import PendingQuestion
 from sandbox_agent.sdk.universal.json_reading import json_text
+from sandbox_agent.sdk.universal.user_requests import PendingQuestion
 
 
 class PendingRequests:

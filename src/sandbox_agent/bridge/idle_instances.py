@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MAX_INTERVAL_S = 30.0
 
 
-class InactivityCheck:
+class IdleInstances:
     def __init__(self, limit_s: float, instances: Iterable[Instance], close: Callable[[str], None]) -> None:
         """Check from now on; `close` gets the server_id of an instance that was inactive for `limit_s`."""
         self._limit_s = limit_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sandbox_agent.cli.api.connection import ApiConnection, with_connection
+from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.output import print_json
 from sandbox_agent.sdk import json_codec
 

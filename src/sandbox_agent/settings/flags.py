@@ -1,6 +1,7 @@
 """The table of server settings: name, flags, environment variable, default, bounds and help text.
 
-`cli/server/settings_parser.py` reads them from the command line and the environment.
+A new flag is a new line of `Settings`; `cli/server/settings_parser.py` reads them all from the command line
+and the environment.
 """
 
 from __future__ import annotations

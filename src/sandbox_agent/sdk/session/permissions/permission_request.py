@@ -1,36 +1,21 @@
-"""Permission requests, questions, and ready-made callbacks that answer them.
+"""The permission request of an agent, and ready-made callbacks that answer it.
 
-A callback, plain or async, gets a `PermissionRequest` or a `Question` and returns the reply; None leaves it
-open for `session.reply_permission` or `session.reply_question`. A time-out never approves anything.
+A callback, plain or async, gets a `PermissionRequest` and returns the reply; None leaves it open for
+`session.reply_permission`. A time-out never approves anything. `pending_requests.py` receives the requests.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
-from sandbox_agent.sdk.universal.agent_requests import (
-    PendingPermission,
-    PendingQuestion,
-    PermissionOption,
-    QuestionOption,
-)
 from sandbox_agent.sdk.universal.replies import choose_option
+from sandbox_agent.sdk.universal.user_requests import PendingPermission, PermissionOption
 
 PermissionReply = Literal["once", "always", "reject"]
-
-
-class Reject:
-    """The type of `REJECT`, the answer that rejects a question."""
-
-    def __repr__(self) -> str:
-        return "REJECT"
-
-
-REJECT: Final = Reject()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,43 +61,8 @@ class PermissionRequest:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question of the agent to its user."""
-
-    id: str
-    session_id: str
-    prompt: str
-    options: tuple[QuestionOption, ...]
-    """The possible answers, with `value` and `label`; empty for free text."""
-    multi_select: bool
-    required: bool
-    allow_other: bool
-    """An answer outside the options is allowed."""
-    value_type: str
-    """The JSON type of the answer: `string`, `integer`, `number`, `boolean` or `array`."""
-    origin: Literal["question", "elicitation", "plan"]
-
-    @classmethod
-    def of(cls, pending: PendingQuestion, session_id: str, *, allow_other: bool) -> Question:
-        return cls(
-            id=pending.question_id,
-            session_id=session_id,
-            prompt=pending.prompt,
-            options=tuple(pending.options),
-            multi_select=pending.multi_select,
-            required=pending.required,
-            allow_other=allow_other,
-            value_type=pending.value_type,
-            origin=pending.origin,
-        )
-
-
-Answer = str | Sequence[str] | Sequence[Sequence[str]]
 PermissionDecision = str | None
-QuestionDecision = Answer | Reject | None
 OnPermission = Callable[[PermissionRequest], PermissionDecision | Awaitable[PermissionDecision]]
-OnQuestion = Callable[[Question], QuestionDecision | Awaitable[QuestionDecision]]
 
 
 def auto_approve(request: PermissionRequest) -> str:
@@ -141,12 +91,3 @@ async def ask_terminal(request: PermissionRequest) -> str:
         answer = (await asyncio.to_thread(input, f"{request.action}\n[{choices}] ")).strip().lower()
         if answer in request.available_replies:
             return answer
-
-
-async def ask_terminal_question(question: Question) -> Answer | Reject:
-    """Ask the user of this terminal; an empty line rejects the question."""
-    offered = "".join(f"\n  {option.value}: {option.label}" for option in question.options)
-    answer = (await asyncio.to_thread(input, f"{question.prompt}{offered}\n> ")).strip()
-    if not answer:
-        return REJECT
-    return [part.strip() for part in answer.split(",")] if question.multi_select else answer

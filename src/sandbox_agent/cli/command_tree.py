@@ -18,7 +18,7 @@ INTERRUPTED = 130  # the exit code of shells for a program ended by Ctrl-C
 _ROOT = {
     "run": ("sandbox_agent.cli.run.command:run", "Send one prompt to an agent and show the turn."),
     "server": ("sandbox_agent.cli.server.click_commands:server", "Run the server in the foreground."),
-    "daemon": ("sandbox_agent.cli.daemon.commands:daemon", "Run the server in the background."),
+    "daemon": ("sandbox_agent.cli.daemon.command:daemon", "Run the server in the background."),
     "api": ("sandbox_agent.cli.api.group:api", "Call a running server."),
     "install-agent": ("sandbox_agent.cli.install_agent:install_agent", "Install agents on this machine."),
     "credentials": ("sandbox_agent.cli.credentials:credentials", "Show the API keys found on this machine."),

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 
-from sandbox_agent.agents.mock import session_options, updates
+from sandbox_agent.agents.mock import config_options, updates
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.arguments import numbers
 from sandbox_agent.agents.mock.scripts.steps import Pause, Script, SendUpdate
@@ -76,7 +76,7 @@ def markdown(prompt: Prompt, _rest: str) -> Script:
 
 def think(prompt: Prompt, _rest: str) -> Script:
     thoughts = ["The user wants me to think. ", "I look at it from another side. ", "Now I am sure."]
-    level = list(session_options.OPTIONS["thought_level"][1]).index(prompt.session.values["thought_level"])
+    level = list(config_options.OPTIONS["thought_level"][1]).index(prompt.session.values["thought_level"])
     for text in thoughts[: level + 1]:
         yield SendUpdate(updates.thought(text))
     yield say("I have thought about it.")

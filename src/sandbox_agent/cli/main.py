@@ -30,14 +30,14 @@ def _run(arguments: list[str]) -> int:
 
         return run_server([*global_options, *rest])
     if command in ("mock-agent", "mock-agent-process") and not {"-h", "--help"}.intersection(rest):
-        from sandbox_agent.agents.mock.entry import main as run_mock_agent
+        from sandbox_agent.agents.mock.main import main as run_mock_agent
 
         return run_mock_agent()
     if command == "adapter":
-        from sandbox_agent.agents.adapters.entry import main as run_adapter
+        from sandbox_agent.agents.adapters.main import main as run_adapter
 
         return run_adapter(rest)
-    from sandbox_agent.cli.commands import run
+    from sandbox_agent.cli.command_tree import run
 
     return run(["mock-agent", *rest] if command == "mock-agent-process" else arguments)
 

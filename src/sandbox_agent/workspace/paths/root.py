@@ -11,9 +11,9 @@ from __future__ import annotations
 import errno
 import os
 
-from sandbox_agent.workspace.files.open_flags import PASS_THROUGH
-from sandbox_agent.workspace.files.os_errors import OutsideRoot
-from sandbox_agent.workspace.files.resolved_path import ResolvedPath
+from sandbox_agent.workspace.paths.open_flags import PASS_THROUGH
+from sandbox_agent.workspace.paths.os_errors import OutsideRoot
+from sandbox_agent.workspace.paths.resolved_path import ResolvedPath
 
 MAX_LINKS = 40  # as the kernel
 MAX_DEPTH = 512  # every directory of the path is held open
