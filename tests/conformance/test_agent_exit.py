@@ -1,4 +1,4 @@
-"""The agent dies: who is told, how soon, with which facts, and how it starts again (wire 2.6, D16, G)."""
+"""The agent exits: the errors of its requests, their delay and facts, and the next start (wire 2.6, D16, G)."""
 
 from __future__ import annotations
 

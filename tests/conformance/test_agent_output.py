@@ -30,7 +30,7 @@ def test_turn_and_updates_are_streamed_in_the_order_they_were_written(acp: Acp, 
     assert [event.json()["params"]["n"] for event in events[1:-1]] == list(range(1, 11))
 
 
-def test_an_answer_nobody_waits_for_is_streamed(acp: Acp, server_id: str) -> None:
+def test_an_answer_without_a_waiting_request_is_streamed(acp: Acp, server_id: str) -> None:
     with acp.stream(server_id) as stream:
         write_lines(acp, server_id, b'{"jsonrpc":"2.0","id":"nobody","result":1}\n')
         stream.until(lambda event: event.data == b'{"jsonrpc":"2.0","id":"nobody","result":1}')
@@ -192,7 +192,7 @@ def test_adapter_messages_can_be_switched_off(start_server) -> None:
 
 
 @pytest.mark.clause("promise-D")
-def test_five_megabytes_on_stderr_while_streaming_block_nobody(acp: Acp, server_id: str) -> None:
+def test_five_megabytes_on_stderr_while_streaming_do_not_block_the_stream(acp: Acp, server_id: str) -> None:
     waiting = acp.in_background(acp.send, server_id, "test/stderr", {"bytes": 5_000_000}, timeout=20)
     assert waiting.result(20).json()["result"] == {"wrote": 5_000_000}
     assert acp.call(server_id, "test/flood", {"count": 100}) == {"sent": 100}

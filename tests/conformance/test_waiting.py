@@ -141,7 +141,7 @@ def test_an_id_sent_asynchronously_is_in_flight_until_it_is_answered(acp: Acp, s
 
 @pytest.mark.serial
 @pytest.mark.clause("decision-13", "promise-D")
-def test_an_agent_that_does_not_take_the_bytes_is_a_504_and_delays_nobody(impatient: Acp) -> None:
+def test_an_agent_that_does_not_take_the_bytes_is_a_504_and_delays_no_other_instance(impatient: Acp) -> None:
     server_id, other = impatient.start(), impatient.start()
     impatient.call(server_id, "test/stop_reading")
     big = message("x", {"pad": "y" * 1_000_000})

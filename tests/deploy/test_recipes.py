@@ -73,7 +73,7 @@ def test_the_image_installs_the_agents_it_is_asked_for(sandbox: SandboxDirectory
     loop = next(line for line in _instructions()["RUN"] if "install-agent" in line)
     programs = Path(sys.executable).parent
     environment = {**sandbox.environment, "PATH": f"{programs}:{os.environ['PATH']}"}
-    for agents, code in (("mock", 0), ("", 0), ("mock nobody", 1)):
+    for agents, code in (("mock", 0), ("", 0), ("mock unknown-agent", 1)):
         done = subprocess.run(
             ["/bin/sh", "-c", loop], env={**environment, "AGENTS": agents}, capture_output=True, timeout=60
         )

@@ -35,10 +35,12 @@ from tests.support.server_process import free_port, place_launcher
 async def test_an_unknown_agent_is_refused_at_once(client: AsyncSandboxAgent) -> None:
     with (
         within_a_second(),
-        pytest.raises(UnsupportedAgentError, match="unsupported agent: nobody") as failure,
+        pytest.raises(UnsupportedAgentError, match="unsupported agent: unknown-agent") as failure,
     ):
-        await client.sessions.create("nobody")
-    assert failure.value.error_type == "unsupported_agent" and failure.value.problem["agent"] == "nobody"
+        await client.sessions.create("unknown-agent")
+    assert (
+        failure.value.error_type == "unsupported_agent" and failure.value.problem["agent"] == "unknown-agent"
+    )
 
 
 @pytest.mark.clause("sdk-nothing-hangs")

@@ -33,10 +33,10 @@ def _stat_fields(pid: int) -> list[bytes] | None:
         return None
 
 
-def is_alive(who: dict[str, int]) -> bool:
-    """`who` is `{"pid", "started"}` as the scripted agent reports it; a zombie is not alive."""
-    fields = _stat_fields(who["pid"])
-    return fields is not None and int(fields[19]) == who["started"] and fields[0] not in (b"Z", b"X")
+def is_alive(process: dict[str, int]) -> bool:
+    """`process` is `{"pid", "started"}` as the scripted agent reports it; a zombie is not alive."""
+    fields = _stat_fields(process["pid"])
+    return fields is not None and int(fields[19]) == process["started"] and fields[0] not in (b"Z", b"X")
 
 
 def marked(mark: str) -> dict[int, str]:
@@ -75,12 +75,12 @@ def zombies_of(parent: int) -> list[int]:
     return found
 
 
-def wait_until_dead(who: Iterable[dict[str, int]], timeout: float = 5.0) -> None:
-    everyone = list(who)
+def wait_until_dead(processes: Iterable[dict[str, int]], timeout: float = 5.0) -> None:
+    expected = list(processes)
     wait_until(
-        lambda: not any(is_alive(one) for one in everyone),
+        lambda: not any(is_alive(process) for process in expected),
         timeout,
-        f"the end of {everyone}; alive: {[one for one in everyone if is_alive(one)]}",
+        f"the end of {expected}; alive: {[process for process in expected if is_alive(process)]}",
     )
 
 

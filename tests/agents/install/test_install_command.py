@@ -59,7 +59,7 @@ def test_failure_says_why_and_exits_with_1(environment: InstallEnvironment) -> N
     ("words", "code", "said"),
     [
         ([], 2, "name an agent"),
-        (["nobody"], 1, "unsupported agent: nobody"),
+        (["unknown-agent"], 1, "unsupported agent: unknown-agent"),
         (["tiny", "--agents-file", "/nonexistent.toml"], 1, "cannot be read"),
         (["tiny", "--agent-process-version", "../x"], 1, "is not a version"),
         (["tiny", "--all"], 2, "not both"),

@@ -27,7 +27,7 @@ def test_it_holds_nothing_of_ours_but_its_end_of_the_pipe() -> None:
     watchdog = Watchdog(tags.new_server_tag())
     os.close(write_end)
     try:
-        # Nobody else has the other end open any more.
+        # No other process has the write end open any more.
         os.set_blocking(read_end, False)
         assert os.read(read_end, 1) == b""
         place = f"/proc/{watchdog.pid}"
