@@ -33,14 +33,14 @@ def test_tools_are_shown_on_stderr_and_can_be_left_out(sandbox: SandboxDirectory
     [("refuse", 3), ("max_tokens", 4), ("max_turn_requests", 5), ("fail", 1), ("crash", 1)],
     ids=["refusal", "tokens", "turns", "agent error", "agent crash"],
 )
-def test_the_exit_code_tells_how_it_ended(sandbox: SandboxDirectory, prompt: str, code: int) -> None:
+def test_the_exit_code_says_how_it_ended(sandbox: SandboxDirectory, prompt: str, code: int) -> None:
     result = sandbox.run("run", "mock", prompt)
     assert result.code == code, result
     assert result.err.strip()
     assert "Traceback" not in result.err
 
 
-def test_an_unknown_agent_is_told_by_the_server(sandbox: SandboxDirectory) -> None:
+def test_an_unknown_agent_is_reported_by_the_server(sandbox: SandboxDirectory) -> None:
     result = sandbox.run("run", "unknown", "hello")
     assert result.code == 1
     assert json.loads(result.err)["type"] == "urn:sandbox-agent:error:unsupported_agent"

@@ -64,7 +64,7 @@ def test_blank_lines_are_nothing(acp: Acp, server_id: str) -> None:
         (b'{"a":"\x01"}', '{"a":"\x01"}'),
     ],
 )
-def test_a_line_that_is_not_json_is_told_and_the_stream_lives_on(
+def test_a_line_that_is_not_json_is_reported_and_the_stream_continues(
     acp: Acp, server_id: str, line: bytes, raw: str
 ) -> None:
     with acp.stream(server_id) as stream:
@@ -79,7 +79,7 @@ def test_a_line_that_is_not_json_is_told_and_the_stream_lives_on(
 
 
 @pytest.mark.parametrize("fault", [b"\x01", b"\xff", b"\\q", b'"'])
-def test_a_long_line_with_one_wrong_byte_is_told(acp: Acp, server_id: str, fault: bytes) -> None:
+def test_a_long_line_with_one_wrong_byte_is_reported(acp: Acp, server_id: str, fault: bytes) -> None:
     text = b"bG9uZyB0ZXh0" * 9000
     with acp.stream(server_id) as stream:
         write_lines(acp, server_id, b'{"method":"long","params":"%b%b%b"}\n' % (text, fault, text))
@@ -146,7 +146,7 @@ def test_a_line_of_fifty_megabytes_goes_through_post_and_stream(acp: Acp, server
 
 
 @pytest.mark.clause("decision-18", "promise-E")
-def test_a_line_over_the_limit_is_dropped_and_told(start_server) -> None:
+def test_a_line_over_the_limit_is_dropped_and_reported(start_server) -> None:
     server = start_server(
         settings={"SANDBOX_AGENT_ACP_MAX_LINE_BYTES": "100000", "SANDBOX_AGENT_MAX_BODY_BYTES": "1000000"}
     )

@@ -157,7 +157,9 @@ def test_retained_events_are_gone_after_close_and_start(acp: Acp, server_id: str
     assert first.json()["id"] == "again"
 
 
-def test_an_old_position_of_a_restarted_id_is_told_as_a_gap_or_continued(acp: Acp, server_id: str) -> None:
+def test_an_old_position_of_a_restarted_id_is_reported_as_a_gap_or_continued(
+    acp: Acp, server_id: str
+) -> None:
     acp.call(server_id, "test/flood", {"count": 20})
     acp.delete(server_id)
     acp.call(server_id, "test/echo", agent=AGENT, request_id="again")

@@ -87,7 +87,7 @@ for line in sys.stdin:
 @pytest.mark.own_server("only the server command adopts orphans and starts the watchdog")
 @pytest.mark.ours
 @pytest.mark.parametrize("seconds", ["0.1", "600"])
-def test_no_dead_child_is_left_uncollected_whatever_it_looks_like(start_server, seconds: str) -> None:
+def test_every_dead_child_is_reaped(start_server, seconds: str) -> None:
     server = start_server()
     place_launcher(server.data_home, "pi", QUICK_FORK.format(seconds=seconds))
     before = children_of(server.pid)

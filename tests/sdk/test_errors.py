@@ -52,7 +52,7 @@ async def test_an_agent_that_cannot_start_says_why(client: AsyncSandboxAgent, tm
 
 
 @pytest.mark.clause("sdk-nothing-hangs")
-async def test_an_agent_that_dies_at_once_tells_its_last_words(
+async def test_an_agent_that_exits_at_once_is_reported_with_its_last_stderr(
     client: AsyncSandboxAgent, tmp_path: Path
 ) -> None:
     place_launcher(tmp_path / "data", "amp", "#!/bin/sh\necho 'no key in sight' >&2\nexit 3\n")

@@ -104,7 +104,7 @@ def test_an_agent_that_wants_too_much_memory_fails_alone(start_server) -> None:
 
 
 @pytest.mark.clause("security-confinement")
-def test_an_agent_that_burns_its_cpu_time_is_ended_and_told(start_server) -> None:
+def test_an_agent_that_burns_its_cpu_time_is_ended_and_reported(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--agent-cpu-s", "1"])
     place_launcher(server.data_home, "pi", "#!/bin/sh\nread -r line\nwhile :; do :; done\n")
     answer = server.acp.send("x", "burn", agent="pi", timeout=50)

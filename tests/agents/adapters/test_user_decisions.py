@@ -20,7 +20,7 @@ _FORMS = {"elicitation": {"form": {}}}
 
 @pytest.mark.clause("spec4-claude-reject", "spec4-opencode-reply-and-reject")
 @pytest.mark.parametrize(("name", "words"), [("claude", "did not answer"), ("opencode", "dismissed")])
-async def test_the_program_is_told_that_a_question_was_rejected(
+async def test_the_program_learns_that_a_question_was_rejected(
     name: str, words: str, program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
     native = await asyncio.to_thread(program, name)

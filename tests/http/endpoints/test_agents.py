@@ -177,7 +177,7 @@ def test_failed_install_shows_what_the_agent_said(http: httpx.Client) -> None:
 
 
 @pytest.mark.clause("install-progress")
-def test_stream_tells_progress_and_then_the_result(http: httpx.Client) -> None:
+def test_stream_reports_progress_and_then_the_result(http: httpx.Client) -> None:
     headers = {"accept": "text/event-stream"}
     answer = http.post("/v1/agents/tiny/install", json={"reinstall": True}, headers=headers)
     seen = events(answer)

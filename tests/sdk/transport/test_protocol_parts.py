@@ -85,7 +85,7 @@ def test_the_last_word_of_the_server_is_not_asked_for_twice() -> None:
     assert Retries(2, idempotent=False).pause_after(page) is None
 
 
-async def test_a_refused_connection_is_told_from_a_broken_network() -> None:
+async def test_a_refused_connection_is_distinguished_from_a_broken_network() -> None:
     async with httpx.AsyncClient() as client:
         with pytest.raises(httpx.ConnectError) as failure:
             await client.get("http://127.0.0.1:9/")

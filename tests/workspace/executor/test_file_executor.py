@@ -66,7 +66,7 @@ async def test_work_that_gets_ahead_may_take_longer_than_the_limit() -> None:
     executor.close()
 
 
-async def test_work_held_back_behind_hung_work_is_told_when_that_is_lost() -> None:
+async def test_work_held_back_behind_hung_work_is_reported_when_that_is_lost() -> None:
     executor = FileExecutor(silence_s=0.5, threads=2, long_s=0.05)
     hang = threading.Event()
     hung = [asyncio.ensure_future(executor.run("/same", hang.wait)) for _ in range(30)]

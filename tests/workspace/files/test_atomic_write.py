@@ -200,7 +200,7 @@ def test_the_answer_names_the_etag_of_the_new_content(workspace: Workspace) -> N
     assert written.etag == file.etag
 
 
-def test_missing_is_told_for_reading_only(workspace: Workspace) -> None:
+def test_missing_is_reported_for_reading_only(workspace: Workspace) -> None:
     with pytest.raises(NotFound):
         OpenFile(workspace, "no/such/file").open()
 

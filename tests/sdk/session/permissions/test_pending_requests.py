@@ -164,7 +164,7 @@ async def test_each_session_answers_its_own_permissions(client: AsyncSandboxAgen
 
 
 @pytest.mark.clause("sdk-policies")
-async def test_a_callback_that_raises_is_told_to_the_caller(client: AsyncSandboxAgent) -> None:
+async def test_a_callback_that_raises_is_reported_to_the_caller(client: AsyncSandboxAgent) -> None:
     def broken(_: PermissionRequest) -> str:
         raise LookupError("no idea")
 
@@ -282,7 +282,7 @@ async def test_a_form_is_one_question_a_field_and_one_answer(client: AsyncSandbo
 
 
 @pytest.mark.clause("decision-34-client")
-async def test_a_form_may_be_declined_and_is_only_offered_to_those_who_answer(
+async def test_a_form_may_be_declined_and_needs_a_callback_to_be_offered(
     client: AsyncSandboxAgent,
 ) -> None:
     refusing = await client.sessions.create("mock", on_question=lambda _: REJECT)
