@@ -26,8 +26,9 @@ from sandbox_agent import (
     UnsupportedAgentError,
 )
 from sandbox_agent.sdk import errors
-from tests.sdk.conftest import Connect, eventually, within_a_second
+from tests.sdk.conftest import Connect, within_a_second
 from tests.sdk.live_server import LiveServer
+from tests.support.polling import eventually
 from tests.support.server_process import free_port, place_launcher
 
 
@@ -129,7 +130,7 @@ async def test_connect_waits_for_a_server_for_the_given_time(own_server: LiveSer
     waiting = asyncio.create_task(
         AsyncSandboxAgent.connect(own_server.url, own_server.token, wait_for_health=30)
     )
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(0.2)  # the time without a server, in which several attempts are refused
     await own_server.start()
     async with await waiting as client:
         assert (await client.health())["status"] == "ok"

@@ -8,22 +8,12 @@ because the kernel reuses it.
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from tests.support.polling import wait_until
 
 MARK_VARIABLE = "SANDBOX_AGENT_TEST_MARK"
-
-
-def wait_until(condition: Callable[[], Any], timeout: float, what: str) -> Any:
-    """Poll until `condition()` is true, and return its value; fail with `what` after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout} s: {what}")
-        time.sleep(0.01)
-    return value
 
 
 def _stat_fields(pid: int) -> list[bytes] | None:

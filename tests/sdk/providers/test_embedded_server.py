@@ -14,8 +14,8 @@ import pytest
 
 from sandbox_agent import APITimeoutError, AsyncSandboxAgent, SandboxProvider, SpawnError, SpawnOptions
 from sandbox_agent.sdk.providers.embedded_server import find_command
-from tests.sdk.conftest import eventually
 from tests.sdk.live_server import LiveServer
+from tests.support.polling import eventually
 
 
 def alive(pid: int) -> bool:

@@ -20,7 +20,7 @@ from sandbox_agent import (
 )
 from sandbox_agent.sdk.session.config.config_options import option_by_category, parse_options
 from sandbox_agent.sdk.session.config.mcp_servers import mcp_servers
-from tests.sdk.conftest import eventually
+from tests.support.polling import eventually
 
 
 async def new_params(session: Any) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from sandbox_agent import (
 )
 from sandbox_agent.sdk.session.history.transcript import render_transcript
 from sandbox_agent.sdk.universal import PermissionRequested, SessionStarted, UniversalMapper
-from tests.sdk.conftest import Connect, eventually
+from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
+from tests.support.polling import eventually
 
 
 def types(events: list[Any]) -> list[str]:
