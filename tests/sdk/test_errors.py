@@ -25,7 +25,7 @@ from sandbox_agent import (
     SandboxAgentError,
     UnsupportedAgentError,
 )
-from sandbox_agent.sdk import errors
+from sandbox_agent.sdk import errors, response_errors
 from tests.sdk.conftest import Connect, within_a_second
 from tests.sdk.live_server import LiveServer
 from tests.support.polling import eventually
@@ -191,18 +191,18 @@ async def test_answers_that_are_no_problem_documents_are_understood() -> None:
 @pytest.mark.clause("decision-15-client")
 def test_a_late_failure_of_the_server_is_the_exception_its_status_would_be() -> None:
     problem = {"type": "urn:sandbox-agent:error:timeout", "status": 504, "detail": "timeout"}
-    assert isinstance(errors.rpc_error({"code": -32603, "data": problem}), AgentTimeoutError)
+    assert isinstance(response_errors.rpc_error({"code": -32603, "data": problem}), AgentTimeoutError)
     gone = {**problem, "type": "urn:sandbox-agent:error:agent_process_exited", "details": {"exitCode": 4}}
-    error = errors.rpc_error({"code": -32603, "data": gone})
+    error = response_errors.rpc_error({"code": -32603, "data": gone})
     assert isinstance(error, AgentExitedError) and error.exit_code == 4
-    assert isinstance(errors.rpc_error("odd"), RpcError)
+    assert isinstance(response_errors.rpc_error("odd"), RpcError)
 
 
 @pytest.mark.clause("sdk-errors")
 def test_every_error_survives_pickling_and_keeps_its_facts() -> None:
     samples: list[SandboxAgentError] = [
         errors.APIConnectionError("a", delivery_unknown=True),
-        errors.status_error(409, {"type": "urn:sandbox-agent:error:conflict", "detail": "no"}),
+        response_errors.status_error(409, {"type": "urn:sandbox-agent:error:conflict", "detail": "no"}),
         errors.RpcError(-1, "m", {"d": 1}, method="x/y"),
         errors.AgentExitedError(exit_code=1, stderr="s"),
         errors.SessionNotRestoredError("s", {"reattach": "gone"}),
@@ -249,4 +249,4 @@ def test_all_errors_are_one_tree() -> None:
 def test_the_kind_rules_and_the_status_is_the_fallback(
     status: int, kind: str, expected: type[APIStatusError]
 ) -> None:
-    assert type(errors.status_error(status, {"type": f"urn:sandbox-agent:error:{kind}"})) is expected
+    assert type(response_errors.status_error(status, {"type": f"urn:sandbox-agent:error:{kind}"})) is expected

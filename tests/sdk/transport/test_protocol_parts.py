@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.errors import RpcError, status_error
+from sandbox_agent.sdk.errors import RpcError
 from sandbox_agent.sdk.providers.asgi_transport import StreamingAsgiTransport
+from sandbox_agent.sdk.response_errors import status_error
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import Retries, backoff, refused
 from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.errors import APIConnectionError, status_error
+from sandbox_agent.sdk.errors import APIConnectionError
 from sandbox_agent.sdk.resources.agents import INSTALL_TIMEOUT_S
+from sandbox_agent.sdk.response_errors import status_error
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.sse import FrameDecoder
 

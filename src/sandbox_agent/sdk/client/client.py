@@ -6,7 +6,6 @@ namespaces `agents`, `fs`, `config`, `acp` and `sessions` hold everything else.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
@@ -15,17 +14,11 @@ from typing import Unpack
 
 import httpx
 
-from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions, StoreLike
 from sandbox_agent.sdk.client.debug_logging import set_up_logging
+from sandbox_agent.sdk.client.health_wait import HEALTH_WAIT_S, get_health, wait_until_healthy
 from sandbox_agent.sdk.client.inspector_url import build_inspector_url
-from sandbox_agent.sdk.errors import (
-    APIConnectionError,
-    APIStatusError,
-    APITimeoutError,
-    AuthenticationError,
-    SandboxAgentError,
-)
+from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.local_provider import LocalProvider
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
@@ -41,12 +34,10 @@ from sandbox_agent.sdk.session.permissions.question import OnQuestion
 from sandbox_agent.sdk.session.session_factory import SessionDefaults
 from sandbox_agent.sdk.session.sessions import AsyncSessions
 from sandbox_agent.sdk.stores import MemoryStore, SessionStore, SqliteStore
-from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S, HEALTH_PATH, HttpApi
-from sandbox_agent.sdk.transport.retries import backoff, unreachable
+from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S, HttpApi
 from sandbox_agent.sdk.transport.run_once import RunOnce
 
 DEFAULT_URL = "http://127.0.0.1:2468"
-HEALTH_WAIT_S = 15.0
 
 
 class AsyncSandboxAgent:
@@ -214,35 +205,14 @@ class AsyncSandboxAgent:
 
     async def health(self) -> dict[str, object]:
         """The answer of `GET /v1/health`."""
-        return await self._health(once=False)
-
-    async def _health(self, *, once: bool) -> dict[str, object]:
-        response = await self._api.request("GET", HEALTH_PATH, once=once)
-        return dict(json_codec.decode(response.content))
+        return await get_health(self._api)
 
     async def wait_healthy(self, timeout_s: float, *, must_listen: bool = False) -> None:
         """Wait until the server is healthy; a wrong token fails at once.
 
         With `must_listen` a refused connection fails at once too.
         """
-        last: SandboxAgentError | None = None
-        try:
-            async with asyncio.timeout(timeout_s):
-                for attempt in range(10_000):
-                    try:
-                        if (await self._health(once=True)).get("status") == "ok":
-                            return
-                    except (AuthenticationError, ValueError):
-                        raise
-                    except (APIConnectionError, APIStatusError) as error:
-                        if not self._alive() or (must_listen and unreachable(error)):
-                            raise
-                        last = error
-                    await asyncio.sleep(backoff(attempt, first=0.1, limit=2.0))
-        except TimeoutError:
-            raise APITimeoutError(
-                f"the server at {self.base_url} was not healthy within {timeout_s:g} s"
-            ) from last
+        await wait_until_healthy(self._api, timeout_s, must_listen=must_listen, alive=self._alive)
 
     async def _until_healthy(self, wait: bool | float) -> None:
         must_listen = wait is True

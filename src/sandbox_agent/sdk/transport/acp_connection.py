@@ -22,9 +22,9 @@ from sandbox_agent.sdk.errors import (
     APIStatusError,
     APITimeoutError,
     SandboxAgentError,
-    exit_error,
 )
 from sandbox_agent.sdk.jsonrpc import Envelope
+from sandbox_agent.sdk.response_errors import exit_error
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
