@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox_agent.sdk import jsonrpc
+from sandbox_agent import jsonrpc_error_codes as codes
 from sandbox_agent.sdk.errors import (
     PROBLEM_PREFIX,
     AgentExitedError,
@@ -46,10 +46,10 @@ _BY_STATUS: dict[int, type[APIStatusError]] = {
     504: AgentTimeoutError,
 }
 _BY_CODE: dict[int, type[RpcError]] = {
-    jsonrpc.METHOD_NOT_FOUND: MethodNotFoundError,
-    jsonrpc.INVALID_PARAMS: InvalidParamsError,
-    jsonrpc.AUTH_REQUIRED: AuthRequiredError,
-    jsonrpc.RESOURCE_NOT_FOUND: ResourceNotFoundError,
+    codes.METHOD_NOT_FOUND: MethodNotFoundError,
+    codes.INVALID_PARAMS: InvalidParamsError,
+    codes.AUTH_REQUIRED: AuthRequiredError,
+    codes.RESOURCE_NOT_FOUND: ResourceNotFoundError,
 }
 
 

@@ -14,8 +14,8 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
 from sandbox_agent.agents.launch.tagged_tree import TaggedTree
-from sandbox_agent.bridge.jsonrpc.error_codes import METHOD_NOT_FOUND
 from sandbox_agent.bridge.launch_spec import LaunchSpec
+from sandbox_agent.jsonrpc_error_codes import METHOD_NOT_FOUND
 
 _LINE_LIMIT = 64 * 1024 * 1024
 _STDERR_TAIL = 8192

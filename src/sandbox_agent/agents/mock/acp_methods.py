@@ -15,7 +15,7 @@ from sandbox_agent.agents.mock.scripts.commands import script_for
 from sandbox_agent.agents.mock.scripts.steps import Script, SendUpdate
 from sandbox_agent.agents.mock.sessions import MockSession, SessionStore
 from sandbox_agent.agents.mock.turn_scheduler import MockTurn, TurnScheduler, estimated_tokens
-from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from sandbox_agent.jsonrpc_error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 
 PROTOCOL_VERSION = 1
 # The version of the scripts, not of the package: importlib.metadata would add to the start-up time.

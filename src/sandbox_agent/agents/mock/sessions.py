@@ -8,7 +8,7 @@ from sandbox_agent.agents.mock import config_options
 from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
 from sandbox_agent.agents.mock.transcripts import TranscriptDirectory
 from sandbox_agent.agents.mock.updates import new_uuid
-from sandbox_agent.bridge.jsonrpc.error_codes import RESOURCE_NOT_FOUND
+from sandbox_agent.jsonrpc_error_codes import RESOURCE_NOT_FOUND
 
 CONTEXT_TOKENS = 200_000
 TITLE_LENGTH = 60

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
-from types import TracebackType
 from typing import Unpack
 
 import httpx
@@ -223,12 +222,7 @@ class AsyncSandboxAgent:
     async def __aenter__(self) -> AsyncSandboxAgent:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self, *, keep_running: bool | None = None) -> None:

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR
 from sandbox_agent.sdk.errors import (
     PROBLEM_PREFIX,
     AgentExitedError,
@@ -18,7 +19,7 @@ from sandbox_agent.sdk.errors import (
     APITimeoutError,
     SandboxAgentError,
 )
-from sandbox_agent.sdk.jsonrpc import INTERNAL_ERROR, Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.config.config_options import with_current_mode
 from sandbox_agent.sdk.session.history.recorder import Recorder, stream_key

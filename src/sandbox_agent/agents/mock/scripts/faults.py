@@ -17,7 +17,7 @@ from sandbox_agent.agents.mock.scripts.steps import (
     SendUpdate,
     WriteRaw,
 )
-from sandbox_agent.bridge.jsonrpc.error_codes import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS
+from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS
 
 FLOOD_BATCH = 64
 STDERR_LINE = b"x" * 79 + b"\n"

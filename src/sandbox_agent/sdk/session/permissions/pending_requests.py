@@ -11,19 +11,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
+from sandbox_agent.jsonrpc_error_codes import INVALID_PARAMS, METHOD_NOT_FOUND, REQUEST_CANCELLED
 from sandbox_agent.sdk.errors import (
     CallbackError,
     PermissionNotFoundError,
     QuestionNotFoundError,
     SandboxAgentError,
 )
-from sandbox_agent.sdk.jsonrpc import (
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    REQUEST_CANCELLED,
-    Envelope,
-    error_response,
-)
+from sandbox_agent.sdk.jsonrpc import Envelope, error_response
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.form_drafts import FormDrafts, companion, main_question
 from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest
