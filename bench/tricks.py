@@ -128,6 +128,13 @@ def _replay_socket_buffer() -> None:
     _replace(_module("http.http1.socket_options"), "prepare_for_files", lambda *_: None)
 
 
+def _own_token_comparison() -> None:
+    """Compare tokens with the function of the standard library, which loads OpenSSL."""
+    import hmac
+
+    _replace(_module("http.access"), "_equal_in_constant_time", hmac.compare_digest)
+
+
 TRICKS = (
     Trick("cached heads", "200 B x8", _cached_heads),
     Trick("busy polling", "200 B x1", _busy_poll),
@@ -143,4 +150,5 @@ TRICKS = (
     Trick("sendfile", "replay", _sendfile),
     Trick("page cache checked on the loop", "replay", _page_cache_check),
     Trick("socket buffer for replays", "replay beside load", _replay_socket_buffer),
+    Trick("own comparison of tokens", "memory", _own_token_comparison),
 )

@@ -126,7 +126,6 @@ def _relax_garbage_collector() -> None:
     """Collect rarely: what was loaded at start stays, and messages make no reference cycles."""
     gc.freeze()
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
-    gc.enable()
 
 
 def _stop_on_signals(server: Server, watchdogs: list[Watchdog]) -> None:
