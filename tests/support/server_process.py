@@ -14,9 +14,11 @@ import secrets
 import shlex
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.acp import AGENT, Acp
@@ -68,6 +70,13 @@ def place_launcher(data_home: Path, agent: str, script: str) -> Path:
     return launcher
 
 
+def open_for_all_users(directory: Path) -> None:
+    """Let another user enter the directory in which a test has put its launchers."""
+    for parent in (directory, *directory.parents):
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
+
+
 def scripted_launcher() -> str:
     return f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S {shlex.quote(str(SCRIPTED_AGENT))} "$@"\n'
 
@@ -84,9 +93,13 @@ class ServerProcess:
         token: str | None = "secret-of-the-tests",  # noqa: S107 - a token of loopback servers in tests
         host: str = "127.0.0.1",
         isolated: bool = False,
+        wrapper: Sequence[str] = (),
         http_server: HttpServer = HttpServer.OWN,
     ) -> None:
-        """An isolated server can write below `directory` only and serves the files of `home`."""
+        """An isolated server can write below `directory` only and serves the files of `home`.
+
+        `wrapper` is a command line that executes the rest of its arguments.
+        """
         self.mark = secrets.token_hex(8)
         self.home, self.data_home = directory / "home", directory / "data"
         self.log_path = directory / "server.log"
@@ -110,7 +123,7 @@ class ServerProcess:
         self.acp = Acp(self.client)
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                command,
+                [*wrapper, *command],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -13,6 +13,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
+from sandbox_agent.bridge.process.control_group import ServerGroups
+from sandbox_agent.bridge.process.watchdog_keeper import WatchdogKeeper
 from sandbox_agent.http.access import VARY
 from sandbox_agent.http.direct_routes import DirectRoutes
 from sandbox_agent.http.http1.options import Http1Options
@@ -27,7 +29,6 @@ from sandbox_agent.settings import SettingsError
 if TYPE_CHECKING:
     import asyncio
 
-    from sandbox_agent.bridge.process.watchdog import Watchdog
     from sandbox_agent.settings import Settings
 
 logger = logs.Log("sandbox_agent.server")
@@ -41,8 +42,8 @@ _COLLECTOR_THRESHOLDS = (10_000, 20, 20)
 _SWITCH_INTERVAL_S = 0.0003
 # Returning memory to the system is worth the time after this many ended streams.
 _MANY_STREAMS = 32
-# Delay of the work that the first agent makes necessary, so that its first answer does not wait for it.
-_AFTER_FIRST_AGENT_S = 0.05
+# Delay of the work that agents make necessary, so that the first answers do not wait for it.
+_PREPARE_FOR_AGENTS_S = 0.1
 
 
 class Server:
@@ -85,16 +86,13 @@ def serve(settings: Settings) -> None:
     services = Services(settings)
     server = Server(services, loop)
     port = server.http.start(settings.host, settings.port)
-    watchdogs: list[Watchdog] = []
-    _stop_on_signals(server, watchdogs)
-
-    def on_first_agent() -> None:
-        from sandbox_agent.bridge.process.watchdog import Watchdog
-
-        watchdogs.append(Watchdog(services.instances.starter.server_tag))
-        loop.call_later(_AFTER_FIRST_AGENT_S, _after_first_agent, services, loop)
-
-    services.instances.starter.on_first_agent = on_first_agent
+    starter = services.instances.starter
+    starter.trees.adopt_orphans()
+    starter.groups = ServerGroups(starter.server_tag)
+    keeper = WatchdogKeeper(starter.server_tag, loop)
+    starter.on_first_agent = keeper.start
+    _stop_on_signals(server, keeper)
+    loop.call_later(_PREPARE_FOR_AGENTS_S, _prepare_for_agents, services, keeper, loop)
     _announce(settings, port)
     _relax_garbage_collector()
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
@@ -102,7 +100,7 @@ def serve(settings: Settings) -> None:
     loop.run()
 
 
-async def _stop(server: Server, watchdogs: list[Watchdog]) -> None:
+async def _stop(server: Server, keeper: WatchdogKeeper) -> None:
     import asyncio
 
     logger.info("server.stopping")
@@ -111,15 +109,26 @@ async def _stop(server: Server, watchdogs: list[Watchdog]) -> None:
     except TimeoutError:
         logger.warning("server.stopped_late")  # The watchdog ends what is left.
     else:
-        for process in watchdogs:
-            process.dismiss()
+        keeper.dismiss()
         logger.info("server.stopped")
 
 
-def _after_first_agent(services: Services, loop: Loop) -> None:
+def _prepare_for_agents(services: Services, keeper: WatchdogKeeper, loop: Loop) -> None:
     from sandbox_agent.bridge.process.subreaper import adopt_orphans
+    from sandbox_agent.bridge.process.tag_check import tags_can_be_set
 
-    adopt_orphans(services.instances, loop)
+    adopt_orphans(services.instances, keeper, loop)
+    limits, server_tag = services.instances.process_limits, services.instances.starter.server_tag
+
+    def report(can_be_set: bool | None, _: BaseException | None) -> None:
+        if not can_be_set:
+            logger.warning(
+                "process_tags.unavailable",
+                note="RLIMIT_LOCKS cannot be set or read here: if the server is killed, processes that an "
+                "agent has detached from its tree may survive",
+            )
+
+    loop.in_thread(lambda: tags_can_be_set(limits, server_tag), report)
 
 
 def _relax_garbage_collector() -> None:
@@ -128,7 +137,7 @@ def _relax_garbage_collector() -> None:
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
 
 
-def _stop_on_signals(server: Server, watchdogs: list[Watchdog]) -> None:
+def _stop_on_signals(server: Server, keeper: WatchdogKeeper) -> None:
     loop = server.loop
     asked = False
     stop_tasks: list[asyncio.Task[None]] = []  # the event loop itself refers to tasks weakly
@@ -136,7 +145,7 @@ def _stop_on_signals(server: Server, watchdogs: list[Watchdog]) -> None:
     def stop_in_task() -> None:
         import asyncio  # loaded by `when_asyncio`
 
-        task = asyncio.create_task(_stop(server, watchdogs))
+        task = asyncio.create_task(_stop(server, keeper))
         stop_tasks.append(task)
         task.add_done_callback(lambda _: loop.stop())
 

@@ -13,7 +13,7 @@ from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, OPTION_CATEGOR
 
 _AGENT_KEYS = frozenset(
     "id name command args env default_env cwd on_path native native_file node install registry credentials "
-    "capabilities options size_mb verify_env quirks builtin adapter".split()
+    "capabilities options size_mb verify_env quirks builtin adapter stop_signal".split()
 )
 _STEP_KEYS = frozenset("npm pypi into python check native on_request program env".split())
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -60,7 +60,15 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
         quirks=table.strings("quirks"),
         builtin=table.boolean("builtin"),
         adapter=table.string("adapter"),
+        sigterm_at_once=_parse_stop_signal(table),
     )
+
+
+def _parse_stop_signal(table: _TomlTable) -> bool:
+    stop_signal = table.string("stop_signal")
+    if stop_signal not in (None, "SIGTERM"):
+        raise table.fault("stop_signal", "SIGTERM, the only signal that can come with the end of stdin")
+    return stop_signal is not None
 
 
 def _parse_step(raw: Mapping[str, Any], where: str) -> InstallStep:

@@ -21,6 +21,7 @@ would wait 9 ms for the parser.
     options       shown by GET /v1/agents until the agent itself has been probed; the first value is current
     verify_env    variables for the first start after an install, if the agent does not start unconfigured
     adapter       the ACP adapter of this package that runs the `native` program; there is no `command`
+    stop_signal   SIGTERM if the agent takes long to exit when its stdin ends, so that it gets both at once
     size_mb       size on disk, for the progress bar
     quirks        observed behaviour; docs/agents.md prints it
 """
@@ -118,6 +119,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "itemStarted",
         ],
         "size_mb": 460,
+        "stop_signal": "SIGTERM",
         "quirks": [
             "In its default mode `agent` a model decides approvals; INITIAL_AGENT_MODE=read-only makes it ask the user.",
             "A rejected permission ends the turn with `cancelled`.",
@@ -584,6 +586,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "itemStarted",
         ],
         "size_mb": 210,
+        "stop_signal": "SIGTERM",
         "quirks": [
             "Needs `authenticate` before the first session.",
             "Asks for writes and for commands it considers dangerous, not for `touch` or `echo`.",
@@ -619,6 +622,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "itemStarted",
         ],
         "size_mb": 215,
+        "stop_signal": "SIGTERM",
         "quirks": [
             "Asks only for dangerous commands and for edits.",
             "Waits for the answer of an open permission request even after `session/cancel`.",
@@ -664,6 +668,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "itemStarted",
         ],
         "size_mb": 305,
+        "stop_signal": "SIGTERM",
         "quirks": [
             "Does not start without a model: set FAST_AGENT_MODEL.",
             "Takes 5 to 10 s to start.",
