@@ -42,8 +42,8 @@ _COLLECTOR_THRESHOLDS = (10_000, 20, 20)
 _SWITCH_INTERVAL_S = 0.0003
 # Returning memory to the system is worth the time after this many ended streams.
 _MANY_STREAMS = 32
-# Delay of the work that agents make necessary, so that the first answers do not wait for it.
-_PREPARE_FOR_AGENTS_S = 0.1
+# The check may start a process; the first answers do not wait for it.
+_CHECK_TAGS_AFTER_S = 0.1
 
 
 class Server:
@@ -86,13 +86,9 @@ def serve(settings: Settings) -> None:
     services = Services(settings)
     server = Server(services, loop)
     port = server.http.start(settings.host, settings.port)
-    starter = services.instances.starter
-    starter.trees.adopt_orphans()
-    starter.groups = ServerGroups(starter.server_tag)
-    keeper = WatchdogKeeper(starter.server_tag, loop)
-    starter.on_first_agent = keeper.start
+    keeper = WatchdogKeeper(services.instances.starter.server_tag, loop)
     _stop_on_signals(server, keeper)
-    loop.call_later(_PREPARE_FOR_AGENTS_S, _prepare_for_agents, services, keeper, loop)
+    _prepare_for_agents(services, keeper, loop)
     _announce(settings, port)
     _relax_garbage_collector()
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
@@ -114,13 +110,28 @@ async def _stop(server: Server, keeper: WatchdogKeeper) -> None:
 
 
 def _prepare_for_agents(services: Services, keeper: WatchdogKeeper, loop: Loop) -> None:
-    from sandbox_agent.bridge.process.subreaper import adopt_orphans
-    from sandbox_agent.bridge.process.tag_check import tags_can_be_set
+    """Adopt orphans from the first agent on, and check whether processes can be tagged; both in threads."""
+    starter, limits = services.instances.starter, services.instances.process_limits
+    starter.trees.adopt_orphans()
+    starter.groups = ServerGroups(starter.server_tag)
+    starter.on_first_agent = keeper.start
 
-    adopt_orphans(services.instances, keeper, loop)
-    limits, server_tag = services.instances.process_limits, services.instances.starter.server_tag
+    def become_subreaper() -> None:
+        from sandbox_agent.bridge.process.subreaper import become_subreaper  # loads ctypes: 2 ms
 
-    def report(can_be_set: bool | None, _: BaseException | None) -> None:
+        become_subreaper()
+
+    def watch_children(*_: object) -> None:
+        from sandbox_agent.bridge.process.subreaper import watch_children
+
+        watch_children(services.instances, keeper, loop)
+
+    def check_tags() -> bool:
+        from sandbox_agent.bridge.process.tag_check import tags_can_be_set
+
+        return tags_can_be_set(limits, starter.server_tag)
+
+    def report_tags(can_be_set: bool | None, _: BaseException | None) -> None:
         if not can_be_set:
             logger.warning(
                 "process_tags.unavailable",
@@ -128,7 +139,8 @@ def _prepare_for_agents(services: Services, keeper: WatchdogKeeper, loop: Loop) 
                 "agent has detached from its tree may survive",
             )
 
-    loop.in_thread(lambda: tags_can_be_set(limits, server_tag), report)
+    loop.in_thread(become_subreaper, watch_children)
+    loop.call_later(_CHECK_TAGS_AFTER_S, loop.in_thread, check_tags, report_tags)
 
 
 def _relax_garbage_collector() -> None:

@@ -26,9 +26,13 @@ _UNCLAIMED_AFTER_S = 1.5
 _LOOK_FOR_HIDDEN_S = 2.0
 
 
-def adopt_orphans(instances: InstanceRegistry, keeper: WatchdogKeeper, loop: Loop) -> None:
-    """Become the parent of orphaned descendants and reap them when they die."""
+def become_subreaper() -> None:
+    """Become the parent of orphaned descendants. It applies to the whole process; a thread may call it."""
     c_library.call("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def watch_children(instances: InstanceRegistry, keeper: WatchdogKeeper, loop: Loop) -> None:
+    """Reap adopted processes when they die, and look for those that hide their tag."""
     reaper = _Reaper(instances, loop)
 
     def on_child() -> None:
