@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.bridge.process import control_group
-from tests.support.processes import _stat_fields, wait_until
+from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess, open_for_all_users, place_launcher
 from tests.support.without_calls import without_calls
 
@@ -180,10 +180,13 @@ def test_the_tag_cannot_be_taken_away_without_the_right_to_raise_limits(
 @pytest.mark.clause("security-M3")
 def test_a_hidden_process_goes_with_the_last_agent_that_can_have_started_it(start_with, sleepers) -> None:
     """Which of two agents it belongs to cannot be known; the process of the other one must not be killed."""
-    server = start_with(HIDDEN["lower"], wrapper=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES])
+    server = start_with(wrapper=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES])
+    place_launcher(server.data_home, "pi", agent_script(sleepers.seconds, HIDDEN["lower"]))
+    server.acp.call("hides", "go", request_id=1, agent="pi")
+    wait_until(lambda: len(sleepers.alive()) == 3, 10, "two agents and a hidden process")
     later = server.acp.start()
-    hidden = [pid for pid in sleepers.alive() if _stat_fields(pid)[1] == b"%d" % server.pid]
-    assert len(hidden) == 1
+    assert server.acp.delete("hides").status == 204
+    wait_until(lambda: len(sleepers.alive()) == 2, 5, "the end of the agent")
     assert server.acp.delete("x").status == 204
     is_gone(sleepers)
     assert server.acp.call(later, "test/echo", {"still": "here"})["echo"] == {"still": "here"}
