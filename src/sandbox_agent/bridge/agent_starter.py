@@ -151,8 +151,12 @@ class AgentStarter:
         return process
 
     def _move_into_group(self, process: AgentProcess, group: AgentGroup) -> None:
+        def added(*_: object) -> None:
+            if self.groups is not None and self.groups.cannot_be_made:
+                self.groups = None
+
         process.group = group
-        running_loop.in_thread(lambda: group.add(process.pid), lambda *_: None)
+        running_loop.in_thread(lambda: group.add(process.pid), added)
 
     def cancel(self, instance: Instance) -> None:
         """Cancel the preparation of an instance, if there is one."""

@@ -2,8 +2,8 @@
 
 Each agent runs in a group of its own below the group of the server. A process cannot leave it without the
 right to write to the server's group, whatever it does to its tag, and the kernel kills all members at once
-(`cgroup.kill`). The move takes some milliseconds, and the agent does not wait for it: what it starts before is
-not in the group. Where the server may not make groups, as in most containers, the tags alone find a tree.
+(`cgroup.kill`). The move takes some milliseconds, and the agent does not wait for it: what it starts before
+is not in the group. Where the server may not make groups, as in most containers, the tags find a tree.
 
 All functions block for up to some 15 ms; the server calls them in worker threads. The watchdog runs this
 module in an isolated interpreter, so it imports only a few standard modules.
@@ -90,7 +90,7 @@ class ServerGroups:
     def __init__(self, server_tag: int) -> None:
         self._server_tag = server_tag
         self._directory: str | None = None
-        self._is_made = False
+        self._is_made = False  # or cannot be
         self._lock = threading.Lock()
 
     def make(self) -> str | None:
@@ -101,7 +101,12 @@ class ServerGroups:
                 self._directory = _made(directory_of_server(self._server_tag))
             return self._directory
 
+    @property
+    def cannot_be_made(self) -> bool:
+        return self._is_made and self._directory is None
+
     def remove(self) -> None:
+        """Kill what is left in the groups and remove them."""
         if self._directory is not None:
             deadline = time.monotonic() + _REMOVE_LIMIT_S
             while not kill_and_remove(self._directory) and time.monotonic() < deadline:

@@ -32,6 +32,8 @@ _CLEANUP = (
     "from sandbox_agent.bridge.process.watchdog import main; main()"
 )
 _LIMIT_S = 10.0
+# A line with so many processes is short enough to be written as a whole or not at all.
+_MOST_NAMED = 150
 
 
 class Watchdog:
@@ -40,6 +42,7 @@ class Watchdog:
     def __init__(self, server_tag: int) -> None:
         cleanup = [sys.executable, "-I", "-S", "-c", _CLEANUP, PACKAGE_PARENT, str(server_tag)]
         read_end, self._pipe = os.pipe()
+        os.set_blocking(self._pipe, False)
         try:
             self.pid = os.posix_spawn(
                 "/bin/sh",
@@ -63,18 +66,23 @@ class Watchdog:
 
     def name_hidden(self, hidden: Found) -> None:
         """Name the processes that belong to agents and do not show it; they replace those named before."""
-        self._write(" ".join(f"{pid}:{started}" for pid, started in hidden.items()).encode() + b"\n")
+        named = [f"{pid}:{started}" for pid, started in hidden.items()]
+        self._write(" ".join(named[:_MOST_NAMED]).encode() + b"\n")
 
     def dismiss(self) -> None:
         """End the watchdog: the server has stopped its agents itself."""
         self._write(_DISMISSAL)
+        try:
+            os.kill(self.pid, signal.SIGCONT)
+        except OSError:
+            pass  # It was killed.
         self.reap()
 
     def _write(self, line: bytes) -> None:
         try:
             os.write(self._pipe, line)
         except OSError:
-            pass  # The watchdog was killed.
+            pass  # The watchdog was killed, or was stopped and the pipe is full.
 
     def reap(self) -> None:
         """Wait for its exit and release what belongs to it."""
