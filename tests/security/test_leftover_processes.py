@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from sandbox_agent.bridge.process import control_group
-from tests.support.processes import wait_until
+from tests.support.processes import children_of, wait_until
 from tests.support.server_process import ServerProcess, open_for_all_users, place_launcher
 from tests.support.without_calls import without_calls
 
@@ -212,6 +213,29 @@ def test_children_that_the_server_had_before_it_was_executed_are_left_alone(star
         assert other.alive() == theirs
     finally:
         other.kill()
+
+
+@pytest.mark.root
+@pytest.mark.clause("security-M3")
+def test_process_1_of_a_container_ends_what_hides_and_leaves_other_orphans_alone(
+    start_with, sleepers
+) -> None:
+    """Process 1 adopts every orphan of its container, also those that no agent has started."""
+    as_process_1 = ["unshare", "--pid", "--fork", "--mount-proc"]
+    other = Sleepers()
+    server = start_with(HIDDEN["lower"], wrapper=[*WITHOUT_GROUPS, *as_process_1, *WITH_DOCKER_CAPABILITIES])
+    (inner,) = children_of(server.pid)
+    try:
+        into = ["nsenter", "--target", str(inner), "--pid", "--mount", "sh", "-c"]
+        subprocess.run([*into, f"(setsid sleep {other.seconds} >/dev/null 2>&1 &)"], timeout=10, check=True)
+        wait_until(lambda: children_of(inner) & set(other.alive()), 5, "an adopted process of another origin")
+        assert server.acp.delete("x").status == 204
+        is_gone(sleepers)
+        assert other.alive()
+    finally:
+        other.kill()
+        os.kill(inner, signal.SIGTERM)
+        assert server.wait_for_exit(5) == 0
 
 
 def has_groups() -> bool:
