@@ -195,19 +195,22 @@ def test_a_hidden_process_goes_with_the_last_agent_that_can_have_started_it(star
 
 @pytest.mark.root
 @pytest.mark.clause("security-M3")
-def test_children_that_the_server_had_before_it_was_executed_are_left_alone(start_with, sleepers) -> None:
-    other = Sleepers()
+def test_children_that_the_server_had_before_it_was_executed_are_left_alone(
+    start_with, sleepers, tmp_path: Path
+) -> None:
+    other, flag = Sleepers(), tmp_path / "flag"
     before = [
         "sh",
         "-c",
-        f"(while :; do (env -i setsid sleep {other.seconds} &); exec sleep {other.seconds}; done) & "
-        'exec "$@"',
+        f"(until [ -e {flag} ]; do sleep 0.05; done; (env -i setsid sleep {other.seconds} &); "
+        f'exec sleep {other.seconds}) & exec "$@"',
         "sh",
     ]
     try:
         server = start_with(HIDDEN["lower"], wrapper=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES, *before])
+        flag.touch()
+        wait_until(lambda: len(other.alive()) == 2, 5, "a child of the server and an orphan")
         theirs = other.alive()
-        assert len(theirs) == 2
         assert server.acp.delete("x").status == 204
         is_gone(sleepers)
         assert other.alive() == theirs
