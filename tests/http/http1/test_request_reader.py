@@ -6,6 +6,7 @@ requests, such requests with some bytes changed, and the classics of request smu
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -37,6 +38,7 @@ def read(pieces: Sequence[bytes], *, caches_heads: bool) -> RequestReader:
         reader.feed(piece)
         for request in reader.requests:
             request.head.handler = handler
+        reader.cache_candidate()
     return reader
 
 
@@ -176,10 +178,21 @@ def test_a_request_may_come_byte_by_byte() -> None:
 
 def test_a_head_without_a_handler_is_parsed_again() -> None:
     reader = RequestReader(MAX_BYTES)
-    reader.feed(FIRST + b"body")
-    reader.feed(FIRST + b"body")
+    for _ in range(2):
+        reader.feed(FIRST + b"body")
+        reader.cache_candidate()
     first, second = reader.requests
     assert first.head is not second.head
+
+
+@pytest.mark.clause("security-H5")
+def test_nothing_is_kept_of_a_head_that_was_not_admitted() -> None:
+    reader = RequestReader(1 << 16)
+    reader.feed(b"POST / HTTP/1.1\r\nX: %b\r\nContent-Length: 0\r\n\r\n" % (b"x" * 60_000))
+    head = reader.requests.popleft().head
+    reader.cache_candidate()
+    assert sys.getrefcount(head.headers[0][1]) == 2, "the list of the head and the argument"
+    assert reader._cached is None
 
 
 def headed(*lines: bytes) -> bytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.errors import InternalError, SandboxAgentError
+from sandbox_agent.errors import InternalError, SandboxAgentError, unexpected
 from sandbox_agent.http.body_limit import check_body_size
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.messages import Response
@@ -190,7 +190,7 @@ class Exchange:
             return
         if not isinstance(error, SandboxAgentError):
             logger.exception("request.failed", error, method=self.head.method)
-            error = InternalError()
+            error = unexpected(error)
         if self.status:
             self.connection.abort()  # A cut response must not look complete.
         else:

@@ -38,6 +38,8 @@ class RequestReader:
         self._body_left = 0
         """Bytes of its body that httptools does not see, because it did not see the head."""
         self._cached: CachedHead | None = None
+        self.candidate: tuple[bytes, RequestHead] | None = None
+        """The last head and its bytes, until `cache_candidate`."""
         self._parser: httptools.HttpRequestParser | None = None
         self._in_message = False
         self._head_bytes = 0
@@ -52,8 +54,10 @@ class RequestReader:
         return self._in_message and self._arriving is None
 
     def close(self) -> None:
-        """Drop the parser, which refers back to this object."""
-        self._parser = None
+        """Drop the parser, which refers back to this object, and what has been read."""
+        self._parser = self._cached = self.candidate = self._arriving = None
+        self._headers = []
+        self.requests.clear()
 
     def feed(self, data: bytes) -> None:
         """Read on; results are in `requests` and `error`."""
@@ -107,13 +111,22 @@ class RequestReader:
         if self.in_head and self._head_bytes > self._max_header_bytes:
             self._break(HeadersTooLarge(self._max_header_bytes))
         if starts_request and len(self.requests) > read_before and self.error is None:
-            self._cache(data, self.requests[read_before].head)
+            self._propose(data, self.requests[read_before].head)
 
-    def _cache(self, data: bytes, head: RequestHead) -> None:
-        """Cache the head that `data` begins with, if it may come again with a body of another length."""
+    def _propose(self, data: bytes, head: RequestHead) -> None:
+        """Keep the head that `data` begins with, if it may come again with a body of another length."""
         end = data.find(END_OF_HEAD)
         if self._caches_heads and head.content_length is not None and end >= 0:
-            self._cached = CachedHead.of(data[: end + len(END_OF_HEAD)], head)
+            self.candidate = (data[: end + len(END_OF_HEAD)], head)
+
+    def cache_candidate(self) -> None:
+        """Cache the last head if its request was admitted; called when the request has been answered.
+
+        A refused head is not kept: a connection that was refused holds no memory.
+        """
+        if self.candidate is not None and self.candidate[1].handler is not None:
+            self._cached = CachedHead.of(*self.candidate)
+        self.candidate = None
 
     def _parse(self, data: bytes, *, may_have_unknown_method: bool) -> None:
         import httptools  # loaded with the first request
@@ -174,6 +187,7 @@ class RequestReader:
             http_10=parser.get_http_version() == "1.0",
             keep_alive=parser.should_keep_alive() and self._unknown_method is None,
         )
+        self._target, self._headers = b"", []
         self._arriving = IncomingRequest(head, head.content_length)
         self.requests.append(self._arriving)
 
