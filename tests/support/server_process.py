@@ -85,8 +85,12 @@ class ServerProcess:
         host: str = "127.0.0.1",
         isolated: bool = False,
         http_server: HttpServer = HttpServer.OWN,
+        prefix: list[str] | None = None,
     ) -> None:
-        """An isolated server can write below `directory` only and serves the files of `home`."""
+        """An isolated server can write below `directory` only and serves the files of `home`.
+
+        `prefix` is a command that executes the server, `prlimit` for example.
+        """
         self.mark = secrets.token_hex(8)
         self.home, self.data_home = directory / "home", directory / "data"
         self.log_path = directory / "server.log"
@@ -102,7 +106,7 @@ class ServerProcess:
         self.arguments += arguments or []
         self.environment = self._environment(settings or {})
         self.http_server = http_server
-        command = [*server_command(http_server), *self.arguments]
+        command = [*(prefix or []), *server_command(http_server), *self.arguments]
         if isolated:
             self.environment["TMPDIR"] = str(self.home)
             command = in_mount_namespace([*command, "--fs-root", str(self.home)], directory, cwd=self.home)

@@ -47,8 +47,10 @@ class MemoryRelease:
             return
         ended = self._ended()
         if ended != self._ended_before or self._resident_bytes() > self._resident_after + _GROWTH_BYTES:
-            from sandbox_agent.runtime import malloc  # loads ctypes
-
+            try:
+                from sandbox_agent.runtime import malloc  # loads ctypes
+            except (OSError, ImportError):
+                return  # Out of descriptors: the next time.
             self._ended_before = ended
             gc.collect()
             self._loop.in_thread(malloc.trim, self._released)

@@ -132,12 +132,12 @@ class Connection:
             self._enter(_ANSWERING if request.complete else _READING_BODY)
             head = request.head
             if head.fault is not None:
-                self._fail(exchange, head.fault)
+                exchange.fail(head.fault)
                 return
             try:
                 (head.handler or self._server.handler)(exchange)
             except Exception as error:
-                self._fail(exchange, error)
+                exchange.fail(error)
         elif reader.error is not None:
             self.refuse(reader.error)
         else:
@@ -149,21 +149,9 @@ class Connection:
         try:
             exchange.body_arrived()
         except Exception as error:
-            self._fail(exchange, error)
+            exchange.fail(error)
         if self._reader.error is not None and not exchange.request.complete:
             exchange.cancel(self._reader.error)
-
-    def _fail(self, exchange: Exchange, error: Exception) -> None:
-        try:
-            exchange.fail(error)
-        except (OSError, ImportError) as fault:
-            # The problem document is encoded by modules that are loaded with the first problem.
-            if not ran_out(fault) or not self._server.loop.release_reserve():
-                raise
-            exchange.fail(error)
-        # The frames of the traceback refer to the error: without this, both and the request would stay in
-        # memory until the garbage collector runs.
-        error.__traceback__ = None
 
     def refuse(self, error: SandboxAgentError) -> None:
         """Answer a request that cannot be read, or is not wanted; nothing after it is read either."""
@@ -171,7 +159,7 @@ class Connection:
         request = requests.popleft() if requests else IncomingRequest(UNREADABLE, None)
         self._exchange = exchange = Exchange(self, request)
         self._enter(_READING_BODY)
-        self._fail(exchange, error)
+        exchange.fail(error)
 
     def exchange_ended(self, exchange: Exchange) -> None:
         """The response has been handed to the transport: decide what follows."""
@@ -227,7 +215,11 @@ class Connection:
         try:
             exchange.writable()
         except Exception as error:
-            self._fail(exchange, error)
+            exchange.fail(error)
+
+    def release_descriptors(self, error: Exception) -> bool:
+        """Make a few descriptors available if `error` may be that there is none; false if that is not so."""
+        return ran_out(error) and self._server.loop.release_reserve()
 
     # ---- time-outs ---------------------------------------------------------------------------------------
 
