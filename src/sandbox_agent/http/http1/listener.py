@@ -74,7 +74,7 @@ class Listener:
 
     def _accept(self, listening: socket.socket) -> None:
         try:
-            self._take_waiting(listening, self._accepted)
+            self._take_waiting(listening, self._accepted, _ACCEPTS_AT_ONCE)
         except OSError as error:
             if not ran_out(error):
                 raise
@@ -82,11 +82,14 @@ class Listener:
             if not self._loop.release_reserve():
                 self._retry_later(listening)
                 return
-            self._take_waiting(listening, self._refused)
+            # One only: for the next one there may be a descriptor again.
+            self._take_waiting(listening, self._refused, 1)
             self._loop.refill_reserve()
 
-    def _take_waiting(self, listening: socket.socket, take: Callable[[socket.socket], object]) -> None:
-        for _ in range(_ACCEPTS_AT_ONCE):
+    def _take_waiting(
+        self, listening: socket.socket, take: Callable[[socket.socket], object], most: int
+    ) -> None:
+        for _ in range(most):
             try:
                 sock, peer = listening.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
