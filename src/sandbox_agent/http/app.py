@@ -71,6 +71,7 @@ class App:
         except SandboxAgentError as error:
             if started:
                 raise  # The status has been sent: the server breaks the connection.
+            error.__traceback__ = None  # as in `Exchange.fail`
             await _send(problems.response(error), extra, method, send)
         except Exception as error:
             if started:
