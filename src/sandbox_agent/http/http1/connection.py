@@ -126,6 +126,8 @@ class Connection:
     def _begin_next(self) -> None:
         """Hand the next request to its handler, if one has been read."""
         reader = self._reader
+        if reader.unread and not reader.requests:
+            reader.read_on()
         if reader.requests and (reader.error is None or reader.requests[0].complete):
             request = reader.requests.popleft()
             self._exchange = exchange = Exchange(self, request)
@@ -177,7 +179,7 @@ class Connection:
         else:
             reader = self._reader
             self._enter(_READING_HEAD if reader.in_head else _IDLE)
-            if reader.requests or reader.error is not None:
+            if reader.requests or reader.unread or reader.error is not None:
                 # In a turn of its own: pipelined requests must neither recurse nor keep others waiting.
                 self._server.loop.call_soon(self._continue_pipeline)
             elif self.write_paused:
@@ -198,7 +200,7 @@ class Connection:
         if self._state is _LINGERING:
             return
         is_full = self.write_paused if exchange is None else exchange.is_full
-        if reader.requests or reader.error is not None or is_full:
+        if reader.requests or reader.unread or reader.error is not None or is_full:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
