@@ -22,6 +22,7 @@ would wait 9 ms for the parser.
     verify_env    variables for the first start after an install, if the agent does not start unconfigured
     adapter       the ACP adapter of this package that runs the `native` program; there is no `command`
     size_mb       size on disk, for the progress bar
+    skills_directory  where the agent looks for skills, below the working directory
     quirks        observed behaviour; docs/agents.md prints it
 """
 
@@ -35,6 +36,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "claude": {
         "id": "claude",
         "name": "Claude Code",
+        "skills_directory": ".claude/skills",
         "command": "{node}",
         "args": [
             "{root}/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
@@ -90,6 +92,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "codex": {
         "id": "codex",
         "name": "Codex",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@agentclientprotocol/codex-acp/dist/index.js"],
         "default_env": {"NO_BROWSER": "1"},
@@ -153,6 +156,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "opencode": {
         "id": "opencode",
         "name": "OpenCode",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/opencode-ai/bin/opencode.exe",
         "args": ["acp"],
         "default_env": {
@@ -195,6 +199,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "amp": {
         "id": "amp",
         "name": "Amp",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/acp-amp",
         "args": ["run"],
         "default_env": {
@@ -228,6 +233,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "pi": {
         "id": "pi",
         "name": "Pi",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/pi-acp/dist/index.js"],
         "default_env": {
@@ -277,6 +283,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "cursor": {
         "id": "cursor",
         "name": "Cursor",
+        "skills_directory": ".agents/skills",
         "on_path": ["cursor-agent-acp"],
         "registry": ["cursor", "cursor-agent-acp"],
         "credentials": [
@@ -304,6 +311,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "mock": {
         "id": "mock",
         "name": "Mock",
+        "skills_directory": ".agents/skills",
         "builtin": True,
         "capabilities": [
             "planMode",
@@ -334,6 +342,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "gemini": {
         "id": "gemini",
         "name": "Gemini CLI",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@google/gemini-cli/bundle/gemini.js", "--acp"],
         "default_env": {"GEMINI_CLI_NO_RELAUNCH": "true"},
@@ -373,6 +382,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "qwen": {
         "id": "qwen",
         "name": "Qwen Code",
+        "skills_directory": ".qwen/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@qwen-code/qwen-code/cli-entry.js", "--acp"],
         "on_path": ["qwen", "--acp"],
@@ -407,6 +417,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "copilot": {
         "id": "copilot",
         "name": "GitHub Copilot CLI",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/@github/copilot-{platform}/copilot",
         "args": ["--acp"],
         "default_env": {"COPILOT_AUTO_UPDATE": "false"},
@@ -455,6 +466,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "goose": {
         "id": "goose",
         "name": "goose",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/@aaif/goose-binary-{platform}/bin/goose",
         "args": ["acp"],
         "default_env": {"GOOSE_TELEMETRY_ENABLED": "false"},
@@ -500,6 +512,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "kimi-code": {
         "id": "kimi-code",
         "name": "Kimi Code",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@moonshot-ai/kimi-code/dist/main.mjs", "acp"],
         "default_env": {"KIMI_CODE_NO_AUTO_UPDATE": "1"},
@@ -532,6 +545,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "mistral-vibe": {
         "id": "mistral-vibe",
         "name": "Mistral Vibe",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/vibe-acp",
         "on_path": ["vibe-acp"],
         "registry": ["mistral-vibe"],
@@ -562,6 +576,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "grok": {
         "id": "grok",
         "name": "Grok",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/.bin/grok",
         "args": ["agent", "stdio"],
         "on_path": ["grok", "agent", "stdio"],
@@ -629,6 +644,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "fast-agent": {
         "id": "fast-agent",
         "name": "fast-agent",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/fast-agent",
         "args": ["--no-update-check", "serve", "--transport", "acp", "--shell"],
         "on_path": [
@@ -677,6 +693,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "claude-native": {
         "id": "claude-native",
         "name": "Claude Code (native)",
+        "skills_directory": ".claude/skills",
         "adapter": "claude",
         "default_env": {
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -725,6 +742,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "codex-native": {
         "id": "codex-native",
         "name": "Codex (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "codex",
         "native": "codex",
         "native_file": "node_modules/.bin/codex",
@@ -769,6 +787,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "opencode-native": {
         "id": "opencode-native",
         "name": "OpenCode (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "opencode",
         "default_env": {
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
@@ -813,6 +832,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "amp-native": {
         "id": "amp-native",
         "name": "Amp (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "amp",
         "default_env": {"AMP_SKIP_UPDATE_CHECK": "1"},
         "native": "amp",
