@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sandbox_agent import AsyncSandboxAgent, SkillSourceError, SqliteStore
-from tests.sdk.conftest import Connect
+from tests.sdk.conftest import Connect, eventually
 from tests.sdk.live_server import LiveServer
 from tests.sdk.session.skills.conftest import git, write_skill
 
@@ -137,7 +137,9 @@ async def test_the_next_start_removes_what_a_crash_has_left(
     source = write_skill(tmp_path / "source", "review")
     crashed = await connect()
     await crashed.sessions.create("mock", directory=str(project), skills=local(source))
+    agent = (await crashed.acp.list())[0].pid
     await own_server.kill()
+    await eventually(lambda: not Path(f"/proc/{agent}").exists())
     await crashed.aclose()
     assert (project / AGENT_FOLDER / "review").is_dir()
     await own_server.start()

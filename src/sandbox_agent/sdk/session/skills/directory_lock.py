@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from sandbox_agent.sdk.errors import SandboxAgentError
+from sandbox_agent.sdk.errors import NotFoundError, SandboxAgentError
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.session.skills.conditional_file import FileVersion, read_version, write_over
 from sandbox_agent.sdk.transport.http_api import HttpApi
@@ -38,9 +38,16 @@ async def locked(api: HttpApi, path: str) -> AsyncIterator[None]:
             pass  # the server is gone; the file becomes stale
 
 
+async def _create(api: HttpApi, path: str, mine: bytes) -> bool:
+    try:
+        return await write_over(api, path, FileVersion(), mine)
+    except NotFoundError:
+        return False  # another client has removed the folder at this moment
+
+
 async def _acquire(api: HttpApi, path: str, mine: bytes) -> None:
     seen, since = FileVersion(), time.monotonic()
-    while not await write_over(api, path, FileVersion(), mine):
+    while not await _create(api, path, mine):
         found = await read_version(api, path)
         if found != seen:
             seen, since = found, time.monotonic()

@@ -49,16 +49,13 @@ class SkillDirectory:
         """Put the skills into `folder` for a session; returns those that were not, and why."""
         staging = join(PRODUCT_FOLDER, f"{STAGED}{uuid.uuid4().hex}")
         refused: dict[str, str] = {}
-        product_folder_is_new = not await self._files.exists(self._path(PRODUCT_FOLDER))
-        await self._files.upload_tar(pack(skills), self._path(staging))
+        await self._stage(skills, staging)
         try:
             async with locked(self._api, self._path(SKILLS_FOLDER, "lock")):
                 manifest = await self._load()
                 await self._drop_dead_sessions(manifest)
                 manifest.forget_session(session_id)
                 manifest.sessions[session_id] = holder
-                if product_folder_is_new and PRODUCT_FOLDER not in manifest.created:
-                    manifest.created.append(PRODUCT_FOLDER)
                 for skill in skills:
                     reason = await self._place(manifest, session_id, skill, folder, staging)
                     if reason is not None:
@@ -67,8 +64,7 @@ class SkillDirectory:
                 await self._save(manifest)
         finally:
             await self._delete(staging)
-            if product_folder_is_new:
-                await self._remove_if_empty(PRODUCT_FOLDER)
+            await self._remove_if_empty(PRODUCT_FOLDER)
         return refused
 
     async def release(self, session_id: str) -> None:
@@ -100,6 +96,17 @@ class SkillDirectory:
             await self._drop_dead_sessions(manifest)
             await self._remove_unused(manifest)
             await self._save(manifest)
+
+    async def _stage(self, skills: Collection[Skill], staging: str) -> None:
+        archive = pack(skills)
+        for last in (False, False, True):
+            try:
+                await self._files.upload_tar(archive, self._path(staging))
+                return
+            except NotFoundError:
+                # Another client has removed the empty product folder at this moment.
+                if last:
+                    raise
 
     # -- under the lock ---------------------------------------------------------------------------------
 
@@ -160,9 +167,8 @@ class SkillDirectory:
             await self._remove(manifest, path)
         if not manifest.skills:
             for folder in reversed(manifest.created):
-                if folder != PRODUCT_FOLDER:
-                    await self._remove_if_empty(folder)
-            manifest.created = [folder for folder in manifest.created if folder == PRODUCT_FOLDER]
+                await self._remove_if_empty(folder)
+            manifest.created = []
 
     async def _remove(self, manifest: Manifest, path: str) -> None:
         """Remove one skill, unless it was changed; then it belongs to the user from now on."""
@@ -221,8 +227,7 @@ class SkillDirectory:
         removed = join(PRODUCT_FOLDER, f"{REMOVED}{uuid.uuid4().hex}")
         await self._files.move(self._path(SKILLS_FOLDER), self._path(removed))
         await self._delete(removed)
-        if PRODUCT_FOLDER in manifest.created:
-            await self._remove_if_empty(PRODUCT_FOLDER)
+        await self._remove_if_empty(PRODUCT_FOLDER)
 
     async def _write(self, manifest: Manifest) -> None:
         await self._files.write(self._path(SKILLS_FOLDER, "manifest.json"), manifest.encode())
