@@ -118,10 +118,10 @@ async def test_many_sessions_come_and_go_at_once(
     own_server: LiveServer, connect: Connect, project: Path, tmp_path: Path
 ) -> None:
     source = write_skill(tmp_path / "source", "review")
-    clients = [await connect() for _ in range(4)]
+    clients = [await connect() for _ in range(3)]
 
     async def come_and_go(client: AsyncSandboxAgent) -> None:
-        for _ in range(3):
+        for _ in range(2):
             session = await client.sessions.create("mock", directory=str(project), skills=local(source))
             assert await seen_by(session) == ["review"]
             await session.terminate()
