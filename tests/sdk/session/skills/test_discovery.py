@@ -23,7 +23,9 @@ async def test_a_repository_is_fetched_at_its_ref(
 ) -> None:
     commit = git(repository, "rev-parse", "--short", "old").strip()
     ref = {"HEAD": None, "tag": "old", "branch": "main", "commit": commit}[by]
-    session = await client.sessions.create("mock", directory=str(project), skills=git_source(repository, ref=ref))
+    session = await client.sessions.create(
+        "mock", directory=str(project), skills=git_source(repository, ref=ref)
+    )
     assert await seen_by(session) == ["lint", "review"]
     text = (project / AGENT_FOLDER / "review/SKILL.md").read_text()
     assert ("The old way." if by in ("tag", "commit") else "The new way.") in text
@@ -60,7 +62,12 @@ async def test_the_directory_config_may_name_a_web_address_only(
 ) -> None:
     """An agent can write this file; it must not make the client read its own disk or run programs."""
     where = str(project)
-    for source in (str(repository), f"file://{repository}", "ext::sh -c touch% /nowhere", "ssh://127.0.0.1:1/x"):
+    for source in (
+        str(repository),
+        f"file://{repository}",
+        "ext::sh -c touch% /nowhere",
+        "ssh://127.0.0.1:1/x",
+    ):
         await client.config.skills.set(where, "them", git_source(source))
         with pytest.raises(SkillSourceError, match="not allowed"):
             await client.sessions.create("mock", directory=where, use_directory_config=True)

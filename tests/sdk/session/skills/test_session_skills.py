@@ -22,6 +22,10 @@ async def seen_by(session: Any) -> list[str]:
     return list(json.loads((await session.prompt("info")).text)["skills"])
 
 
+def names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
 def local(path: Path, **fields: Any) -> dict[str, Any]:
     return {"sources": [{"type": "local", "source": str(path), **fields}]}
 
@@ -38,7 +42,7 @@ async def test_a_skill_is_there_for_the_session_and_gone_afterwards(
     assert (installed / "scripts/run.sh").stat().st_mode & 0o111
     assert git(project, "status", "--porcelain") == ""
     await session.terminate()
-    assert sorted(path.name for path in project.iterdir()) == [".git", "README.md"]
+    assert names(project) == [".git", "README.md"]
     assert "sandbox-agent" not in (project / ".git/info/exclude").read_text()
 
 
@@ -73,12 +77,14 @@ async def test_a_skill_of_the_user_is_never_touched(
     assert str(own) in session.restored.not_applied["skills.review"]
     assert (own / "SKILL.md").read_text() == before
     await session.terminate()
-    assert [path.name for path in (project / AGENT_FOLDER).iterdir()] == ["review"]
+    assert names(project / AGENT_FOLDER) == ["review"]
     assert (own / "SKILL.md").read_text() == before
 
 
 @pytest.mark.clause("skills-never-overwrite")
-async def test_a_skill_that_was_changed_stays(client: AsyncSandboxAgent, project: Path, tmp_path: Path) -> None:
+async def test_a_skill_that_was_changed_stays(
+    client: AsyncSandboxAgent, project: Path, tmp_path: Path
+) -> None:
     write_skill(tmp_path / "source", "review")
     write_skill(tmp_path / "source", "lint")
     session = await client.sessions.create("mock", directory=str(project), skills=local(tmp_path / "source"))
@@ -86,7 +92,7 @@ async def test_a_skill_that_was_changed_stays(client: AsyncSandboxAgent, project
     (project / AGENT_FOLDER / "lint/__pycache__").mkdir()
     (project / AGENT_FOLDER / "lint/__pycache__/x.pyc").touch()
     await session.terminate()
-    assert [path.name for path in (project / AGENT_FOLDER).iterdir()] == ["review"]
+    assert names(project / AGENT_FOLDER) == ["review"]
     assert (project / AGENT_FOLDER / "review/SKILL.md").read_text() == "Improved by the agent.\n"
 
 
@@ -127,7 +133,7 @@ async def test_many_sessions_come_and_go_at_once(
             await session.terminate()
 
     await asyncio.gather(*(come_and_go(client) for client in clients))
-    assert sorted(path.name for path in project.iterdir()) == [".git", "README.md"]
+    assert names(project) == [".git", "README.md"]
 
 
 @pytest.mark.clause("skills-left-overs")
@@ -146,7 +152,7 @@ async def test_the_next_start_removes_what_a_crash_has_left(
     after = await connect()
     session = await after.sessions.create("mock", directory=str(project))
     assert await seen_by(session) == []
-    assert sorted(path.name for path in project.iterdir()) == [".git", "README.md"]
+    assert names(project) == [".git", "README.md"]
     assert "sandbox-agent" not in (project / ".git/info/exclude").read_text()
 
 
@@ -219,5 +225,5 @@ async def test_a_source_that_cannot_be_used_is_an_error(
 ) -> None:
     with pytest.raises(SkillSourceError, match=said):
         await client.sessions.create("mock", directory=str(project), skills=skills)
-    assert sorted(path.name for path in project.iterdir()) == [".git", "README.md"]
+    assert names(project) == [".git", "README.md"]
     assert await client.acp.list() == []

@@ -134,10 +134,12 @@ class SessionConfig:
                 missing["permission_mode"] = str(error)
             else:
                 mode = None
-        elif permission_mode not in (None, "default") and as_mode != mode:
-            offered = ", ".join(self.modes) or "none"
-            reason = f"the agent has one setting for both, and its mode is {mode}" if as_mode else None
-            missing["permission_mode"] = reason or f"the agent offers no such mode; it has {offered}"
+        elif permission_mode not in (None, "default"):
+            if as_mode is None:
+                offered = ", ".join(self.modes) or "none"
+                missing["permission_mode"] = f"the agent offers no such mode; it has {offered}"
+            elif as_mode != mode:
+                missing["permission_mode"] = f"the agent has one setting for both, and its mode is {mode}"
         if mode is not None and self.modes:
             await self.set_mode(mode)
         elif mode is not None:
