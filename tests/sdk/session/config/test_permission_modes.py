@@ -16,6 +16,8 @@ from sandbox_agent import AsyncSandboxAgent
 AGENT = """
 import json, sys
 offers = json.loads(open(sys.argv[1]).read())
+if "starts" in offers:
+    open(offers["starts"], "a").write("started\\n")
 def send(**message):
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 for line in sys.stdin:
@@ -88,6 +90,19 @@ async def test_mode_and_permission_mode(
         assert not session.restored.not_applied
     else:
         assert said in session.restored.not_applied["permission_mode"]
+
+
+@pytest.mark.clause("decision-56")
+async def test_an_agent_without_options_is_started_once(
+    client: AsyncSandboxAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AMP_API_KEY", "a key, so that the server may ask the agent")
+    session = await create(client, tmp_path, {"modes": [], "starts": str(tmp_path / "starts")})
+    assert session.config_options == [] and session.modes == []
+    for _ in range(20):
+        await session.request("any/method")
+    await client.agents.list()
+    assert (tmp_path / "starts").read_text() == "started\n"
 
 
 @pytest.mark.clause("spec2-3.1-permission-mode")

@@ -26,7 +26,11 @@ def write_skill(folder: Path, name: str, text: str = "Do it well.") -> Path:
 def git(directory: Path, *arguments: str) -> str:
     identity = ["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]
     run = subprocess.run(
-        ["git", *identity, *arguments], cwd=directory, check=True, capture_output=True, text=True
+        ["git", *identity, *arguments],  # noqa: S607 - any git
+        cwd=directory,
+        check=True,
+        capture_output=True,
+        text=True,
     )
     return run.stdout
 
