@@ -110,7 +110,12 @@ def test_prefer_wait_counts_while_a_request_of_the_agent_is_unanswered(acp: Acp,
 def test_prefer_wait_starts_again_with_every_line(acp: Acp, server_id: str) -> None:
     acp.notify(server_id, "test/ask_client", {"id": 5})
     slow = acp.in_background(
-        acp.send, server_id, "test/answer_after", {"ms": 1400}, "slow", headers={"prefer": "wait=1"}
+        acp.send,
+        server_id,
+        "test/answer_after",
+        {"ms": 1400},
+        request_id="slow",
+        headers={"prefer": "wait=1"},
     )
     for _ in range(6):
         time.sleep(0.2)  # the pauses of the agent are what is tested

@@ -17,7 +17,24 @@ from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.timeout(600)
 AGENTS = [pytest.param(agent, marks=() if agent in CI_AGENTS else pytest.mark.full) for agent in RECIPES]
+# Agents that use the skills of a directory only if their user trusts it.
+_TRUSTED_FOLDERS = {"mistral-vibe": (".vibe/trusted_folders.toml", 'trusted = ["{cwd}"]\nuntrusted = []\n')}
+_TRUSTING_SETTINGS = {"pi": (".pi/agent/settings.json", {"defaultProjectTrust": "always"})}
+_TRUSTING_VARIABLES = {"gemini": {"GEMINI_CLI_TRUST_WORKSPACE": "true"}}
 _SKILL = "---\nname: {name}\ndescription: Use this to {words} before you answer.\n---\nCount to ten first.\n"
+
+
+def trust_directory(matrix: Matrix) -> None:
+    """Do what the user of such an agent has done."""
+    agent = matrix.recipe.agent
+    matrix.env.update(_TRUSTING_VARIABLES.get(agent, {}))
+    if agent in _TRUSTED_FOLDERS:
+        name, text = _TRUSTED_FOLDERS[agent]
+        (matrix.home / name).write_text(text.replace("{cwd}", str(matrix.cwd)))
+    if agent in _TRUSTING_SETTINGS:
+        name, settings = _TRUSTING_SETTINGS[agent]
+        known = json.loads((matrix.home / name).read_text())
+        (matrix.home / name).write_text(json.dumps(known | settings))
 
 
 @pytest.mark.clause("spec1-5.4-skills-reach-agents")
@@ -31,6 +48,7 @@ async def test_the_model_of_a_real_agent_sees_the_skill(
         matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
         if (await http.get(f"/v1/agents/{agent}")).json().get("skillsDirectory") is None:
             pytest.skip(f"{agent} has no skills in the working directory")
+    trust_directory(matrix)
     given, configured = (f"{word} the {os.urandom(4).hex()}" for word in ("polish", "measure"))
     for name, words in (("given", given), ("configured", configured)):
         folder = tmp_path / name / f"{name}-skill"

@@ -269,6 +269,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "quirks": [
             "Has no permissions: every tool runs.",
             "Its modes are thinking levels.",
+            "Uses the skills of a directory only if its settings trust it (`defaultProjectTrust`).",
         ],
         "install": [
             {"npm": ["pi-acp@0.0.34"]},
@@ -375,6 +376,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Waits for the answer of an open permission request even after `session/cancel`.",
             "Keeps running when its stdin closes during a tool; the server kills it.",
             "`session/load` fails with -32603: this version does not find the sessions it has stored.",
+            "Uses the skills of a directory only with GEMINI_CLI_TRUST_WORKSPACE=true, or if its user trusts it.",
         ],
         "install": [{"npm": ["@google/gemini-cli@0.61.0"]}],
         "options": {"mode": ["default", "autoEdit", "yolo", "plan"]},
@@ -569,6 +571,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "size_mb": 400,
         "quirks": [
             "Waits for the answer of an open permission request even after `session/cancel`.",
+            "Uses the skills of a directory only if ~/.vibe/trusted_folders.toml lists it.",
         ],
         "install": [{"pypi": ["mistral-vibe==3.0.2"], "python": "3.12"}],
         "options": {"mode": ["accept-edits", "ask", "auto-approve"]},
@@ -576,7 +579,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "grok": {
         "id": "grok",
         "name": "Grok",
-        "skills_directory": ".agents/skills",
+        "skills_directory": ".grok/skills",
         "command": "{root}/node_modules/.bin/grok",
         "args": ["agent", "stdio"],
         "on_path": ["grok", "agent", "stdio"],

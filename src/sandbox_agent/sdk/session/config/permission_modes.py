@@ -15,8 +15,16 @@ _EQUIVALENTS = {
     # Claude, Gemini, Qwen, Amp: plan; Codex: read-only.
     "plan": ("plan", "read-only"),
     # Amp: bypass; Claude: bypassPermissions; Codex: agent-full-access, older full-access; Gemini, Qwen: yolo;
-    # Goose: auto.
-    "bypass": ("bypass", "bypassPermissions", "agent-full-access", "full-access", "yolo", "auto"),
+    # Mistral Vibe: auto-approve; Goose: auto.
+    "bypass": (
+        "bypass",
+        "bypassPermissions",
+        "agent-full-access",
+        "full-access",
+        "yolo",
+        "auto-approve",
+        "auto",
+    ),
 }
 # Options whose values may be spelled like a permission mode and mean something else.
 _OTHER_CATEGORIES = ("model", "thought_level", "mode")
