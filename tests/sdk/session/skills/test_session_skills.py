@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from sandbox_agent import AsyncSandboxAgent, SkillSourceError, SqliteStore
-from tests.sdk.conftest import Connect, eventually
+from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
 from tests.sdk.session.skills.conftest import git, write_skill
+from tests.support.polling import eventually
 
 AGENT_FOLDER = ".agents/skills"
 
