@@ -489,6 +489,7 @@ export interface components {
             version?: string;
             path?: string;
             capabilities: components["schemas"]["AgentCapabilities"];
+            skillsDirectory?: string;
             serverStatus?: components["schemas"]["ServerStatus"];
             configOptions?: components["schemas"]["ConfigOption"][];
             configError?: string;

@@ -147,7 +147,7 @@ class Instance:
         if stdin.queued_bytes + call.size > self._limits.stdin_queue_bytes:
             raise StreamError("the agent does not read its input")
         now = self._loop.time()
-        call.sent_at = self._silence.active(now)
+        call.sent_at = self._silence.active(now) if call.limit_s is None else now
         # The earliest time at which its limit can be exceeded.
         check_at = now + (self._silence.limit_s if call.limit_s is None else call.limit_s)
         if check_at < self._timer_at:
@@ -175,6 +175,7 @@ class Instance:
         self._silence = SilenceTimeout(now, self._limits.first_line_s, self._limits.silence_s)
         unsent, self._unsent = self._unsent, []
         for call in unsent:
+            call.sent_at = 0.0 if call.limit_s is None else now
             process.input.put(call)
         if unsent:
             self._check_silence()
@@ -290,8 +291,10 @@ class Instance:
         now = self._loop.time()
         next_check = None
         for call in self._all_calls:
-            limit = self._silence.limit_s if call.limit_s is None else call.limit_s
-            left = limit - self._silence.silence(call.sent_at, now)
+            if call.limit_s is None:
+                left = self._silence.limit_s - self._silence.silence(call.sent_at, now)
+            else:
+                left = call.limit_s - self._silence.silence_by_clock(call.sent_at, now)
             if left <= 0:
                 self._give_up(call)
             elif next_check is None or left < next_check:

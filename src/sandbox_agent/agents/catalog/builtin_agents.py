@@ -22,6 +22,7 @@ would wait 9 ms for the parser.
     verify_env    variables for the first start after an install, if the agent does not start unconfigured
     adapter       the ACP adapter of this package that runs the `native` program; there is no `command`
     size_mb       size on disk, for the progress bar
+    skills_directory  where the agent looks for skills, below the working directory
     quirks        observed behaviour; docs/agents.md prints it
 """
 
@@ -35,6 +36,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "claude": {
         "id": "claude",
         "name": "Claude Code",
+        "skills_directory": ".claude/skills",
         "command": "{node}",
         "args": [
             "{root}/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
@@ -90,6 +92,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "codex": {
         "id": "codex",
         "name": "Codex",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@agentclientprotocol/codex-acp/dist/index.js"],
         "default_env": {"NO_BROWSER": "1"},
@@ -153,6 +156,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "opencode": {
         "id": "opencode",
         "name": "OpenCode",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/opencode-ai/bin/opencode.exe",
         "args": ["acp"],
         "default_env": {
@@ -195,6 +199,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "amp": {
         "id": "amp",
         "name": "Amp",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/acp-amp",
         "args": ["run"],
         "default_env": {
@@ -228,6 +233,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "pi": {
         "id": "pi",
         "name": "Pi",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/pi-acp/dist/index.js"],
         "default_env": {
@@ -263,6 +269,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "quirks": [
             "Has no permissions: every tool runs.",
             "Its modes are thinking levels.",
+            "Uses the skills of a directory only if its settings trust it (`defaultProjectTrust`).",
         ],
         "install": [
             {"npm": ["pi-acp@0.0.34"]},
@@ -277,6 +284,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "cursor": {
         "id": "cursor",
         "name": "Cursor",
+        "skills_directory": ".agents/skills",
         "on_path": ["cursor-agent-acp"],
         "registry": ["cursor", "cursor-agent-acp"],
         "credentials": [
@@ -304,6 +312,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "mock": {
         "id": "mock",
         "name": "Mock",
+        "skills_directory": ".agents/skills",
         "builtin": True,
         "capabilities": [
             "planMode",
@@ -334,6 +343,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "gemini": {
         "id": "gemini",
         "name": "Gemini CLI",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@google/gemini-cli/bundle/gemini.js", "--acp"],
         "default_env": {"GEMINI_CLI_NO_RELAUNCH": "true"},
@@ -366,6 +376,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Waits for the answer of an open permission request even after `session/cancel`.",
             "Keeps running when its stdin closes during a tool; the server kills it.",
             "`session/load` fails with -32603: this version does not find the sessions it has stored.",
+            "Uses the skills of a directory only with GEMINI_CLI_TRUST_WORKSPACE=true, or if its user trusts it.",
         ],
         "install": [{"npm": ["@google/gemini-cli@0.61.0"]}],
         "options": {"mode": ["default", "autoEdit", "yolo", "plan"]},
@@ -373,6 +384,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "qwen": {
         "id": "qwen",
         "name": "Qwen Code",
+        "skills_directory": ".qwen/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@qwen-code/qwen-code/cli-entry.js", "--acp"],
         "on_path": ["qwen", "--acp"],
@@ -407,6 +419,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "copilot": {
         "id": "copilot",
         "name": "GitHub Copilot CLI",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/@github/copilot-{platform}/copilot",
         "args": ["--acp"],
         "default_env": {"COPILOT_AUTO_UPDATE": "false"},
@@ -455,6 +468,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "goose": {
         "id": "goose",
         "name": "goose",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/@aaif/goose-binary-{platform}/bin/goose",
         "args": ["acp"],
         "default_env": {"GOOSE_TELEMETRY_ENABLED": "false"},
@@ -500,6 +514,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "kimi-code": {
         "id": "kimi-code",
         "name": "Kimi Code",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@moonshot-ai/kimi-code/dist/main.mjs", "acp"],
         "default_env": {"KIMI_CODE_NO_AUTO_UPDATE": "1"},
@@ -532,6 +547,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "mistral-vibe": {
         "id": "mistral-vibe",
         "name": "Mistral Vibe",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/vibe-acp",
         "on_path": ["vibe-acp"],
         "registry": ["mistral-vibe"],
@@ -555,6 +571,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "size_mb": 400,
         "quirks": [
             "Waits for the answer of an open permission request even after `session/cancel`.",
+            "Uses the skills of a directory only if ~/.vibe/trusted_folders.toml lists it.",
         ],
         "install": [{"pypi": ["mistral-vibe==3.0.2"], "python": "3.12"}],
         "options": {"mode": ["accept-edits", "ask", "auto-approve"]},
@@ -562,6 +579,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "grok": {
         "id": "grok",
         "name": "Grok",
+        "skills_directory": ".grok/skills",
         "command": "{root}/node_modules/.bin/grok",
         "args": ["agent", "stdio"],
         "on_path": ["grok", "agent", "stdio"],
@@ -629,6 +647,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "fast-agent": {
         "id": "fast-agent",
         "name": "fast-agent",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/fast-agent",
         "args": ["--no-update-check", "serve", "--transport", "acp", "--shell"],
         "on_path": [
@@ -677,6 +696,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "claude-native": {
         "id": "claude-native",
         "name": "Claude Code (native)",
+        "skills_directory": ".claude/skills",
         "adapter": "claude",
         "default_env": {
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -725,6 +745,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "codex-native": {
         "id": "codex-native",
         "name": "Codex (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "codex",
         "native": "codex",
         "native_file": "node_modules/.bin/codex",
@@ -769,6 +790,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "opencode-native": {
         "id": "opencode-native",
         "name": "OpenCode (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "opencode",
         "default_env": {
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
@@ -813,6 +835,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "amp-native": {
         "id": "amp-native",
         "name": "Amp (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "amp",
         "default_env": {"AMP_SKIP_UPDATE_CHECK": "1"},
         "native": "amp",
