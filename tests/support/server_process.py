@@ -162,7 +162,7 @@ class ServerProcess:
         return time.monotonic()
 
     def tasks(self) -> list[str]:
-        """The names of the running asyncio tasks; an idle server has none. For our own server only."""
+        """The names of the running asyncio tasks; an idle server has none. For the `server` command only."""
         told = self._hooks / "tasks"
         told.unlink(missing_ok=True)
         self.signal(signal.SIGUSR2)
@@ -171,7 +171,7 @@ class ServerProcess:
         return tasks
 
     def set_clock_ahead(self, seconds: int) -> None:
-        """Move the server's wall clock by so many seconds, also backwards. For our own server only."""
+        """Move the server's wall clock by so many seconds, also backwards. For the `server` command only."""
         (self._hooks / "clock").write_text(str(seconds))
         self.tasks()  # the clock has moved when the list is there
 
