@@ -76,14 +76,15 @@ def _direct_writes() -> None:
     segment = _module("bridge.eventlog.segment").Segment
     append, step = segment.append, 8 << 20
 
-    def append_and_release(self: Any, blocks: Any, last: int, *, directly: bool) -> None:
+    def append_and_release(self: Any, blocks: Any, last: int) -> None:
         start = self.size
-        append(self, blocks, last, directly=False)
-        if directly and start // step != self.size // step:
+        append(self, blocks, last)
+        if start // step != self.size // step:
             # The advice starts the write of dirty pages and drops clean ones, so each step is advised twice.
             offset = max(0, start - step)
             os.posix_fadvise(self.file.fd, offset, self.size - offset, os.POSIX_FADV_DONTNEED)
 
+    _replace(segment, "_write_directly", lambda *_: False)
     _replace(segment, "append", append_and_release)
 
 

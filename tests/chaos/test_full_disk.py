@@ -1,4 +1,4 @@
-"""A real small disk below the spill directory: it fills up, events go on, readers are told the truth."""
+"""A real small disk below the spill directory: it fills up, events go on, readers get a gap."""
 
 from __future__ import annotations
 

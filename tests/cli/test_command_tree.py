@@ -104,7 +104,7 @@ def test_no_token_wins_over_the_environment(sandbox: SandboxDirectory, server: S
 
 @pytest.mark.clause("cli-server-help-is-quick")
 def test_help_of_the_server_costs_less_than_150_ms(sandbox: SandboxDirectory) -> None:
-    """Processor time of the quickest run: the clock on the wall tells how busy the machine is."""
+    """Processor time of the quickest run: wall-clock time would depend on the load of the machine."""
     costs = []
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -50,7 +50,7 @@ def daemon(sandbox: SandboxDirectory) -> Iterator[Daemon]:
 
 @pytest.fixture
 def unrelated_process() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that has nothing to do with us."""
+    """A process that is not the daemon."""
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     yield process
     process.kill()

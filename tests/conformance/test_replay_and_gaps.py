@@ -47,7 +47,7 @@ def test_a_position_at_the_edge_of_the_ring_is_no_gap(start_server) -> None:
 
 @pytest.mark.clause("decision-6")
 def test_without_a_position_a_cut_log_begins_with_a_gap(start_server) -> None:
-    """Events 1 to 90 are gone; a reader from the start is told so."""
+    """Events 1 to 90 are gone; a reader from the start gets a gap."""
     acp = start_server(settings=TINY).acp
     server_id = flooded(acp, 100)
     with acp.stream(server_id, last_event_id="0") as stream:

@@ -1,4 +1,4 @@
-"""The deploy recipes, as far as a machine without a container engine can tell: their commands are ours."""
+"""The deploy recipes, without a container engine: their commands exist and work."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ process has, so that the test finds every one of them, also without environment,
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -106,9 +107,9 @@ def sleepers():
 def start_with(start_server, sleepers: Sleepers, tmp_path: Path) -> Callable[..., ServerProcess]:
     """Start a server and an agent that runs the commands."""
 
-    def start(*commands: str, arguments: list[str] | None = None, wrapper: list[str]) -> ServerProcess:
+    def start(*commands: str, arguments: list[str] | None = None, prefix: list[str]) -> ServerProcess:
         open_for_all_users(tmp_path)
-        server: ServerProcess = start_server(arguments=arguments, wrapper=wrapper)
+        server: ServerProcess = start_server(arguments=arguments, prefix=prefix)
         place_launcher(server.data_home, "pi", agent_script(sleepers.seconds, *commands))
         open_for_all_users(server.data_home / "sandbox-agent" / "bin" / "agent_processes")
         server.acp.call("x", "go", request_id=1, agent="pi")
@@ -138,7 +139,7 @@ def test_another_user_with_the_capabilities_of_a_container(start_with, sleepers,
     server = start_with(
         *DETACHED.values(),
         arguments=["--agent-user", "nobody"],
-        wrapper=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES],
+        prefix=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES],
     )
     assert "process_tags.unavailable" not in server.log()
     end(server, ending)
@@ -153,7 +154,7 @@ def test_processes_that_change_their_tag(start_with, sleepers, user: str | None,
     server = start_with(
         *HIDDEN.values(),
         arguments=["--agent-user", user] if user else [],
-        wrapper=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES],
+        prefix=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES],
     )
     if ending == "SIGKILL":
         wait_until(lambda: "watchdog.hidden_processes" in server.log(), 10, "a watchdog that knows of them")
@@ -170,7 +171,7 @@ def test_the_tag_cannot_be_taken_away_without_the_right_to_raise_limits(
     server = start_with(
         TAKEN_AWAY,
         arguments=["--agent-user", user] if user else [],
-        wrapper=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES],
+        prefix=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES],
     )
     server.signal(signal.SIGKILL)
     server.wait_for_exit(5)
@@ -181,7 +182,7 @@ def test_the_tag_cannot_be_taken_away_without_the_right_to_raise_limits(
 @pytest.mark.clause("security-M3")
 def test_a_hidden_process_goes_with_the_last_agent_that_can_have_started_it(start_with, sleepers) -> None:
     """Which of two agents it belongs to cannot be known; the process of the other one must not be killed."""
-    server = start_with(wrapper=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES])
+    server = start_with(prefix=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES])
     place_launcher(server.data_home, "pi", agent_script(sleepers.seconds, HIDDEN["lower"]))
     server.acp.call("hides", "go", request_id=1, agent="pi")
     wait_until(lambda: len(sleepers.alive()) == 3, 10, "two agents and a hidden process")
@@ -207,7 +208,7 @@ def test_children_that_the_server_had_before_it_was_executed_are_left_alone(
         "sh",
     ]
     try:
-        server = start_with(HIDDEN["lower"], wrapper=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES, *before])
+        server = start_with(HIDDEN["lower"], prefix=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES, *before])
         flag.touch()
         wait_until(lambda: len(other.alive()) == 2, 5, "a child of the server and an orphan")
         theirs = other.alive()
@@ -226,7 +227,7 @@ def test_process_1_of_a_container_ends_what_hides_and_leaves_other_orphans_alone
     """Process 1 adopts every orphan of its container, also those that no agent has started."""
     as_process_1 = ["unshare", "--pid", "--fork", "--mount-proc"]
     other = Sleepers()
-    server = start_with(HIDDEN["lower"], wrapper=[*WITHOUT_GROUPS, *as_process_1, *WITH_DOCKER_CAPABILITIES])
+    server = start_with(HIDDEN["lower"], prefix=[*WITHOUT_GROUPS, *as_process_1, *WITH_DOCKER_CAPABILITIES])
     (inner,) = children_of(server.pid)
     try:
         into = ["nsenter", "--target", str(inner), "--pid", "--mount", "sh", "-c"]
@@ -257,7 +258,7 @@ def test_control_groups_end_what_hides_at_once_and_nothing_is_left_of_them(
     in_group = "until grep -q sandbox-agent- /proc/self/cgroup; do sleep 0.01; done; "
     # A hidden process with a child of its own.
     parent = in_group + "(ulimit -w 5; env -i setsid sh -c 'sleep {s} & wait' >/dev/null 2>&1 &)"
-    server = start_with(parent, HIDDEN["lower"], wrapper=[])
+    server = start_with(parent, HIDDEN["lower"], prefix=[])
     own = control_group.own_group()
     groups = [name for name in os.listdir(own) if name.startswith("sandbox-agent-")]
     members = {
@@ -280,7 +281,7 @@ def watchdog_of(server: ServerProcess) -> int | None:
 @pytest.mark.root
 @pytest.mark.clause("security-M4", "promise-H")
 def test_a_watchdog_that_was_killed_is_replaced(start_with, sleepers) -> None:
-    server = start_with(*DETACHED.values(), wrapper=WITHOUT_GROUPS)
+    server = start_with(*DETACHED.values(), prefix=WITHOUT_GROUPS)
     for _ in range(2):
         first = wait_until(lambda: watchdog_of(server), 5, "a watchdog")
         os.kill(first, signal.SIGKILL)
@@ -294,7 +295,7 @@ def test_a_watchdog_that_was_killed_is_replaced(start_with, sleepers) -> None:
 @pytest.mark.root
 @pytest.mark.clause("security-M4")
 def test_a_watchdog_that_was_stopped_is_continued(start_with, sleepers) -> None:
-    server = start_with(*DETACHED.values(), wrapper=WITHOUT_GROUPS)
+    server = start_with(*DETACHED.values(), prefix=WITHOUT_GROUPS)
     watchdog = wait_until(lambda: watchdog_of(server), 5, "a watchdog")
     os.kill(watchdog, signal.SIGSTOP)
     wait_until(lambda: f"watchdog.continued pid={watchdog}" in server.log(), 5, "a continued watchdog")
@@ -305,15 +306,28 @@ def test_a_watchdog_that_was_stopped_is_continued(start_with, sleepers) -> None:
 
 @pytest.mark.root
 @pytest.mark.clause("security-H3")
+@pytest.mark.parametrize("ending", ["DELETE", "SIGKILL"])
 @pytest.mark.parametrize("user", ["nobody", None])
-def test_the_server_says_at_its_start_that_it_has_no_tags(start_with, sleepers, user: str | None) -> None:
+def test_the_server_says_at_its_start_that_it_has_no_tags(
+    start_with, sleepers, user: str | None, ending: str
+) -> None:
     server = start_with(
         DETACHED["setsid"],
         DETACHED["double fork, empty environment"],
         arguments=["--agent-user", user] if user else [],
-        wrapper=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES, *without_calls("prlimit64:1=10=EPERM")],
+        prefix=[*WITHOUT_GROUPS, *WITH_DOCKER_CAPABILITIES, *without_calls("prlimit64:1=10=EPERM")],
     )
     wait_until(lambda: "process_tags.unavailable" in server.log(), 10, "a warning")
-    # What it has adopted it ends all the same.
-    end(server, "DELETE")
+    if ending == "SIGKILL":
+        # The agent and what the server has adopted are named; the child of the agent is found below it.
+        needed = {server.acp.entry("x")["pid"]} | (children_of(server.pid) & set(sleepers.alive()))
+        assert len(needed) == 2
+        wait_until(lambda: needed <= named_processes(server), 10, "a watchdog that knows of them")
+    end(server, ending)
     is_gone(sleepers)
+
+
+def named_processes(server: ServerProcess) -> set[int]:
+    """The processes that the server has named to its watchdog."""
+    lines = [line for line in server.log().splitlines() if "watchdog.hidden_processes" in line]
+    return {int(pid) for pid in re.findall(r"\d+", lines[-1].partition("pids=")[2])} if lines else set()

@@ -18,7 +18,6 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.acp import AGENT, Acp
@@ -93,12 +92,12 @@ class ServerProcess:
         token: str | None = "secret-of-the-tests",  # noqa: S107 - a token of loopback servers in tests
         host: str = "127.0.0.1",
         isolated: bool = False,
-        wrapper: Sequence[str] = (),
         http_server: HttpServer = HttpServer.OWN,
+        prefix: list[str] | None = None,
     ) -> None:
         """An isolated server can write below `directory` only and serves the files of `home`.
 
-        `wrapper` is a command line that executes the rest of its arguments.
+        `prefix` is a command that executes the server, `prlimit` for example.
         """
         self.mark = secrets.token_hex(8)
         self.home, self.data_home = directory / "home", directory / "data"
@@ -115,7 +114,7 @@ class ServerProcess:
         self.arguments += arguments or []
         self.environment = self._environment(settings or {})
         self.http_server = http_server
-        command = [*server_command(http_server), *self.arguments]
+        command = [*(prefix or []), *server_command(http_server), *self.arguments]
         if isolated:
             self.environment["TMPDIR"] = str(self.home)
             command = in_mount_namespace([*command, "--fs-root", str(self.home)], directory, cwd=self.home)
@@ -123,7 +122,7 @@ class ServerProcess:
         self.acp = Acp(self.client)
         with self.log_path.open("ab") as log:
             self.process = subprocess.Popen(
-                [*wrapper, *command],
+                command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -171,7 +170,7 @@ class ServerProcess:
         return time.monotonic()
 
     def tasks(self) -> list[str]:
-        """The names of the running asyncio tasks; an idle server has none. For our own server only."""
+        """The names of the running asyncio tasks; an idle server has none. For the `server` command only."""
         told = self._hooks / "tasks"
         told.unlink(missing_ok=True)
         self.signal(signal.SIGUSR2)
@@ -180,7 +179,7 @@ class ServerProcess:
         return tasks
 
     def set_clock_ahead(self, seconds: int) -> None:
-        """Move the server's wall clock by so many seconds, also backwards. For our own server only."""
+        """Move the server's wall clock by so many seconds, also backwards. For the `server` command only."""
         (self._hooks / "clock").write_text(str(seconds))
         self.tasks()  # the clock has moved when the list is there
 

@@ -489,6 +489,7 @@ export interface components {
             version?: string;
             path?: string;
             capabilities: components["schemas"]["AgentCapabilities"];
+            skillsDirectory?: string;
             serverStatus?: components["schemas"]["ServerStatus"];
             configOptions?: components["schemas"]["ConfigOption"][];
             configError?: string;
@@ -860,6 +861,16 @@ export interface components {
             detail: string;
             details?: Record<string, unknown>;
         };
+        ProblemOutOfDescriptors: {
+            /** @constant */
+            type: "urn:sandbox-agent:error:out_of_descriptors";
+            /** @constant */
+            title: "Out Of Descriptors";
+            /** @constant */
+            status: 503;
+            detail: string;
+            details: Record<string, unknown>;
+        };
         ProblemPayloadTooLarge: {
             /** @constant */
             type: "urn:sandbox-agent:error:payload_too_large";
@@ -1127,6 +1138,24 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemNotFound"];
             };
         };
+        /** @description Out Of Descriptors (`urn:sandbox-agent:error:out_of_descriptors`), or Server Stopping (`urn:sandbox-agent:error:server_stopping`) */
+        OutOfDescriptorsServerStopping: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemOutOfDescriptors"] | components["schemas"]["ProblemServerStopping"];
+            };
+        };
+        /** @description Out Of Descriptors (`urn:sandbox-agent:error:out_of_descriptors`), or Server Stopping (`urn:sandbox-agent:error:server_stopping`), or Too Many Instances (`urn:sandbox-agent:error:too_many_instances`) */
+        OutOfDescriptorsServerStoppingTooManyInstances: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemOutOfDescriptors"] | components["schemas"]["ProblemServerStopping"] | components["schemas"]["ProblemTooManyInstances"];
+            };
+        };
         /** @description Payload Too Large (`urn:sandbox-agent:error:payload_too_large`) */
         PayloadTooLarge: {
             headers: {
@@ -1161,24 +1190,6 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ProblemRequestTimeout"];
-            };
-        };
-        /** @description Server Stopping (`urn:sandbox-agent:error:server_stopping`) */
-        ServerStopping: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemServerStopping"];
-            };
-        };
-        /** @description Server Stopping (`urn:sandbox-agent:error:server_stopping`), or Too Many Instances (`urn:sandbox-agent:error:too_many_instances`) */
-        ServerStoppingTooManyInstances: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemServerStopping"] | components["schemas"]["ProblemTooManyInstances"];
             };
         };
         /** @description Session Not Found (`urn:sandbox-agent:error:session_not_found`) */
@@ -1273,7 +1284,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     getOpenApi: {
@@ -1300,7 +1311,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     getDocs: {
@@ -1327,7 +1338,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     getHealth: {
@@ -1360,7 +1371,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     listAcpServers: {
@@ -1405,7 +1416,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     streamAcpEvents: {
@@ -1448,7 +1459,7 @@ export interface operations {
             429: components["responses"]["TooManyStreams"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     postAcpMessage: {
@@ -1537,7 +1548,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InstallFailedInternalError"];
             502: components["responses"]["AgentProcessExitedStreamError"];
-            503: components["responses"]["ServerStoppingTooManyInstances"];
+            503: components["responses"]["OutOfDescriptorsServerStoppingTooManyInstances"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -1571,7 +1582,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     listAgents: {
@@ -1641,7 +1652,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     getAgent: {
@@ -1713,7 +1724,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     installAgent: {
@@ -1766,7 +1777,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InstallFailedInternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     listFsEntries: {
@@ -1815,7 +1826,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -1894,7 +1905,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -1955,7 +1966,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2059,7 +2070,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description ServerStopping */
+            /** @description OutOfDescriptorsServerStopping */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2118,7 +2129,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2160,7 +2171,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2209,7 +2220,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2256,7 +2267,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2306,7 +2317,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2343,7 +2354,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2386,7 +2397,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2433,7 +2444,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2474,7 +2485,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2529,7 +2540,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2572,7 +2583,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2619,7 +2630,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2660,7 +2671,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2715,7 +2726,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };

@@ -84,6 +84,8 @@ class InstanceRegistry:
         self._instances: dict[str, Instance] = {}
         self._closed: OrderedDict[str, int] = OrderedDict()
         self._background: set[asyncio.Task[None]] = set()
+        self.ended = 0
+        """Instances that have been closed, or whose agent has exited, so far."""
         self._spills = 0
         self._stopping = False
         self._idle_instances: IdleInstances | None = None
@@ -172,6 +174,7 @@ class InstanceRegistry:
 
     def _on_exited(self, instance: Instance, process: AgentProcess) -> None:
         exit = instance.exit
+        self.ended += 1
         _log(
             "instance.exited", instance, pid=process.pid, code=exit and exit.code, signal=exit and exit.signal
         )
@@ -194,6 +197,7 @@ class InstanceRegistry:
     def _close(self, instance: Instance) -> asyncio.Task[None] | None:
         self.starter.cancel(instance)
         process = instance.close()
+        self.ended += 1
         _log("instance.closed", instance, last_event=instance.log.last)
         return self._in_task(process.stop()) if process is not None else None
 

@@ -22,6 +22,7 @@ from sandbox_agent.sdk.errors import (
     InternalServerError,
     InvalidAnswerError,
     InvalidParamsError,
+    McpConfigError,
     MethodNotFoundError,
     NotFoundError,
     PermissionDeniedError,
@@ -35,6 +36,7 @@ from sandbox_agent.sdk.errors import (
     SessionEndedError,
     SessionNotFoundError,
     SessionNotRestoredError,
+    SkillSourceError,
     SpawnError,
     UnsupportedAgentError,
     UnsupportedPermissionReplyError,
@@ -72,6 +74,7 @@ from sandbox_agent.sdk.stores import (
     StoreError,
 )
 from sandbox_agent.sdk.sync import AcpClient, SandboxAgent, Session, Turn
+from sandbox_agent.sdk.sync.spawned_server import SpawnedServer, spawn_server
 from sandbox_agent.sdk.universal import UniversalEvent, UniversalItem, UniversalMapper
 
 __all__ = [
@@ -107,6 +110,7 @@ __all__ = [
     "InvalidAnswerError",
     "InvalidParamsError",
     "LocalProvider",
+    "McpConfigError",
     "MemoryStore",
     "MethodNotFoundError",
     "NotFoundError",
@@ -135,8 +139,10 @@ __all__ = [
     "SessionNotRestoredError",
     "SessionRecord",
     "SessionStore",
+    "SkillSourceError",
     "SpawnError",
     "SpawnOptions",
+    "SpawnedServer",
     "SqliteStore",
     "StoreError",
     "Turn",
@@ -160,5 +166,6 @@ __all__ = [
     "image",
     "resource",
     "resource_link",
+    "spawn_server",
     "text",
 ]

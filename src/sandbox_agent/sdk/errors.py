@@ -15,6 +15,7 @@ SandboxAgentError
 ├── PermissionNotFoundError, QuestionNotFoundError, ConcurrentPromptError, CallbackError
 ├── UnsupportedPermissionReplyError, InvalidAnswerError
 ├── UnsupportedSessionValueError, UnsupportedSessionCategoryError, UnsupportedSessionConfigOptionError
+├── SkillSourceError, McpConfigError
 ├── SandboxDestroyedError
 └── SpawnError                    a local server did not start; carries the tail of its log
 
@@ -300,6 +301,23 @@ class UnsupportedSessionConfigOptionError(SandboxAgentError):
         self.config_id = config_id
         self.available = list(available)
         super().__init__(f"the agent has no config option {config_id!r}; it has: {_listed(self.available)}")
+
+
+class SkillSourceError(SandboxAgentError):
+    """A source of skills is not valid or cannot be fetched."""
+
+    def __init__(self, source: str, message: str) -> None:
+        self.source = source
+        super().__init__(f"skills from {source}: {message}")
+
+
+class McpConfigError(SandboxAgentError):
+    """An MCP server has a field that cannot be given to the agent."""
+
+    def __init__(self, server: str, field: str, message: str) -> None:
+        self.server = server
+        self.field = field
+        super().__init__(f"MCP server {server!r}: {field}: {message}")
 
 
 class SandboxDestroyedError(SandboxAgentError):

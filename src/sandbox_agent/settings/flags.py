@@ -160,6 +160,11 @@ class Settings:
     keep_alive_ms: int = _setting(
         120_000, "--keep-alive-ms", help="time in ms for which an idle connection stays open"
     )
+    write_timeout_ms: int = _setting(
+        60_000,
+        "--write-timeout-ms",
+        help="time in ms after which a client that reads nothing of its response is disconnected",
+    )
     busy_poll_us: int = _setting(
         100,
         "--busy-poll-us",

@@ -101,7 +101,7 @@ class ReplacedCatalogue:
         ]
         environment.agents_file.write_text("".join(tables))
         environment.environ["SANDBOX_AGENT_ACP_REGISTRY_URL"] = "http://127.0.0.1:9/registry.json"
-        # The vendors' programs stand on PATH: adapters of our own find them there.
+        # The vendors' programs are on PATH, where the adapters find them.
         programs = directory / "programs"
         programs.mkdir()
         for name in ("claude", "codex", "opencode", "amp"):

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.process
 @pytest.fixture(params=["ENOSYS", "EPERM"])
 def server(request: pytest.FixtureRequest, start_server) -> ServerProcess:
     refused = without_calls(*(f"{name}={request.param}" for name in CALLS))
-    server: ServerProcess = start_server(wrapper=refused)
+    server: ServerProcess = start_server(prefix=refused)
     return server
 
 
@@ -58,7 +58,7 @@ def test_files_are_written_read_moved_and_deleted(start_server, tmp_path) -> Non
     (tmp_path / "files").mkdir()
     server: ServerProcess = start_server(
         arguments=["--fs-root", str(tmp_path / "files")],
-        wrapper=without_calls(*(f"{name}=ENOSYS" for name in CALLS)),
+        prefix=without_calls(*(f"{name}=ENOSYS" for name in CALLS)),
     )
     content = os.urandom(300_000)
     url = "/v1/fs/file?path=one.bin"

@@ -55,7 +55,7 @@ def test_servers_within_servers_have_ever_lower_tags() -> None:
 @pytest.mark.parametrize("ending", ["DELETE", "SIGKILL"])
 def test_a_server_in_the_tree_of_another_server_ends_its_own_trees(start_server, ending: str) -> None:
     limited = ["sh", "-c", f'ulimit -w {OUTER} || ulimit -x {OUTER}; exec "$@"', "sh"]
-    server: ServerProcess = start_server(wrapper=limited)
+    server: ServerProcess = start_server(prefix=limited)
     server_id = server.acp.start()
     people = grow_tree(server.acp, server_id, stubborn=True)
     if ending == "DELETE":

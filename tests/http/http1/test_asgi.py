@@ -50,7 +50,7 @@ async def test_the_scope_names_both_ends_of_the_connection() -> None:
 
     client = Http1Client(asgi_handler(app))
     loop: Any = asyncio.get_running_loop()
-    listener = Listener(loop, "127.0.0.1", 0, client.server._accept)
+    listener = Listener(loop, "127.0.0.1", 0, client.server._accept, client.server._refuse_now)
     reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
     writer.write(GET)
     await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), BOUND_S)

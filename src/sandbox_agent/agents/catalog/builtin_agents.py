@@ -23,6 +23,7 @@ would wait 9 ms for the parser.
     adapter       the ACP adapter of this package that runs the `native` program; there is no `command`
     stop_signal   SIGTERM if the agent takes long to exit when its stdin ends, so that it gets both at once
     size_mb       size on disk, for the progress bar
+    skills_directory  where the agent looks for skills, below the working directory
     quirks        observed behaviour; docs/agents.md prints it
 """
 
@@ -36,6 +37,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "claude": {
         "id": "claude",
         "name": "Claude Code",
+        "skills_directory": ".claude/skills",
         "command": "{node}",
         "args": [
             "{root}/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
@@ -91,6 +93,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "codex": {
         "id": "codex",
         "name": "Codex",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@agentclientprotocol/codex-acp/dist/index.js"],
         "default_env": {"NO_BROWSER": "1"},
@@ -155,6 +158,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "opencode": {
         "id": "opencode",
         "name": "OpenCode",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/opencode-ai/bin/opencode.exe",
         "args": ["acp"],
         "default_env": {
@@ -197,6 +201,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "amp": {
         "id": "amp",
         "name": "Amp",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/acp-amp",
         "args": ["run"],
         "default_env": {
@@ -230,6 +235,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "pi": {
         "id": "pi",
         "name": "Pi",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/pi-acp/dist/index.js"],
         "default_env": {
@@ -265,6 +271,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "quirks": [
             "Has no permissions: every tool runs.",
             "Its modes are thinking levels.",
+            "Uses the skills of a directory only if its settings trust it (`defaultProjectTrust`).",
         ],
         "install": [
             {"npm": ["pi-acp@0.0.34"]},
@@ -279,6 +286,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "cursor": {
         "id": "cursor",
         "name": "Cursor",
+        "skills_directory": ".agents/skills",
         "on_path": ["cursor-agent-acp"],
         "registry": ["cursor", "cursor-agent-acp"],
         "credentials": [
@@ -306,6 +314,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "mock": {
         "id": "mock",
         "name": "Mock",
+        "skills_directory": ".agents/skills",
         "builtin": True,
         "capabilities": [
             "planMode",
@@ -336,6 +345,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "gemini": {
         "id": "gemini",
         "name": "Gemini CLI",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@google/gemini-cli/bundle/gemini.js", "--acp"],
         "default_env": {"GEMINI_CLI_NO_RELAUNCH": "true"},
@@ -368,6 +378,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Waits for the answer of an open permission request even after `session/cancel`.",
             "Keeps running when its stdin closes during a tool; the server kills it.",
             "`session/load` fails with -32603: this version does not find the sessions it has stored.",
+            "Uses the skills of a directory only with GEMINI_CLI_TRUST_WORKSPACE=true, or if its user trusts it.",
         ],
         "install": [{"npm": ["@google/gemini-cli@0.61.0"]}],
         "options": {"mode": ["default", "autoEdit", "yolo", "plan"]},
@@ -375,6 +386,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "qwen": {
         "id": "qwen",
         "name": "Qwen Code",
+        "skills_directory": ".qwen/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@qwen-code/qwen-code/cli-entry.js", "--acp"],
         "on_path": ["qwen", "--acp"],
@@ -409,6 +421,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "copilot": {
         "id": "copilot",
         "name": "GitHub Copilot CLI",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/@github/copilot-{platform}/copilot",
         "args": ["--acp"],
         "default_env": {"COPILOT_AUTO_UPDATE": "false"},
@@ -457,6 +470,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "goose": {
         "id": "goose",
         "name": "goose",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/@aaif/goose-binary-{platform}/bin/goose",
         "args": ["acp"],
         "default_env": {"GOOSE_TELEMETRY_ENABLED": "false"},
@@ -502,6 +516,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "kimi-code": {
         "id": "kimi-code",
         "name": "Kimi Code",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@moonshot-ai/kimi-code/dist/main.mjs", "acp"],
         "default_env": {"KIMI_CODE_NO_AUTO_UPDATE": "1"},
@@ -534,6 +549,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "mistral-vibe": {
         "id": "mistral-vibe",
         "name": "Mistral Vibe",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/vibe-acp",
         "on_path": ["vibe-acp"],
         "registry": ["mistral-vibe"],
@@ -557,6 +573,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "size_mb": 400,
         "quirks": [
             "Waits for the answer of an open permission request even after `session/cancel`.",
+            "Uses the skills of a directory only if ~/.vibe/trusted_folders.toml lists it.",
         ],
         "install": [{"pypi": ["mistral-vibe==3.0.2"], "python": "3.12"}],
         "options": {"mode": ["accept-edits", "ask", "auto-approve"]},
@@ -564,6 +581,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "grok": {
         "id": "grok",
         "name": "Grok",
+        "skills_directory": ".grok/skills",
         "command": "{root}/node_modules/.bin/grok",
         "args": ["agent", "stdio"],
         "on_path": ["grok", "agent", "stdio"],
@@ -633,6 +651,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "fast-agent": {
         "id": "fast-agent",
         "name": "fast-agent",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/fast-agent",
         "args": ["--no-update-check", "serve", "--transport", "acp", "--shell"],
         "on_path": [
@@ -682,6 +701,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "claude-native": {
         "id": "claude-native",
         "name": "Claude Code (native)",
+        "skills_directory": ".claude/skills",
         "adapter": "claude",
         "default_env": {
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -730,6 +750,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "codex-native": {
         "id": "codex-native",
         "name": "Codex (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "codex",
         "native": "codex",
         "native_file": "node_modules/.bin/codex",
@@ -774,6 +795,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "opencode-native": {
         "id": "opencode-native",
         "name": "OpenCode (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "opencode",
         "default_env": {
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
@@ -818,6 +840,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "amp-native": {
         "id": "amp-native",
         "name": "Amp (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "amp",
         "default_env": {"AMP_SKIP_UPDATE_CHECK": "1"},
         "native": "amp",

@@ -65,6 +65,8 @@ class Inventory:
         if config:
             info |= await self._version_and_path(spec, program, no_cache)
         info["capabilities"] = {flag: flag in spec.capabilities for flag in CAPABILITIES}
+        if spec.skills_directory is not None:
+            info["skillsDirectory"] = spec.skills_directory
         if config:
             info |= self._options(spec, program, installed, has_credentials)
         return info

@@ -15,6 +15,7 @@ import time
 from sandbox_agent.bridge.process import own_processes, process_table, tags
 from sandbox_agent.bridge.process.process_table import Found
 from sandbox_agent.bridge.process.watchdog import Watchdog
+from sandbox_agent.runtime import descriptors
 
 _POLL_S = 0.02
 _GIVE_UP_AFTER_S = 10.0
@@ -36,8 +37,9 @@ class TaggedTree:
         return {tags.ENV_TAG: str(self._tag)}
 
     def adopt(self, pid: int) -> None:
-        """Tag the first process; its children inherit the tag."""
+        """Tag the first process and limit its descriptors; its children inherit both."""
         tags.tag_process(pid, self._tag)
+        descriptors.restore_limit_of(pid)
 
     async def end(self) -> None:
         """Kill what is left of the tree; not interrupted if the caller is cancelled."""
@@ -62,7 +64,11 @@ class TaggedTree:
 
         Call it after waiting for the first process, whose exit status belongs to its starter.
         """
-        for pid in process_table.own_children():
+        try:
+            children = process_table.own_children()
+        except OSError:
+            return  # No descriptor is left; the server's reaper takes them later.
+        for pid in children:
             if tags.tag_of(pid) == self._tag:
                 try:
                     os.waitpid(pid, os.WNOHANG)

@@ -16,7 +16,7 @@ from sandbox_agent.bridge.process.exit_descriptor import open_exit_descriptor
 from sandbox_agent.bridge.process.spawn import spawn
 from sandbox_agent.bridge.stdio.stdin_queue import StdinQueue
 from sandbox_agent.bridge.stdio.stdout_reader import READ_BYTES, StdoutReader, read_available
-from sandbox_agent.runtime import running_loop
+from sandbox_agent.runtime import descriptors, running_loop
 
 if TYPE_CHECKING:
     import asyncio
@@ -111,6 +111,7 @@ class AgentProcess:
         spawned = spawn(tuple(limits.limited(spec.argv, tag)), env, spec.cwd, limits.popen_arguments())
         self.pid = spawned.pid
         tags.tag_process(self.pid, tag)
+        descriptors.restore_limit_of(self.pid)
         try:
             self._exit_fd = open_exit_descriptor(self.pid)
         except OSError:

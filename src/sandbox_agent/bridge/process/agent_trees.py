@@ -24,6 +24,8 @@ class AgentTrees:
     def __init__(self) -> None:
         self.adopts_orphans = False
         """Set by the server command: other programs have children of their own."""
+        self.have_tags = True
+        """Whether tags can be set here."""
         self._only_descendants = False
         self._first_tick = _NEVER
         self._running: dict[int, int] = {}
@@ -35,7 +37,10 @@ class AgentTrees:
         self.adopts_orphans = True
         # Process 1 adopts every orphan of its container. A process that was replaced by the server may have
         # left it children, whose orphans it adopts too.
-        self._only_descendants = os.getpid() != 1 and not process_table.own_children()
+        try:
+            self._only_descendants = os.getpid() != 1 and not process_table.own_children()
+        except OSError:
+            pass  # /proc is not mounted: nothing can be found.
 
     def starting(self, tag: int) -> None:
         tick = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
@@ -57,11 +62,11 @@ class AgentTrees:
         return pid in self._agents
 
     def hidden(self) -> Found:
-        """Adopted processes that do not show the tag of an agent, whether their agent runs or not."""
+        """Agents that have no tag, and adopted processes that show the tag of no running agent."""
         found: Found = {}
         session = os.getsid(0)
         for pid in process_table.own_children() if self.adopts_orphans else ():
-            if pid in self._agents or pid in own_processes.pids:
+            if pid in own_processes.pids or (pid in self._agents and self.have_tags):
                 continue
             try:
                 stat = ProcessStat(pid)
@@ -69,7 +74,7 @@ class AgentTrees:
                 continue  # It has exited meanwhile.
             if stat.state == b"Z" or stat.session == session:
                 continue
-            if self._is_hidden(pid, stat, tags.tag_of(pid)):
+            if pid in self._agents or self._is_hidden(pid, stat, tags.tag_of(pid)):
                 found[pid] = stat.started
         return found
 

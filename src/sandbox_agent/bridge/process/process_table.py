@@ -43,7 +43,10 @@ def zombie_identity(pid: int) -> tuple[int, int] | None:
 
 
 def own_children() -> list[int]:
-    """The children of this process, ended ones that were not reaped included."""
+    """The children of this process, ended ones that were not reaped included.
+
+    Raises OSError if there is no descriptor left.
+    """
     children: list[int] = []
     for thread in os.listdir("/proc/self/task"):
         try:
@@ -52,7 +55,7 @@ def own_children() -> list[int]:
         except FileNotFoundError:
             if os.path.exists(f"/proc/self/task/{thread}"):
                 return _children_by_parent()  # This kernel has no such file.
-        except OSError:
+        except ProcessLookupError:
             continue  # The thread has ended meanwhile.
     return children
 
@@ -64,7 +67,7 @@ def _children_by_parent() -> list[int]:
         try:
             if entry.isdigit() and ProcessStat(int(entry)).parent == own:
                 children.append(int(entry))
-        except OSError:
+        except (FileNotFoundError, ProcessLookupError):
             continue  # It has exited meanwhile.
     return children
 

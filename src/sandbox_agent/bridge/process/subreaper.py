@@ -66,9 +66,14 @@ class _Reaper:
         self._timer: LoopTimer | None = None
 
     def reap(self) -> None:
+        try:
+            children = process_table.own_children()
+        except OSError:
+            self._reap_later()  # Out of descriptors.
+            return
         unclaimed: dict[tuple[int, int], float] = {}
         now = self._loop.time()
-        for pid in process_table.own_children():
+        for pid in children:
             if self._instances.starter.trees.is_agent(pid) or pid in own_processes.pids:
                 continue
             if not self._belongs_to_agent(pid):
@@ -84,7 +89,11 @@ class _Reaper:
             except ChildProcessError:
                 pass  # Reaped in the meantime.
         self._unclaimed = unclaimed
-        if unclaimed and self._timer is None:
+        if unclaimed:
+            self._reap_later()
+
+    def _reap_later(self) -> None:
+        if self._timer is None:
             self._timer = self._loop.call_later(_UNCLAIMED_AFTER_S, self._reap_again)
 
     def _reap_again(self) -> None:

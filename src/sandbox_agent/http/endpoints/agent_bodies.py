@@ -79,6 +79,7 @@ class AgentInfo(msgspec.Struct, rename="camel", kw_only=True):
     version: str | UnsetType = UNSET
     path: str | UnsetType = UNSET
     capabilities: AgentCapabilities
+    skills_directory: str | UnsetType = UNSET
     server_status: ServerStatus | UnsetType = UNSET
     config_options: list[ConfigOption] | UnsetType = UNSET
     config_error: str | UnsetType = UNSET

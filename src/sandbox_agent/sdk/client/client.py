@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
-from typing import Unpack
+from typing import Any, Unpack
 
 import httpx
 
@@ -132,20 +132,23 @@ class AsyncSandboxAgent:
         cls,
         sandbox: SandboxProvider | None = None,
         *,
-        spawn: SpawnOptions | bool | None = None,
+        spawn: SpawnOptions | Mapping[str, Any] | bool | None = None,
         sandbox_id: str | None = None,
         **options: Unpack[CommonOptions],
     ) -> AsyncSandboxAgent:
         """Start a server and connect to it: on this machine, or in a sandbox of the provider.
 
-        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead;
-        `spawn=False` starts nothing and connects to the server at `SANDBOX_AGENT_URL`.
+        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead.
+        `spawn` has the options of a local server, as in `spawn={"port": 9000}`; `spawn=False` starts nothing
+        and connects to the server at `SANDBOX_AGENT_URL`.
         """
+        if sandbox is not None and spawn is not None:
+            raise TypeError("spawn has the options of a local server; a provider starts its own")
         if sandbox is None and spawn is False:
             return await cls.connect(**options)
         if sandbox is not None and not isinstance(sandbox, SandboxProvider):
             raise TypeError(f"start() takes a SandboxProvider, not {type(sandbox).__name__}")
-        provider = sandbox or LocalProvider(spawn if isinstance(spawn, SpawnOptions) else None)
+        provider = sandbox or LocalProvider(SpawnOptions.of(spawn))
         if sandbox_id is None:
             key = await provider.create()
         else:
@@ -269,6 +272,7 @@ class AsyncSandboxAgent:
         self._sandbox_key = key
         self._end_sandbox = provider.destroy
         self._defaults.sandbox_id = self.sandbox_id
+        self._defaults.same_environment = provider.same_environment
 
     def _alive(self) -> bool:
         return self._provider is None or self._provider.alive(self._sandbox_key)

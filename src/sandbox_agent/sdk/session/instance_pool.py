@@ -18,6 +18,7 @@ from sandbox_agent.sdk.errors import AgentExitedError, APIStatusError, SandboxAg
 from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.skills.skill_directory import SkillDirectory
 from sandbox_agent.sdk.stores import SessionRecord, SessionStore
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
@@ -53,6 +54,14 @@ class InstancePool:
         self._shared: dict[InstanceKey, AgentInstance] = {}
         self._users: dict[AgentInstance, int] = {}
         self._locks = KeyedLocks()
+        self._skill_directories: dict[str, SkillDirectory] = {}
+
+    def skill_directory(self, directory: str) -> SkillDirectory:
+        """The installed skills of a directory of the sandbox."""
+        known = self._skill_directories.get(directory)
+        if known is None:
+            known = self._skill_directories[directory] = SkillDirectory(self.api, directory)
+        return known
 
     async def default_directory(self) -> str:
         """The directory of sessions that name none: the configured one, else the server's home directory."""

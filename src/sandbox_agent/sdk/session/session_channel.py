@@ -26,6 +26,7 @@ from sandbox_agent.sdk.session.history.recorder import Recorder, stream_key
 from sandbox_agent.sdk.session.instance_pool import InstancePool, instance_facts
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.pending_requests import PendingRequests
+from sandbox_agent.sdk.session.skills.session_skills import SessionSkills
 from sandbox_agent.sdk.session.stored_record import StoredRecord
 from sandbox_agent.sdk.stores import EventRecord, SessionRecord
 from sandbox_agent.sdk.transport.stream_reader import Gap
@@ -53,6 +54,7 @@ class SessionChannel:
             watched=lambda: self.watchers > 0,
             failed=self.callback_failed,
         )
+        self.skills = SessionSkills(pool, record.id, record.agent, record.session_init or {})
         self.instance: AgentInstance | None = None
         self.watchers = 0
         self.loading = False

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Unpack
+from typing import Any, Unpack
 
 import httpx
 
@@ -120,14 +120,15 @@ class SandboxAgent(PortalClient):
         cls,
         sandbox: SandboxProvider | None = None,
         *,
-        spawn: SpawnOptions | bool | None = None,
+        spawn: SpawnOptions | Mapping[str, Any] | bool | None = None,
         sandbox_id: str | None = None,
         **options: Unpack[CommonOptions],
     ) -> SandboxAgent:
         """Start a server and connect to it: on this machine, or in a sandbox of the provider.
 
-        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead;
-        `spawn=False` starts nothing and connects to the server at `SANDBOX_AGENT_URL`.
+        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead.
+        `spawn` has the options of a local server, as in `spawn={"port": 9000}`; `spawn=False` starts nothing
+        and connects to the server at `SANDBOX_AGENT_URL`.
         """
         options.setdefault("callbacks_in_threads", True)
         client = cls.__new__(cls)

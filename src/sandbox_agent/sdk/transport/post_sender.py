@@ -78,7 +78,7 @@ class PostSender:
             self._call.unsent = False
 
     async def _refused(self, error: APIStatusError) -> None:
-        gone = await self._connection.agent_gone(error)
+        gone = await self._connection.status.agent_gone(error)
         if gone is not None:
             if not gone.never_delivered:
                 self._call.accept()

@@ -11,7 +11,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied, SandboxAgentError, StreamError
+from sandbox_agent.errors import (
+    InvalidRequest,
+    NotFound,
+    OutOfDescriptors,
+    PermissionDenied,
+    SandboxAgentError,
+    StreamError,
+)
 
 _REFUSED = {
     errno.EACCES: "the server's user may not do this",
@@ -44,6 +51,8 @@ def error_for(exc: OSError, path: str) -> SandboxAgentError:
         return PermissionDenied(path, _REFUSED[code])
     if code in _INVALID:
         return InvalidRequest(f"{_INVALID[code]}: {path}")
+    if code in (errno.EMFILE, errno.ENFILE):
+        return OutOfDescriptors()
     return StreamError(f"{path}: {os.strerror(code) if code else exc}")
 
 

@@ -205,6 +205,13 @@ def slow(_prompt: Prompt, rest: str) -> Script | None:
     return run()
 
 
+def _skills(directory: str) -> list[str]:
+    """The folders with a SKILL.md below `.agents/skills` of the session's directory."""
+    folder = os.path.join(directory, ".agents", "skills")
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return sorted(name for name in names if os.path.isfile(os.path.join(folder, name, "SKILL.md")))
+
+
 def info(prompt: Prompt, _rest: str) -> Script:
     facts = {
         "pid": os.getpid(),
@@ -213,6 +220,7 @@ def info(prompt: Prompt, _rest: str) -> Script:
         "sessionDirectory": prompt.session.cwd,
         "values": prompt.session.values,
         "mcpServers": prompt.session.mcp_servers,
+        "skills": _skills(prompt.session.cwd),
         "clientCapabilities": prompt.client,
     }
     yield say(json.dumps(facts, indent=2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox_agent.agents.adapters.amp.flags import read_help
+from sandbox_agent.agents.adapters.amp.amp_flags import read_help
 
 _MAY = """
 Options:
