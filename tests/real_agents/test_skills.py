@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent import AsyncSandboxAgent
+from sandbox_agent.agents.catalog.catalog import Catalog
 from tests.real_agents.conftest import client
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
@@ -16,7 +17,11 @@ from tests.real_agents.recipes import CI_AGENTS, RECIPES
 from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.timeout(600)
-AGENTS = [pytest.param(agent, marks=() if agent in CI_AGENTS else pytest.mark.full) for agent in RECIPES]
+AGENTS = [
+    pytest.param(agent, marks=() if agent in CI_AGENTS else pytest.mark.full)
+    for agent in RECIPES
+    if Catalog().get(agent).skills_directory is not None
+]
 # Agents that use the skills of a directory only if their user trusts it.
 _TRUSTED_FOLDERS = {"mistral-vibe": (".vibe/trusted_folders.toml", 'trusted = ["{cwd}"]\nuntrusted = []\n')}
 _TRUSTING_SETTINGS = {"pi": (".pi/agent/settings.json", {"defaultProjectTrust": "always"})}
@@ -46,8 +51,6 @@ async def test_the_model_of_a_real_agent_sees_the_skill(
         answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=400)
         assert answer.status_code == 200, answer.text
         matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
-        if (await http.get(f"/v1/agents/{agent}")).json().get("skillsDirectory") is None:
-            pytest.skip(f"{agent} has no skills in the working directory")
     trust_directory(matrix)
     given, configured = (f"{word} the {os.urandom(4).hex()}" for word in ("polish", "measure"))
     for name, words in (("given", given), ("configured", configured)):
