@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 import http.server
 import subprocess
@@ -67,11 +68,30 @@ def repository(tmp_path: Path) -> Path:
 @pytest.fixture
 def web_repository(repository: Path) -> Iterator[str]:
     """The same repository behind HTTP, as plain files."""
+    yield from serve(repository)
+
+
+@pytest.fixture
+def private_repository(repository: Path) -> Iterator[str]:
+    """The same, for the user `me` only."""
+    yield from serve(repository, "Basic " + base64.b64encode(b"me:secret").decode())
+
+
+def serve(repository: Path, password: str | None = None) -> Iterator[str]:
     git(repository, "update-server-info")
 
     class Quiet(http.server.SimpleHTTPRequestHandler):
         def log_message(self, *_: object) -> None:
             return
+
+        def do_GET(self) -> None:
+            if password is None or self.headers.get("authorization") == password:
+                super().do_GET()
+                return
+            self.send_response(401)
+            self.send_header("www-authenticate", "Basic")
+            self.send_header("content-length", "0")
+            self.end_headers()
 
     handler = functools.partial(Quiet, directory=str(repository))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

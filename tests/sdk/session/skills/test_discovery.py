@@ -78,6 +78,22 @@ async def test_the_directory_config_may_name_a_web_address_only(
 
 
 @pytest.mark.clause("skills-directory-sources")
+async def test_the_directory_config_does_not_use_the_passwords_of_the_client(
+    client: AsyncSandboxAgent, project: Path, private_repository: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = project.parent / "home of the client"
+    home.mkdir()
+    (home / ".netrc").write_text("machine 127.0.0.1 login me password secret\n")
+    monkeypatch.setenv("HOME", str(home))
+    entry = git_source(private_repository)
+    session = await client.sessions.create("mock", directory=str(project), skills=entry)
+    assert await seen_by(session) == ["lint", "review"]
+    await client.config.skills.set(str(project), "them", entry)
+    with pytest.raises(SkillSourceError, match=private_repository):
+        await client.sessions.create("mock", directory=str(project), use_directory_config=True)
+
+
+@pytest.mark.clause("skills-directory-sources")
 async def test_a_link_in_a_repository_does_not_reach_files_of_the_client(
     client: AsyncSandboxAgent, project: Path, repository: Path, tmp_path: Path
 ) -> None:

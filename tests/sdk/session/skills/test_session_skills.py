@@ -157,6 +157,27 @@ async def test_the_next_start_removes_what_a_crash_has_left(
     assert "sandbox-agent" not in (project / ".git/info/exclude").read_text()
 
 
+@pytest.mark.clause("skills-never-overwrite")
+@pytest.mark.parametrize("path", ["../victim", "/etc", ".", "a/../../victim"])
+async def test_a_forged_manifest_removes_nothing_outside(
+    client: AsyncSandboxAgent, project: Path, tmp_path: Path, path: str
+) -> None:
+    (tmp_path / "victim").mkdir()
+    forged = {
+        "version": 1,
+        "sessions": {},
+        "skills": {path: {"files": {}, "sessions": []}},
+        "created": [path],
+    }
+    (project / ".sandbox-agent/skills").mkdir(parents=True)
+    (project / ".sandbox-agent/skills/manifest.json").write_text(json.dumps(forged))
+    await client.sessions.create("mock", directory=str(project))
+    source = write_skill(tmp_path / "source", "review")
+    with pytest.raises(SkillSourceError, match="is not a manifest"):
+        await client.sessions.create("mock", directory=str(project), skills=local(source))
+    assert (tmp_path / "victim").is_dir() and (project / "README.md").is_file()
+
+
 @pytest.mark.clause("skills-left-overs")
 async def test_a_lock_that_a_crash_has_left_is_replaced(
     client: AsyncSandboxAgent, project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

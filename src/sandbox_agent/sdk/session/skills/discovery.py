@@ -74,7 +74,11 @@ async def _discover(tree: SourceTree, root: str, own_name: str) -> dict[str, str
     found: dict[str, str] = {}
     for base in (join(root, "skills"), root):
         for name in sorted(await tree.directories(base)):
-            if not name.startswith(".") and await tree.has_file(join(base, name, SKILL_FILE)):
+            if (
+                not name.startswith(".")
+                and name.isprintable()
+                and await tree.has_file(join(base, name, SKILL_FILE))
+            ):
                 found.setdefault(name, join(base, name))
     return found
 

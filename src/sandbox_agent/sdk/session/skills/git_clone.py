@@ -53,26 +53,38 @@ async def _check_out(git: _Git, source: SkillSource) -> None:
     await git.run("checkout", "--quiet", "--force", "--detach", found)
 
 
+def _trusted_environment() -> dict[str, str]:
+    """That of this program, without the variables that name another repository."""
+    ours = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+    known = {name: value for name, value in os.environ.items() if name not in ours}
+    return known | {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _TRUSTED_PROTOCOLS}
+
+
+def _other_environment(folder: Path) -> dict[str, str]:
+    """Without the user's configuration, `.netrc` and anything that could ask for or name a password."""
+    known = {
+        name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "SSH_", "XDG_"))
+    }
+    return known | {
+        "HOME": str(folder),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_ALLOW_PROTOCOL": _OTHER_PROTOCOLS,
+    }
+
+
 class _Git:
     """Runs Git commands in one repository."""
 
     def __init__(self, source: SkillSource, folder: Path) -> None:
         self._source = source
         self._folder = folder
-        self._options = [] if source.trusted else ["-c", "credential.helper=", "-c", "core.askPass="]
-        self._environment = {
-            **os.environ,
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_ALLOW_PROTOCOL": _TRUSTED_PROTOCOLS if source.trusted else _OTHER_PROTOCOLS,
-        }
-        for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
-            self._environment.pop(name, None)
+        self._environment = _trusted_environment() if source.trusted else _other_environment(folder)
 
     async def run(self, *arguments: str) -> None:
         try:
             process = await asyncio.create_subprocess_exec(
                 "git",
-                *self._options,
                 *arguments,
                 cwd=self._folder,
                 env=self._environment,

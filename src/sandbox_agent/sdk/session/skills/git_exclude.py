@@ -24,6 +24,8 @@ async def exclude(api: HttpApi, directory: str, paths: Iterable[str]) -> None:
     if found is None:
         return
     top, git = found
+    if not await AsyncFiles(api).exists(join(git, "HEAD")):
+        return  # what `.git` names is no repository
     inside = relpath(directory, top)
     patterns = [_pattern(join(inside, path)) for path in paths]
     file = join(git, "info/exclude")

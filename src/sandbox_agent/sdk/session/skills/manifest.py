@@ -84,10 +84,17 @@ class Manifest:
         if not isinstance(raw, dict) or raw.get("version") != VERSION:
             raise ValueError("unknown form")
         skills = {
-            str(path): InstalledSkill(dict(entry["files"]), set(entry["sessions"]))
+            _inner(path): InstalledSkill(dict(entry["files"]), set(entry["sessions"]))
             for path, entry in dict(raw.get("skills") or {}).items()
         }
         sessions = {
             str(name): Holder.from_json(holder) for name, holder in dict(raw.get("sessions") or {}).items()
         }
-        return cls(sessions, skills, [str(path) for path in raw.get("created") or []])
+        return cls(sessions, skills, [_inner(path) for path in raw.get("created") or []])
+
+
+def _inner(path: Any) -> str:
+    """A path that stays below the directory: an agent can write the file, which says what is removed."""
+    if not isinstance(path, str) or path.startswith("/") or ".." in path.split("/") or not path.strip("./"):
+        raise ValueError(f"{path!r} is not a path below the directory")
+    return path
