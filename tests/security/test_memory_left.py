@@ -46,8 +46,8 @@ def test_abuse_without_a_token_leaves_no_memory_behind(start_server, kind, full_
     while rounds < 2 or time.monotonic() < end:
         kind(attacker)
         rounds += 1
+    assert server.client.get("/v1/health", timeout=30).status == 200
     back_to(server, before)
-    assert server.client.get("/v1/health").status == 200
 
 
 @pytest.mark.clause("security-H5")
