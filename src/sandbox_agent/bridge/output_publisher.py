@@ -47,6 +47,7 @@ _RAW_SHOWN_BYTES = 4096
 _STEP_BYTES = 128 * 1024
 _LINES_AT_ONCE = 4000
 _LINES_PER_STEP = 400
+_SCANNED_BYTES_PER_STEP = 16 * 1024
 # The encoding of a longer line is checked in a worker thread, in parts; that of 4 MiB takes 4 ms.
 _LONG_LINE_BYTES = 4 * 1024 * 1024
 
@@ -155,6 +156,8 @@ class OutputPublisher:
         deferred, log.defers_wake = log.defers_wake, True
         try:
             for _ in range(_LINES_PER_STEP):
+                if at > _SCANNED_BYTES_PER_STEP:
+                    break
                 newline = block.index(b"\n", at)
                 line, at = block[at:newline], newline + 1
                 message = envelopes.peek_quickly(line)
