@@ -11,7 +11,7 @@ from tests.support.server_process import ServerProcess
 LIBRARY = next(map(str, Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1")), "")
 
 
-@pytest.mark.clause("security-H1")
+@pytest.mark.clause("security-H1", "promise-Q")
 @pytest.mark.faketime
 @pytest.mark.parametrize(
     "moment", ["@2262-04-12 00:00:00", "@9999-12-31 23:59:59", "@1902-01-01 00:00:00", "-40y"]
