@@ -69,6 +69,24 @@ def test_every_promise_holds_through_a_random_course_of_faults(
         assert "Traceback" not in run.server.log(), run.server.log()[-3000:]
 
 
+@pytest.mark.clause("security-H1")
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize(
+    "fault",
+    [machine_faults.use_up_the_descriptors, machine_faults.use_up_the_memory, machine_faults.jump_the_clock],
+    ids=lambda fault: fault.__name__,
+)
+def test_every_promise_holds_when_one_resource_is_used_up_again_and_again(
+    fault: Fault, tmp_path: Path, runs: list[ChaosRun]
+) -> None:
+    run = ChaosRun(tmp_path, 1)
+    runs.append(run)
+    for _ in range(5):
+        fault(run)
+        invariants.check(run)
+    invariants.at_rest(run)
+
+
 @pytest.mark.clause("promise-A-under-faults")
 def test_a_seed_always_gives_the_same_course() -> None:
     assert course(7) == course(7) and course(7) != course(8)

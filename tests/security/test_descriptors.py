@@ -76,7 +76,7 @@ def soft_limit(pid: int) -> int:
     return resource.prlimit(pid, resource.RLIMIT_NOFILE)[0]
 
 
-@pytest.mark.clause("security-H1")
+@pytest.mark.clause("security-H1", "promise-Q")
 @pytest.mark.parametrize("first", ["agent", "connections"])
 def test_silent_connections_cannot_end_the_server(start_server, first: str) -> None:
     """A child that an agent left behind ends meanwhile: the server has to look at /proc."""

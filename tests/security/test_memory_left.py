@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import resource
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -46,8 +50,8 @@ def test_abuse_without_a_token_leaves_no_memory_behind(start_server, kind, full_
     while rounds < 2 or time.monotonic() < end:
         kind(attacker)
         rounds += 1
+    assert server.client.get("/v1/health", timeout=30).status == 200
     back_to(server, before)
-    assert server.client.get("/v1/health").status == 200
 
 
 @pytest.mark.clause("security-H5")
@@ -82,3 +86,33 @@ def test_the_memory_of_closed_instances_is_returned(start_server) -> None:
     for name in names:
         assert acp.delete(name, timeout=20).status == 204
     back_to(server, before)
+
+
+@pytest.mark.clause("security-L9")
+@pytest.mark.parametrize("room_mb", [20, 40, 70, 120])
+@pytest.mark.parametrize("kind", ["answer", "notification"])
+def test_a_line_without_memory_for_it_is_answered(start_server, room_mb: int, kind: str) -> None:
+    server: ServerProcess = start_server()
+    server_id = server.acp.start()
+    server.client.get("/v1/agents")
+    for warm_up in ({"bytes": 100_000, "as_answer": True}, {"bytes": 5_000_000, "as_answer": True}):
+        assert server.acp.send(server_id, "test/big_line", warm_up, timeout=30).status == 200
+    with address_space(server, room_mb * MIB):
+        line = {"bytes": 30_000_000, "as_answer": kind == "answer"}
+        answer = server.acp.send(server_id, "test/big_line", line, timeout=30)
+        assert answer.status in (200, 502), answer.body[:300]
+        assert server.acp.send(server_id, "test/echo", timeout=30).status == 200
+        assert server.client.get("/v1/health", timeout=30).status == 200
+    assert server.acp.send(server_id, "test/big_line", line, timeout=30).status == 200
+
+
+@contextmanager
+def address_space(server: ServerProcess, room: int) -> Iterator[None]:
+    """Limit the address space of the server to `room` more than it has now."""
+    size = int(Path(f"/proc/{server.pid}/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.prlimit(server.pid, resource.RLIMIT_AS)
+    resource.prlimit(server.pid, resource.RLIMIT_AS, (size + room, before[1]))
+    try:
+        yield
+    finally:
+        resource.prlimit(server.pid, resource.RLIMIT_AS, before)

@@ -38,6 +38,9 @@ REQUIREMENTS = {
         "needs the Debian package postgresql",
         lambda: any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None,
     ),
+    "faketime": Requirement(
+        "needs the Debian package faketime", lambda: shutil.which("faketime") is not None
+    ),
     "gcc": Requirement("needs a C compiler", lambda: shutil.which("gcc") is not None),
     "node": Requirement(
         "needs Node and npm", lambda: shutil.which("node") is not None and shutil.which("npm") is not None

@@ -45,7 +45,11 @@ if TYPE_CHECKING:
 _RAW_SHOWN_BYTES = 4096
 # What is handled before other work of the loop goes first: about five milliseconds at the worst.
 _STEP_BYTES = 128 * 1024
+_LINES_AT_ONCE = 4000
 _LINES_PER_STEP = 400
+_SCANNED_BYTES_PER_STEP = 16 * 1024
+# The encoding of a longer line is checked in a worker thread, in parts; that of 4 MiB takes 4 ms.
+_LONG_LINE_BYTES = 4 * 1024 * 1024
 
 
 class OutputPublisher:
@@ -90,13 +94,16 @@ class OutputPublisher:
             return
         newline = block.find(b"\n")
         if 0 <= newline < len(block) - 1:
-            if len(block) > _STEP_BYTES:
+            if len(block) > _STEP_BYTES or block.count(b"\n") > _LINES_AT_ONCE:
                 self._take_in_steps(block)
             else:
                 self._take_several(block)
             return
         # The usual case: one line per read.
         line = block if newline < 0 else block[:-1]
+        if len(line) > _LONG_LINE_BYTES:
+            self._scan_in_thread(line.removesuffix(b"\r"), b"")
+            return
         message = envelopes.peek_quickly(line)
         if message is None:
             self._take_unusual(line, None, b"")
@@ -113,7 +120,8 @@ class OutputPublisher:
             log.append(frames.encode_line(log.last + 1, line), 1)
 
     def _take_in_steps(self, block: bytes) -> None:
-        end = block.rfind(b"\n", 0, _STEP_BYTES) + 1 or block.find(b"\n") + 1
+        most = min(_STEP_BYTES, len(block) * _LINES_AT_ONCE // block.count(b"\n"))
+        end = block.rfind(b"\n", 0, most) + 1 or block.find(b"\n") + 1
         self.take_block(block[:end])
         self._continue_later(block[end:])
 
@@ -148,6 +156,8 @@ class OutputPublisher:
         deferred, log.defers_wake = log.defers_wake, True
         try:
             for _ in range(_LINES_PER_STEP):
+                if at > _SCANNED_BYTES_PER_STEP:
+                    break
                 newline = block.index(b"\n", at)
                 line, at = block[at:newline], newline + 1
                 message = envelopes.peek_quickly(line)
@@ -194,7 +204,9 @@ class OutputPublisher:
             self._continue()
 
         self._hold(later)
-        running_loop.in_thread(lambda: envelopes.peek_thoroughly(line), scanned)
+        running_loop.in_thread(
+            lambda: envelopes.peek_quickly(line) or envelopes.peek_thoroughly(line), scanned
+        )
 
     def _continue_later(self, block: bytes) -> None:
         """Publish the block in another turn of the loop, so that no agent keeps others waiting."""

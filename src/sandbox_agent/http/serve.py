@@ -165,7 +165,11 @@ def _stop_on_signals(server: Server, keeper: WatchdogKeeper) -> None:
         if asked:
             os._exit(1)  # The watchdog ends the agents.
         asked = True
-        loop.when_asyncio(stop_in_task)
+        try:
+            loop.when_asyncio(stop_in_task)
+        except Exception:
+            logger.exception("server.stopped_early")  # as above
+            loop.stop()
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.on_signal(number, on_signal)

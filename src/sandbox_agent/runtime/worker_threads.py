@@ -29,17 +29,30 @@ class WorkerThreads:
             wanted = self._busy > self._started and self._started < _THREADS
             self._started += wanted
         if wanted:
-            threading.Thread(target=self._work, name="sandbox-agent-worker", daemon=True).start()
+            try:
+                threading.Thread(target=self._work, name="sandbox-agent-worker", daemon=True).start()
+            except RuntimeError:
+                self._without_thread()
+
+    def _without_thread(self) -> None:
+        """The system has no memory for a thread, or allows no more: others do the job, or this one."""
+        with self._lock:
+            self._started -= 1
+            has_workers = self._started > 0
+        if not has_workers:
+            self._work_once()
 
     def _work(self) -> None:
         while True:
-            job, done = self._queue.get()
-            try:
-                result, error = job(), None
-            except BaseException as raised:  # passed on to the submitter
-                result, error = None, raised
-            with self._lock:
-                self._busy -= 1
-            done(result, error)
-            # Release large arguments now; the next job may come much later.
-            del job, done, result, error
+            self._work_once()
+
+    def _work_once(self) -> None:
+        # Large arguments are released with the return; the next job may come much later.
+        job, done = self._queue.get()
+        try:
+            result, error = job(), None
+        except BaseException as raised:  # passed on to the submitter
+            result, error = None, raised
+        with self._lock:
+            self._busy -= 1
+        done(result, error)

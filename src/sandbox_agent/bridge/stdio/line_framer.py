@@ -90,6 +90,15 @@ class LineFramer:
             pieces.append(block[start:at])
         return pieces
 
+    def drop(self) -> list[Piece]:
+        """Drop the line that is arriving, if there is one; its rest will be skipped."""
+        if not self._parts:
+            return []
+        dropped = DroppedLine(self._parts[0])
+        self._parts, self._size, self._skipping = [], 0, True
+        self.whole_up_to = 0
+        return [dropped]
+
     def flush(self) -> bytes:
         """What remains at the end of the stream: the last line, if it had no newline."""
         rest = b"".join(self._parts)

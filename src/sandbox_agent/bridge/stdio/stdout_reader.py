@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.stdio import pipe_size
-from sandbox_agent.bridge.stdio.line_framer import LineFramer
+from sandbox_agent.bridge.stdio.line_framer import DroppedLine, LineFramer
 from sandbox_agent.bridge.stdio.split_lines import LF
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ READ_BYTES, _MAX_READ_BYTES = _READ_STEPS[0], _READ_STEPS[-1]
 # A newline this close to the end of a full read means short lines.
 _SHORT_LINE_BYTES = 1024
 _FLOOD_PIPE_BYTES = 256 * 1024
+_MEMORY_RETRY_S = 0.1
 # Limit of what is read from the pipe of a dead agent, because its descendants may go on writing.
 _DRAIN_BYTES = 16 * 1024 * 1024
 
@@ -88,6 +89,9 @@ class StdoutReader:
             return
         except OSError:
             data = b""
+        except MemoryError:
+            self._on_memory_error()
+            return
         if not data:
             self._on_end()
             self.close()
@@ -122,10 +126,23 @@ class StdoutReader:
             self._fitted_bytes = size
             pipe_size.fit(self._fd, size)
 
+    def _on_memory_error(self) -> None:
+        """Drop the line that is arriving, which may be most of what is in memory, or wait for memory."""
+        self._read_step = 0
+        dropped = self._framer.drop()
+        if not dropped:
+            self.pause()
+            self._loop.call_later(_MEMORY_RETRY_S, self.resume)
+        self._hand_over(dropped)
+
     def _hand_over(self, pieces: list[Piece]) -> None:
-        if pieces and not self._discards:
+        if not pieces or self._discards:
+            return
+        try:
             self._owner.output.take(pieces)
-            self._owner.on_output()
+        except MemoryError:
+            self._owner.output.take([DroppedLine(piece) for piece in pieces if isinstance(piece, bytes)])
+        self._owner.on_output()
 
     def pause(self) -> None:
         """Stop reading; further output stays in the pipe."""

@@ -7,7 +7,7 @@ answered with a 503 problem and closed.
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
@@ -45,6 +45,8 @@ class Http1Server:
         self._all_closed: asyncio.Future[None] | None = None
         self._listener: Listener | None = None
         self._ticker: LoopTimer | None = None
+        self._is_prepared = False
+        """What refusals need has been loaded."""
 
     def start(self, host: str, port: int) -> int:
         """Listen; returns the port. Raises OSError."""
@@ -56,7 +58,7 @@ class Http1Server:
         # The kernel gives out the lowest free number, so the number tells how many are in use.
         in_use, limit = sock.fileno(), descriptors.limit()
         reserved = min(RESERVED_DESCRIPTORS, limit // 4)
-        if in_use >= limit // 2:
+        if in_use >= limit // 2 and not self._is_prepared:
             self._load_what_refusals_need()
         if in_use < limit - reserved // 2:
             connection = Connection(self, sock)
@@ -84,12 +86,15 @@ class Http1Server:
         headers = (*response.headers, *self.options.problem_headers, length, (b"connection", b"close"))
         return response_head.encode(response.status, headers)[0] + b"\r\n" + response.body
 
-    @staticmethod
-    @cache
-    def _load_what_refusals_need() -> None:
+    def _load_what_refusals_need(self) -> None:
         """Load modules that are otherwise loaded on first use, when there may be no descriptor for them."""
-        for name in ("traceback", "httptools", "sandbox_agent.http.problems"):
-            __import__(name)
+        try:
+            for name in ("traceback", "httptools", "sandbox_agent.http.problems"):
+                __import__(name)
+            self._is_prepared = True
+        except (OSError, ImportError) as error:
+            if descriptors.ran_out(error) and self.loop.release_reserve():
+                self._load_what_refusals_need()
 
     def connection_closed(self, connection: Connection) -> None:
         self._connections.discard(connection)
