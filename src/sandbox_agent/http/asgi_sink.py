@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sandbox_agent.http.messages import HeaderList, Message, Receive, Response, Send
     from sandbox_agent.http.response_sink import ResponseWriter
@@ -64,6 +64,12 @@ class AsgiSink:
             self._failure = error
             self._changed.set()
 
+    def attempt(self, step: Callable[..., object], *arguments: object) -> None:
+        try:
+            step(*arguments)
+        except Exception as error:
+            self.fail(error)
+
     def attach(self, writer: ResponseWriter, *, is_endless: bool = False) -> None:
         self._writer = writer
 
@@ -89,13 +95,13 @@ class AsgiSink:
                     return
                 else:
                     if self._writer is not None:
-                        self._writer.resume()
+                        self.attempt(self._writer.resume)
                     await self._changed.wait()
         finally:
             self._closed = True
             disconnect.cancel()
             if self._writer is not None:
-                self._writer.disconnected()
+                self.attempt(self._writer.disconnected)
 
     async def _send(self, item: Message | FileRange, send: Send) -> None:
         if isinstance(item, FileRange):

@@ -57,15 +57,12 @@ class DirectRoutes:
         elif head.path == HEALTH_PATH and head.method == "GET" and is_complete:
             exchange.respond(Response(200, HEALTH_BODY, list(granted.headers), JSON))
         else:
-            self._loop.when_asyncio(lambda: self._run_app(exchange, granted))
+            self._loop.when_asyncio(lambda: exchange.attempt(self._run_app, exchange, granted))
 
     def _run_app(self, exchange: Exchange, granted: AccessGranted) -> None:
-        try:
-            from sandbox_agent.http.http1.asgi import AsgiRun  # asyncio is loaded by now
+        from sandbox_agent.http.http1.asgi import AsgiRun  # asyncio is loaded by now
 
-            AsgiRun(exchange, self._app, self._tasks, {ACCESS_EXTENSION: granted})
-        except Exception as error:
-            exchange.fail(error)
+        AsgiRun(exchange, self._app, self._tasks, {ACCESS_EXTENSION: granted})
 
 
 def _server_id(path: bytes) -> bytes | None:
