@@ -136,7 +136,8 @@ def read_here(pieces: Sequence[bytes]) -> Reading:
         if piece:
             reader.feed(piece)
     seen: list[Seen] = []
-    for request in reader.requests:
+    while reader.requests:
+        request = reader.requests.popleft()
         head = request.head
         if head.fault is not None or not request.complete:
             return Reading(seen, head.fault is not None or reader.error is not None)
@@ -144,6 +145,8 @@ def read_here(pieces: Sequence[bytes]) -> Reading:
         seen.append((head.method, target, request.take_body()))
         if not head.keep_alive:
             return Reading(seen, True)
+        if not reader.requests:
+            reader.read_on()
     return Reading(seen, reader.error is not None)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -49,12 +48,6 @@ class FailingSink:
 
     def fail(self, error: Exception) -> None:
         self.failures.append(error)
-
-    def attempt(self, step: Callable[..., object], *arguments: object) -> None:
-        try:
-            step(*arguments)
-        except Exception as error:
-            self.fail(error)
 
     def attach(self, writer: Any, *, is_endless: bool = False) -> None:
         pass

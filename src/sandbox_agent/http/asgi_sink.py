@@ -7,9 +7,10 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog.file_range import FileRange
+from sandbox_agent.http.attempt import attempt
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from sandbox_agent.http.messages import HeaderList, Message, Receive, Response, Send
     from sandbox_agent.http.response_sink import ResponseWriter
@@ -64,12 +65,6 @@ class AsgiSink:
             self._failure = error
             self._changed.set()
 
-    def attempt(self, step: Callable[..., object], *arguments: object) -> None:
-        try:
-            step(*arguments)
-        except Exception as error:
-            self.fail(error)
-
     def attach(self, writer: ResponseWriter, *, is_endless: bool = False) -> None:
         self._writer = writer
 
@@ -95,13 +90,13 @@ class AsgiSink:
                     return
                 else:
                     if self._writer is not None:
-                        self.attempt(self._writer.resume)
+                        attempt(self, self._writer.resume)
                     await self._changed.wait()
         finally:
             self._closed = True
             disconnect.cancel()
             if self._writer is not None:
-                self.attempt(self._writer.disconnected)
+                attempt(self, self._writer.disconnected)
 
     async def _send(self, item: Message | FileRange, send: Send) -> None:
         if isinstance(item, FileRange):

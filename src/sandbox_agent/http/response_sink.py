@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from sandbox_agent.bridge.eventlog.file_range import FileRange
     from sandbox_agent.http.messages import HeaderList, Response
@@ -48,14 +48,6 @@ class ResponseSink(Protocol):
 
     def fail(self, error: Exception) -> None:
         """Send the problem document of `error`, or break the connection if the response has begun."""
-
-    def attempt(self, step: Callable[..., object], *arguments: object) -> None:
-        """Call `step`; whatever it raises fails the response.
-
-        Everything that is done for a request runs in here: the handler itself, and what goes on later with
-        its body, an answer of the agent, the result of a worker thread or a timer. So no request is left
-        without an answer.
-        """
 
     def attach(self, writer: ResponseWriter, *, is_endless: bool = False) -> None:
         """Tell `writer` when more can be written and when the client has left.

@@ -33,7 +33,7 @@ def answer_ok(exchange: Exchange) -> None:
 
 
 def echo(exchange: Exchange) -> None:
-    exchange.collect_body(100, lambda body: exchange.respond(Response(200, body)))
+    exchange.collect_body(100, lambda exchange, body: exchange.respond(Response(200, body)))
 
 
 class Later:

@@ -13,6 +13,7 @@ from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
 from sandbox_agent.bridge.stdio.split_lines import CR, LF
 from sandbox_agent.errors import InternalError, InvalidRequest
+from sandbox_agent.http.attempt import attempt
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _scan_in_thread(
         _proceed_with(services, server_id, options, message, body, reply)
 
     running_loop.in_thread(
-        lambda: envelopes.peek_thoroughly(body), lambda *outcome: reply.attempt(scanned, *outcome)
+        lambda: envelopes.peek_thoroughly(body), lambda *outcome: attempt(reply.sink, scanned, *outcome)
     )
 
 

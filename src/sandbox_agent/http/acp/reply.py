@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import SandboxAgentError
+from sandbox_agent.http.attempt import attempt
 from sandbox_agent.http.messages import JSON, Response
 from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sandbox_agent.bridge.pending_calls import Answer
     from sandbox_agent.http.acp.early_headers import EarlyHeaders
     from sandbox_agent.http.messages import HeaderList
@@ -20,11 +19,11 @@ _CONTENT_TYPE = (b"content-type", JSON)
 
 
 class PostReply:
-    __slots__ = ("_has_started", "_headers", "_sink", "early_headers", "raw_id", "settled")
+    __slots__ = ("_has_started", "_headers", "early_headers", "raw_id", "settled", "sink")
 
     def __init__(self, sink: ResponseSink, headers: HeaderList) -> None:
         """`headers` are added to those of the response."""
-        self._sink = sink
+        self.sink = sink
         self._headers = headers
         self._has_started = False
         """The headers of a 200 have been sent before there is a body."""
@@ -36,7 +35,7 @@ class PostReply:
 
     def settle(self, answer: Answer) -> None:
         """The agent has answered the request, or cannot."""
-        self._sink.attempt(self._settle, answer)
+        attempt(self.sink, self._settle, answer)
 
     def _settle(self, answer: Answer) -> None:
         self.settled = True
@@ -45,38 +44,34 @@ class PostReply:
         if self._has_started:
             if isinstance(answer, SandboxAgentError):
                 answer = _as_json_rpc(self.raw_id, answer)
-            self._sink.write(answer)
-            self._sink.end()
+            self.sink.write(answer)
+            self.sink.end()
         elif isinstance(answer, SandboxAgentError):
-            self._sink.fail(answer)
+            self.sink.fail(answer)
         else:
-            self._sink.respond(Response(200, answer, [_CONTENT_TYPE, *self._headers]))
+            self.sink.respond(Response(200, answer, [_CONTENT_TYPE, *self._headers]))
 
     def settle_forwarded(self, answer: Answer) -> None:
         """A message that is not answered has been written to the agent, or cannot be."""
         if isinstance(answer, SandboxAgentError):
-            self._sink.fail(answer)
+            self.sink.fail(answer)
         else:
-            self._sink.attempt(self.accept)
+            attempt(self.sink, self.accept)
 
     def accept(self) -> None:
         """202 without a body."""
-        self._sink.respond(Response(202, headers=list(self._headers)))
-
-    def attempt(self, step: Callable[..., object], *arguments: object) -> None:
-        """Call `step`, as in `ResponseSink.attempt`."""
-        self._sink.attempt(step, *arguments)
+        self.sink.respond(Response(202, headers=list(self._headers)))
 
     def keep_alive(self) -> None:
         """Send the headers of a 200, or after that a space: clients give up after minutes without a byte."""
-        self._sink.attempt(self._keep_alive)
+        attempt(self.sink, self._keep_alive)
 
     def _keep_alive(self) -> None:
         if self._has_started:
-            self._sink.write(b" ")
+            self.sink.write(b" ")
         else:
             self._has_started = True
-            self._sink.start(200, [_CONTENT_TYPE, *self._headers])
+            self.sink.start(200, [_CONTENT_TYPE, *self._headers])
 
 
 def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:

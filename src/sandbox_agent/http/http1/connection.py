@@ -136,7 +136,7 @@ class Connection:
             if head.fault is not None:
                 exchange.fail(head.fault)
                 return
-            try:
+            try:  # The same as `attempt`, without a call more for every request.
                 (head.handler or self._server.handler)(exchange)
             except Exception as error:
                 exchange.fail(error)

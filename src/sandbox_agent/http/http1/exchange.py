@@ -4,7 +4,7 @@ A handler gets the exchange when the head has arrived. It may ask for the body (
 answers now or later: with a whole `Response`, or with `start`, `write` and `end`. The exchange writes
 HTTP/1.1; every response ends in `end`.
 
-Whatever runs for a request runs in `attempt`, so that an exception, wherever it is raised, ends in an answer.
+What a handler has registered is called in `attempt`, so that an exception in it ends in an answer.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.errors import SandboxAgentError, unexpected
+from sandbox_agent.http.attempt import attempt
 from sandbox_agent.http.body_limit import check_body_size
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.messages import Response
@@ -70,23 +71,17 @@ class Exchange:
         self.problem_headers: Sequence[tuple[bytes, bytes]] = connection.options.problem_headers
         """Sent with the problem document of `fail`."""
 
-    def attempt(self, step: Callable[..., object], *arguments: object) -> None:
-        try:
-            step(*arguments)
-        except Exception as error:
-            self.fail(error)
-
     # ---- the body of the request -------------------------------------------------------------------------
 
-    def collect_body(self, limit: int, callback: Callable[[bytes], None]) -> None:
-        """Call `callback` with the whole body, now or when it has arrived.
+    def collect_body(self, limit: int, callback: Callable[[Exchange, bytes], None]) -> None:
+        """Call `callback` with this exchange and the whole body, now or when it has arrived.
 
         Raises PayloadTooLarge, or fails with it, as soon as the body is known to exceed `limit` bytes.
         """
         request = self.request
         check_body_size(max(request.size, request.content_length or 0), limit)
         if request.complete:
-            callback(request.take_body())
+            callback(self, request.take_body())
         else:
             self.collects_body = True
             self.on_body(lambda: self.collect_body(limit, callback))
@@ -116,7 +111,7 @@ class Exchange:
     def body_arrived(self) -> None:
         """More of the body is in `request`, or its end."""
         if self._on_body is not None:
-            self.attempt(self._on_body)
+            attempt(self, self._on_body)
 
     # ---- the response ------------------------------------------------------------------------------------
 
@@ -199,8 +194,9 @@ class Exchange:
         self._end()
 
     def fail(self, error: Exception) -> None:
-        failure = error
-        if not isinstance(error, SandboxAgentError):
+        if isinstance(error, SandboxAgentError):
+            failure = error
+        else:
             logger.exception("request.failed", error, method=self.head.method)
             failure = unexpected(error)
         if not self.ended and not self.client_left:
@@ -231,7 +227,7 @@ class Exchange:
     def cancel(self, error: SandboxAgentError) -> None:
         """Fail because the body does not arrive; the handler is stopped first."""
         if self._cancel is not None:
-            self.attempt(self._cancel)
+            attempt(self, self._cancel)
         self.fail(error)
 
     def _end(self) -> None:
@@ -252,7 +248,7 @@ class Exchange:
     def writable(self) -> None:
         """The connection can take more again."""
         if self._writer is not None:
-            self.attempt(self._writer.resume)
+            attempt(self, self._writer.resume)
 
     def disconnected(self) -> None:
         """The connection is gone."""
@@ -260,4 +256,4 @@ class Exchange:
         self._on_body = None
         writer, self._writer = self._writer, None
         if writer is not None:
-            self.attempt(writer.disconnected)
+            attempt(self, writer.disconnected)
