@@ -6,6 +6,8 @@ worker thread; generated bodies are short and long enough for all of them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -88,7 +90,15 @@ def send(server: ServerProcess, server_id: str, body: bytes, preference: str, ap
 
 @pytest.fixture(scope="module")
 def server_id(server: ServerProcess) -> str:
+    """Takes the generated messages, some of which are never answered."""
     return server.acp.start()
+
+
+@pytest.fixture
+def fresh_id(server: ServerProcess) -> Iterator[str]:
+    server_id = server.acp.start()
+    yield server_id
+    server.acp.delete(server_id)
 
 
 @pytest.mark.clause("security-H2")
@@ -122,17 +132,17 @@ def call(raw_id: bytes, params: bytes) -> bytes:
 @pytest.mark.parametrize("raw_id", [b"7", rb'"\ud83d"', b"1.50", b"[1,[2]]"], ids=repr)
 @pytest.mark.parametrize("params", ODD_PARAMS)
 def test_a_request_with_odd_text_is_answered_by_the_agent(
-    server: ServerProcess, server_id: str, params: str, raw_id: bytes, apart: bool
+    server: ServerProcess, fresh_id: str, params: str, raw_id: bytes, apart: bool
 ) -> None:
-    answer = send(server, server_id, call(raw_id, ODD_PARAMS[params]), "wait=10", apart)
+    answer = send(server, fresh_id, call(raw_id, ODD_PARAMS[params]), "wait=10", apart)
     assert (answer.status, "result" in answer.json()) == (200, True), answer.body[:300]
 
 
 @pytest.mark.clause("security-H2")
 @pytest.mark.parametrize("params", DEEP_PARAMS)
 def test_a_request_that_its_agent_cannot_read_is_answered_in_its_time(
-    server: ServerProcess, server_id: str, params: str
+    server: ServerProcess, fresh_id: str, params: str
 ) -> None:
     """The agent of the tests ignores lines that are nested deeper than its interpreter's stack."""
-    answer = send(server, server_id, call(b'"%b"' % params.encode(), DEEP_PARAMS[params]), "wait=1", True)
+    answer = send(server, fresh_id, call(b'"%b"' % params.encode(), DEEP_PARAMS[params]), "wait=1", True)
     assert answer.status == 504, answer.body[:300]
