@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, ClassVar
 
+# Of 429 and 503: the time in which streams and instances usually end, or a server is started again.
+_RETRY_AFTER = {"retry-after": "5"}
+
 
 class SandboxAgentError(Exception):
     """Base of all errors; `str(error)` is the problem's `detail`."""
@@ -196,13 +199,14 @@ class TooManyStreams(_WithMessage):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the server already serves {limit} event streams", limit=limit)
+        self.headers |= _RETRY_AFTER
 
 
 class HeadersTooLarge(_WithMessage):
     kind, title, status, prefix = "headers_too_large", "Headers Too Large", 431, "headers too large"
 
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"request line and headers exceed {limit} bytes", limit=limit)
+    def __init__(self, limit: int, unit: str = "bytes") -> None:
+        super().__init__(f"request line and headers exceed {limit} {unit}", limit=limit)
 
 
 class InstallFailed(SandboxAgentError):
@@ -244,6 +248,7 @@ class TooManyInstances(_WithMessage):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"the server already runs {limit} instances; close some with DELETE", limit=limit)
+        self.headers |= _RETRY_AFTER
 
 
 class OutOfDescriptors(_WithMessage):
@@ -259,6 +264,7 @@ class ServerStopping(_WithMessage):
 
     def __init__(self) -> None:
         super().__init__("the server is shutting down")
+        self.headers |= _RETRY_AFTER
 
 
 class Timeout(SandboxAgentError):

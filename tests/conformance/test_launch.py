@@ -111,6 +111,14 @@ def test_a_bootstrap_may_choose_directory_and_environment(start_server, tmp_path
     assert answer.json()["result"]["env"]["COLOUR"] == "green"
 
 
+@pytest.mark.clause("security-H2")
+@pytest.mark.ours
+@pytest.mark.parametrize("value", ['{"a":"\xff"}', '{"a":"\\ud800"}', "{" * 3000, '{"a":1}', '{"a":'])
+def test_an_environment_that_cannot_be_read_is_400(acp: Acp, value: str) -> None:
+    answer = acp.send(acp.new_id(), "test/echo", agent=AGENT, headers={"x-sandbox-agent-env": value})
+    assert answer.status == 400, answer.body
+
+
 def run_like_the_sdk(arguments: list[str], home: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*server_command(), *arguments],

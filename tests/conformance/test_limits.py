@@ -121,18 +121,39 @@ def test_a_request_line_that_never_ends_is_refused(acp: Acp) -> None:
         assert_problem(answer, answer.status, {414: "uri_too_long", 431: "headers_too_large"}[answer.status])
 
 
+@pytest.mark.own_server("uvicorn has its own limits and time-outs for heads and bodies")
+@pytest.mark.clause("security-M5")
+def test_more_than_200_headers_are_431(acp: Acp) -> None:
+    own = len(acp.client.build("GET", "/").splitlines()) - 2
+    for count, status in ((200, 200), (201, 431)):
+        headers = {f"x-{number}": "" for number in range(count - own)}
+        assert acp.client.get("/v1/health", headers=headers).status == status
+
+
+@pytest.mark.own_server("uvicorn has its own limits and time-outs for heads and bodies")
+@pytest.mark.clause("security-M6")
+def test_trailers_over_64_kib_are_431(acp: Acp, server_id: str) -> None:
+    headers = {**JSON_HEADERS, "transfer-encoding": "chunked"}
+    with acp.client.connect() as connection:
+        connection.send(acp.client.build("POST", acp.path(server_id), headers=headers) + b"2\r\n{}\r\n0\r\n")
+        connection.send(b"x-trailer: a\r\n" * 20_000)
+        assert_problem(connection.read_answer(), 431, "headers_too_large")
+
+
 def test_headers_of_60_kib_are_fine(acp: Acp) -> None:
     assert acp.client.get("/v1/health", headers={"x-pad": "x" * 60_000}).status == 200
 
 
-@pytest.mark.clause("promise-N", "http-limits")
+@pytest.mark.clause("promise-N", "http-limits", "security-L5")
 def test_one_stream_too_many_is_429(start_server) -> None:
     server = start_server(settings={"SANDBOX_AGENT_MAX_STREAMS": "3"})
     acp = server.acp
     one, two = acp.start(), acp.start()
     streams = [acp.stream(one), acp.stream(one), acp.stream(two)]
     try:
-        assert_problem(acp.client.get(acp.path(two)), 429, "too_many_streams")
+        refused = acp.client.get(acp.path(two))
+        assert_problem(refused, 429, "too_many_streams")
+        assert int(refused.header("retry-after") or 0) > 0
         streams.pop().close()
         wait_until(lambda: acp.entry(two)["subscribers"] == 0, 5, "the reader to be forgotten")
         streams.append(acp.stream(two))
@@ -141,12 +162,14 @@ def test_one_stream_too_many_is_429(start_server) -> None:
             stream.close()
 
 
-@pytest.mark.clause("promise-N", "http-limits")
+@pytest.mark.clause("promise-N", "http-limits", "security-L5")
 def test_one_instance_too_many_is_503_and_leaves_nothing(start_server) -> None:
     acp = start_server(settings={"SANDBOX_AGENT_MAX_INSTANCES": "2"}).acp
     first, _ = acp.start(), acp.start()
     third = acp.new_id()
-    assert_problem(acp.send(third, "test/echo", agent=AGENT), 503, "too_many_instances")
+    refused = acp.send(third, "test/echo", agent=AGENT)
+    assert_problem(refused, 503, "too_many_instances")
+    assert int(refused.header("retry-after") or 0) > 0
     assert acp.entry(third) is None
     assert acp.delete(third).status == 404
     assert acp.call(first, "test/echo")

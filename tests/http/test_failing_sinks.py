@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -56,6 +57,26 @@ def test_an_answer_that_cannot_be_written_fails_the_request() -> None:
     sink = FailingSink("respond")
     PostReply(sink, []).settle(b"{}")
     assert [type(error) for error in sink.failures] == [ZeroDivisionError]
+
+
+@pytest.mark.clause("security-H2")
+def test_a_message_that_is_not_answered_fails_with_its_202() -> None:
+    sink = FailingSink("respond")
+    PostReply(sink, []).settle_forwarded(b"")
+    assert [type(error) for error in sink.failures] == [ZeroDivisionError]
+
+
+@pytest.mark.clause("security-H2")
+async def test_a_heartbeat_that_cannot_be_written_fails_the_stream() -> None:
+    services = Services(Settings(acp_heartbeat_ms=1))
+    log = EventLog(Retention(100, 10_000))
+    sink = FailingSink("write")
+    StreamPump(sink, services, log, None, [])
+    async with asyncio.timeout(5):
+        while not sink.failures:  # noqa: ASYNC110 - the sink has no event
+            await asyncio.sleep(0.001)
+    assert [type(error) for error in sink.failures] == [ZeroDivisionError]
+    log.close()
 
 
 @pytest.mark.parametrize("method", ["start", "write", "end"])

@@ -97,6 +97,40 @@ def test_deep_json_and_huge_numbers_are_read_without_a_fall(server: ServerProces
     assert server.client.get("/v1/health").status == 200
 
 
+@pytest.mark.clause("security-exhaustion", "security-M6")
+def test_a_body_in_tiny_chunks_takes_no_more_memory_than_its_size(server: ServerProcess) -> None:
+    head = server.client.build(
+        "POST",
+        "/v1/acp/tiny?agent=amp",
+        headers={"content-type": "application/json", "transfer-encoding": "chunked"},
+    )
+    before = resident_bytes(server.pid)
+    with server.client.connect(60) as connection:
+        connection.send(head)
+        for _ in range(60):
+            connection.send(b"2\r\n  \r\n" * 50_000)
+        # The rest has been read when a later byte brings the answer: this is not JSON.
+        grown = resident_bytes(server.pid) - before
+        connection.send(b"1\r\nx\r\n0\r\n\r\n")
+        assert connection.read_answer().status == 400
+    assert grown < 48 << 20, grown
+
+
+@pytest.mark.clause("security-exhaustion", "security-M5")
+def test_heads_of_many_headers_take_little_memory(server: ServerProcess) -> None:
+    """No token is needed for this: the heads have no end."""
+    before = resident_bytes(server.pid)
+    connections = [server.client.connect() for _ in range(100)]
+    try:
+        for connection in connections:
+            connection.send(b"GET / HTTP/1.1\r\n" + b"a:\r\n" * 15_000)
+            assert connection.read_answer().status == 431
+        assert resident_bytes(server.pid) - before < 24 << 20
+    finally:
+        for connection in connections:
+            connection.close()
+
+
 @pytest.mark.serial
 @pytest.mark.clause("security-token")
 def test_the_time_to_refuse_a_token_does_not_tell_where_it_differs() -> None:

@@ -1141,6 +1141,8 @@ export interface components {
         /** @description Out Of Descriptors (`urn:sandbox-agent:error:out_of_descriptors`), or Server Stopping (`urn:sandbox-agent:error:server_stopping`) */
         OutOfDescriptorsServerStopping: {
             headers: {
+                /** @description Seconds to wait before the next attempt */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {
@@ -1150,6 +1152,8 @@ export interface components {
         /** @description Out Of Descriptors (`urn:sandbox-agent:error:out_of_descriptors`), or Server Stopping (`urn:sandbox-agent:error:server_stopping`), or Too Many Instances (`urn:sandbox-agent:error:too_many_instances`) */
         OutOfDescriptorsServerStoppingTooManyInstances: {
             headers: {
+                /** @description Seconds to wait before the next attempt */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {
@@ -1231,6 +1235,8 @@ export interface components {
         /** @description Too Many Streams (`urn:sandbox-agent:error:too_many_streams`) */
         TooManyStreams: {
             headers: {
+                /** @description Seconds to wait before the next attempt */
+                "Retry-After"?: number;
                 [name: string]: unknown;
             };
             content: {

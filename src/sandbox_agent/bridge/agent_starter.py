@@ -92,16 +92,14 @@ class AgentStarter:
         """Start the process at once if the agent is installed, else in a task."""
         if instance.closed:
             return
-        spec = None
         try:
             spec = self._launcher.prepare_now(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
             if spec is not None:
                 self._attach(instance, self._spawn(spec, instance))
+            else:
+                running_loop.when_asyncio(lambda: self._start_in_task(instance, bootstrap))
         except Exception as error:
             self._failed(instance, error)
-            return
-        if spec is None:
-            running_loop.when_asyncio(lambda: self._start_in_task(instance, bootstrap))
 
     def _start_in_task(self, instance: Instance, bootstrap: Bootstrap) -> None:
         import asyncio  # loaded by `when_asyncio`

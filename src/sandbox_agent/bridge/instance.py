@@ -121,11 +121,12 @@ class Instance:
 
     def forward(self, raw_id: bytes, body: bytes, waiter: Waiter, limit_s: float | None) -> None:
         """Send a notification or an answer; `waiter` gets empty bytes when it is written to stdin."""
+        key = id_key(raw_id) if raw_id else b""
 
         def written() -> None:
             self._unwritten.pop(call, None)
-            if raw_id:
-                self._silence.answered(id_key(raw_id), self._loop.time())
+            if key:
+                self._silence.answered(key, self._loop.time())
             call.settle(b"")
 
         call = PendingCall(b"", body, waiter, limit_s, written)

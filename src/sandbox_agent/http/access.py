@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.errors import ForbiddenOrigin, MisdirectedRequest, TokenInvalid
+from sandbox_agent.errors import ForbiddenOrigin, InvalidRequest, MisdirectedRequest, TokenInvalid
 from sandbox_agent.http.loopback import is_loopback
 from sandbox_agent.http.messages import HeaderList, Response
 from sandbox_agent.settings import Settings, SettingsError
@@ -20,6 +20,7 @@ VARY = (b"vary", b"origin, access-control-request-method, access-control-request
 ACCESS_EXTENSION = "sandbox_agent.access"
 """The ASGI extension that carries the `AccessGranted` of a request that has been checked."""
 _LOOPBACK_NAMES = frozenset((b"localhost", b"127.0.0.1", b"[::1]"))
+_HOST_BYTES = b"abcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=%[]:"
 _ORIGIN = r"(?ai)[a-z][a-z0-9+.-]*://[^/\s?#]+"
 _NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
@@ -54,10 +55,15 @@ class AccessCheck:
     def check(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> AccessGranted | Response:
         """Grant access, or answer a CORS preflight.
 
-        Raises MisdirectedRequest, ForbiddenOrigin, or TokenInvalid, which carries CORS headers.
+        Raises MisdirectedRequest, InvalidRequest for a Host that is none where all are allowed,
+        ForbiddenOrigin, or TokenInvalid, which carries CORS headers.
         """
         host = headers.get(b"host", b"")
-        if self._hosts is not None and _without_port(host) not in self._hosts:
+        name = _without_port(host)
+        if self._hosts is None:
+            if host and (not name or name.translate(None, _HOST_BYTES)):
+                raise InvalidRequest("the Host header does not name a host")
+        elif name not in self._hosts:
             raise MisdirectedRequest(host.decode("latin-1"))
         origin = headers.get(b"origin")
         granted = WITHOUT_ORIGIN if origin is None else self._cors.check(origin, host)
@@ -86,11 +92,12 @@ def _is_protected(path: bytes) -> bool:
 
 def _without_port(host: bytes) -> bytes:
     """The name in a Host header in lower case; empty if anything but a port follows it."""
-    name, bracket, rest = host.lower().partition(b"]") if host.startswith(b"[") else (host.lower(), b"", b"")
-    if not bracket:
-        name, _, rest = name.partition(b":")
-    port = rest.removeprefix(b":")
-    return name + bracket if not port or port.isdigit() else b""
+    host = host.lower()
+    end = host.find(b"]") + 1 if host.startswith(b"[") else host.find(b":")
+    if end < 0:
+        return host
+    name, colon, port = host[:end], host[end : end + 1], host[end + 1 :]
+    return name if colon in (b"", b":") and (not port or port.isdigit()) else b""
 
 
 def _check_cors(settings: Settings) -> None:

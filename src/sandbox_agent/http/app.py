@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from sandbox_agent import logs
-from sandbox_agent.errors import SandboxAgentError, unexpected
+from sandbox_agent.errors import InvalidRequest, SandboxAgentError, unexpected
 from sandbox_agent.http import problems
 from sandbox_agent.http.access import ACCESS_EXTENSION, VARY, AccessGranted
 from sandbox_agent.http.messages import (
@@ -112,7 +112,10 @@ class App:
         granted = scope.get("extensions", {}).get(ACCESS_EXTENSION)
         if isinstance(granted, AccessGranted):
             return granted
-        return self.services.access.check(scope["method"], raw_path, first_headers(scope["headers"]))
+        headers = first_headers(scope["headers"])
+        if b"host" not in headers and scope.get("http_version") == "1.1":
+            raise InvalidRequest("no Host header")
+        return self.services.access.check(scope["method"], raw_path, headers)
 
 
 async def _send(response: Response, extra: HeaderList, method: str, send: Send) -> None:

@@ -7,6 +7,7 @@ import re
 from sandbox_agent.errors import RangeNotSatisfiable
 
 _RANGE = re.compile(r"(\d*)-(\d*)", re.ASCII)
+# Python refuses to read numbers of thousands of digits; any number this long is beyond the end of a file.
 _MAX_DIGITS = 19
 
 
@@ -29,16 +30,21 @@ def requested_range(header: str | None, size: int) -> tuple[int, int] | None:
     if not equals or unit.strip().lower() != "bytes":
         return None
     found = _RANGE.fullmatch(ranges.strip())
-    if found is None or found[0] == "-" or len(found[1]) > _MAX_DIGITS or len(found[2]) > _MAX_DIGITS:
+    if found is None or found[0] == "-":
         raise RangeNotSatisfiable(_printable(header), size)
     if found[1]:
-        first = int(found[1])
-        end = min(int(found[2]) + 1, size) if found[2] else size
+        first = _number(found[1])
+        end = min(_number(found[2]) + 1, size) if found[2] else size
     else:
-        first, end = max(size - int(found[2]), 0), size
+        first, end = max(size - _number(found[2]), 0), size
     if first >= end:
         raise RangeNotSatisfiable(_printable(header), size)
     return first, end
+
+
+def _number(digits: str) -> int:
+    significant = digits.lstrip("0")
+    return int(significant or "0") if len(significant) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
 def _printable(header: str | None) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.http.access import ACCESS_EXTENSION
 from sandbox_agent.http.acp import direct
+from sandbox_agent.http.attempt import attempt
 from sandbox_agent.http.endpoints.health_body import HEALTH_BODY, HEALTH_PATH
 from sandbox_agent.http.messages import JSON, Response
 from sandbox_agent.http.router import decode_segment
@@ -57,15 +58,12 @@ class DirectRoutes:
         elif head.path == HEALTH_PATH and head.method == "GET" and is_complete:
             exchange.respond(Response(200, HEALTH_BODY, list(granted.headers), JSON))
         else:
-            self._loop.when_asyncio(lambda: self._run_app(exchange, granted))
+            self._loop.when_asyncio(lambda: attempt(exchange, self._run_app, exchange, granted))
 
     def _run_app(self, exchange: Exchange, granted: AccessGranted) -> None:
-        try:
-            from sandbox_agent.http.http1.asgi import AsgiRun  # asyncio is loaded by now
+        from sandbox_agent.http.http1.asgi import AsgiRun  # asyncio is loaded by now
 
-            AsgiRun(exchange, self._app, self._tasks, {ACCESS_EXTENSION: granted})
-        except Exception as error:
-            exchange.fail(error)
+        AsgiRun(exchange, self._app, self._tasks, {ACCESS_EXTENSION: granted})
 
 
 def _server_id(path: bytes) -> bytes | None:

@@ -131,13 +131,15 @@ class Request:
         """The whole body, or PayloadTooLarge as soon as it is known to exceed `limit` bytes."""
         length = self.headers.get(b"content-length", b"0")
         check_body_size(int(length) if length.isdigit() else 0, limit)
-        parts: list[bytes] = []
-        size = 0
+        first = b""
+        rest = bytearray()  # Not a list: small pieces would take many times their size.
         async for chunk in self.stream():
-            size += len(chunk)
-            check_body_size(size, limit)
-            parts.append(chunk)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+            check_body_size(len(first) + len(rest) + len(chunk), limit)
+            if first:
+                rest += chunk
+            else:
+                first = chunk
+        return first + rest if rest else first
 
 
 class Response:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 MAX_SEGMENT_BYTES = 1024
+# In the order in which `Allow` names them.
+_METHODS = ("POST", "GET", "HEAD", "PUT", "DELETE")
 
 # `raw` routes speak ASGI themselves; `{name}` is one percent-encoded path segment; a final `*` is any rest.
 TABLE = """
@@ -82,8 +84,7 @@ class _Path:
         self.methods[route.method] = route
         if route.method == "GET":
             self.methods["HEAD"] = route
-        order = ("POST", "GET", "HEAD", "PUT", "DELETE")
-        self.allow = ",".join(method for method in order if method in self.methods)
+        self.allow = ",".join(method for method in _METHODS if method in self.methods)
 
 
 class Router:
@@ -104,7 +105,9 @@ class Router:
                 self._static[template.encode()] = path
 
     def allow(self, raw_path: bytes) -> str:
-        """The methods of a path. Raises NotFound."""
+        """The methods of a path, or of the server for `*`. Raises NotFound."""
+        if raw_path == b"*":
+            return ",".join(_METHODS)
         return self._find(raw_path)[0].allow
 
     def match(self, method: str, raw_path: bytes) -> tuple[Route, Any, tuple[str, ...]]:

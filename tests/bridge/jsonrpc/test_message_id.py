@@ -12,6 +12,16 @@ def test_spellings_of_one_value_are_one_id(same: tuple[str, str]) -> None:
     assert id_key(same[0].encode()) == id_key(same[1].encode())
 
 
+@pytest.mark.clause("security-H2")
+@pytest.mark.parametrize(
+    "number", ["1e1000000", "-1E+999999999", "1e-1000000", "1e" + "9" * 400, "0e1000000"]
+)
+@pytest.mark.parametrize("text", ["{}", "[{}]", '{{"a":{}}}'])
+def test_numbers_of_any_size_are_ids(number: str, text: str) -> None:
+    raw = text.format(number).encode()
+    assert id_key(raw) == id_key(raw)
+
+
 def test_values_of_other_types_are_other_ids() -> None:
     spellings = [
         "1",

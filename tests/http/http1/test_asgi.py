@@ -71,7 +71,7 @@ async def test_body_and_disconnect_are_received_once() -> None:
         messages.append(await receive())
 
     client = Http1Client(asgi_handler(app))
-    await client.send(b"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody")
+    await client.send(b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nbody")
     assert (await client.response())[1] == b"ok"
     assert messages[0] == {"type": "http.request", "body": b"body", "more_body": False}
     await eventually(lambda: len(messages) == 2, BOUND_S)

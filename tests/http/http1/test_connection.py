@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from sandbox_agent.errors import InternalError
+from sandbox_agent.http import problems
+from sandbox_agent.http.http1 import request_reader
 from sandbox_agent.http.http1.connection import ConnectionState
 from sandbox_agent.http.http1.exchange import Exchange
 from sandbox_agent.http.messages import Response
@@ -30,7 +33,7 @@ def answer_ok(exchange: Exchange) -> None:
 
 
 def echo(exchange: Exchange) -> None:
-    exchange.collect_body(100, lambda body: exchange.respond(Response(200, body)))
+    exchange.collect_body(100, lambda exchange, body: exchange.respond(Response(200, body)))
 
 
 class Later:
@@ -93,7 +96,8 @@ async def test_an_unreadable_request_is_answered_after_those_before_it() -> None
 
 async def test_a_body_that_cannot_be_read_is_the_end_of_its_request() -> None:
     async with connected(echo) as client:
-        await client.send(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")
+        head = POST.replace(b"Content-Length: 4", b"Transfer-Encoding: chunked")
+        await client.send(head + b"1\r\na\r\n")
         await client.wait_for_state(ConnectionState.READING_BODY)
         await client.send(b"zz\r\n")
         head, _ = await client.response()
@@ -174,6 +178,54 @@ async def test_a_failure_before_the_response_is_a_500_problem(
         assert head.startswith(b"HTTP/1.1 500 ")
         assert b"set-cookie" not in head
         assert json.loads(body)["type"] == "urn:sandbox-agent:error:internal_error"
+
+
+@pytest.mark.clause("security-H2")
+async def test_without_a_problem_document_there_is_still_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = problems.encode(InternalError())
+    monkeypatch.setattr(problems, "response", fails)
+    async with connected(fails) as client:
+        await client.send(GET)
+        head, body = await client.response()
+        assert head.startswith(b"HTTP/1.1 500 ") and b"application/problem+json" in head
+        assert body == expected
+
+
+@pytest.mark.clause("security-H2")
+async def test_a_failure_when_the_handler_is_stopped_does_not_keep_the_408() -> None:
+    async with connected(lambda exchange: exchange.on_body(lambda: None, cancel=fails)) as client:
+        await client.send(POST + b"b")
+        await client.wait_for_state(ConnectionState.READING_BODY)
+        for now in (100.0, 111.0):
+            client.connection.check_time(now)
+        head, _ = await client.response()
+        assert head.startswith(b"HTTP/1.1 500 ")
+
+
+@pytest.mark.clause("security-H2")
+async def test_a_head_that_cannot_be_turned_into_a_request_is_a_500(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_reader, "RequestHead", fails)
+    async with connected(answer_ok) as client:
+        await client.send(GET)
+        head, _ = await client.response()
+        assert head.startswith(b"HTTP/1.1 500 ")
+
+
+class FailsWhenLeft:
+    def resume(self) -> None:
+        pass
+
+    def disconnected(self) -> None:
+        fails()
+
+
+async def test_a_failure_after_the_client_has_left_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    async with connected(lambda exchange: exchange.attach(FailsWhenLeft())) as client:
+        await client.send(GET)
+        await client.wait_for_state(ConnectionState.ANSWERING)
+        client.connection.abort()
+        await client.wait_for_state(ConnectionState.CLOSED)
+        assert "ZeroDivisionError" in caplog.text
 
 
 class FailsWhenResumed:

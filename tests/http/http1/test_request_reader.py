@@ -81,7 +81,15 @@ def mixed_case(word: str) -> st.SearchStrategy[str]:
     return st.sampled_from((word, word.title(), word.upper(), word.capitalize(), word[:3] + word[3:].upper()))
 
 
-SPECIAL = {"connection", "proxy-connection", "content-length", "transfer-encoding", "upgrade", "expect"}
+SPECIAL = {
+    "host",
+    "connection",
+    "proxy-connection",
+    "content-length",
+    "transfer-encoding",
+    "upgrade",
+    "expect",
+}
 other_names = st.text(TOKEN, min_size=1, max_size=9).filter(lambda name: name.lower() not in SPECIAL)
 names = st.one_of(st.sampled_from(("Accept", "Authorization", "Cookie", "TE")), other_names)
 values = st.text(" " + VISIBLE, max_size=20).map(lambda text: text.strip() or "a")
@@ -95,11 +103,11 @@ def ordinary(draw: st.DrawFn) -> tuple[bytes, bytes]:
     name = draw(mixed_case("content-length"))
     at = draw(st.integers(0, len(lines)))
     method = draw(st.sampled_from(("POST", "PUT", "DELETE", "PATCH")))
-    target = f"/{draw(st.text(VISIBLE, max_size=30))}"
+    target = f"/{draw(st.text(VISIBLE.replace('#', ''), max_size=30))}"
 
     def request(body: bytes) -> bytes:
         zeros = "0" * draw(st.integers(0, 3))
-        all_lines = [*lines[:at], f"{name}: {zeros}{len(body)}", *lines[at:]]
+        all_lines = ["Host: a", *lines[:at], f"{name}: {zeros}{len(body)}", *lines[at:]]
         text = "".join(f"{line}\r\n" for line in [f"{method} {target} HTTP/1.1", *all_lines])
         return text.encode() + b"\r\n" + body
 
@@ -318,6 +326,70 @@ def test_an_unknown_method_after_another_request_is_an_error() -> None:
 def test_thousands_of_pipelined_upgrades_are_read_without_recursion() -> None:
     data = b"GET / HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\n" * 2000
     assert len(read([data], caches_heads=True).requests) == 2000
+
+
+def test_requests_before_a_malformed_one_are_read() -> None:
+    reader = read([FIRST + b"body" + FIRST + b"body" + b"nonsense\r\n\r\n"], caches_heads=True)
+    assert [request.take_body() for request in reader.requests] == [b"body", b"body"]
+    assert isinstance(reader.error, InvalidRequest)
+
+
+@pytest.mark.clause("security-L3")
+def test_nothing_is_read_after_connect() -> None:
+    data = b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\nContent-Length: 40\r\n\r\n"
+    reader = read([FIRST + b"body" + data + FIRST + b"body", FIRST + b"body"], caches_heads=True)
+    assert [request.head.method for request in reader.requests] == ["POST"]
+    assert isinstance(reader.error, InvalidRequest)
+
+
+@pytest.mark.clause("security-L4")
+@pytest.mark.parametrize("version", [b"0.9", b"2.0"])
+def test_versions_other_than_1_0_and_1_1_are_refused(version: bytes) -> None:
+    reader = read([b"GET / HTTP/" + version + b"\r\nHost: a\r\n\r\n"], caches_heads=True)
+    assert not reader.requests
+    assert isinstance(reader.error, InvalidRequest)
+
+
+def chunked_head() -> bytes:
+    return FIRST.replace(b"Content-Length: 4", b"Transfer-Encoding: chunked")
+
+
+@pytest.mark.clause("security-M6")
+def test_trailers_are_not_among_the_headers() -> None:
+    reader = read([chunked_head() + b"1\r\na\r\n0\r\nX-Length: 8\r\nX-More: 1\r\n\r\n"], caches_heads=True)
+    (request,) = reader.requests
+    assert request.complete and request.take_body() == b"a"
+    assert (b"x-length", b"7") in request.head.headers
+    assert not {(b"x-length", b"8"), (b"x-more", b"1")} & set(request.head.headers)
+
+
+@pytest.mark.clause("security-M6")
+@pytest.mark.parametrize("line", [b"a: b\r\n", b"a" * 60, b";a=b"], ids=["trailers", "trailer", "extension"])
+def test_trailers_and_extensions_are_limited(line: bytes) -> None:
+    opening = b"1" if line.startswith(b";") else b"0\r\na: "
+    reader = read([chunked_head(), opening, *[line * 100] * 400], caches_heads=True)
+    assert isinstance(reader.error, HeadersTooLarge)
+    assert len(reader.requests[0].head.headers) == 5
+
+
+def test_trailers_do_not_count_for_the_next_head() -> None:
+    trailers = b"a: " + b"b" * (MAX_BYTES - 1000) + b"\r\n"
+    pieces = [chunked_head() + b"1\r\na\r\n", b"0\r\n" + trailers + b"\r\n"] * 3
+    reader = read(pieces, caches_heads=True)
+    assert reader.error is None
+    assert [request.complete for request in reader.requests] == [True] * 3
+
+
+@pytest.mark.clause("security-M5")
+@pytest.mark.parametrize("ends", [True, False], ids=["complete", "without an end"])
+def test_the_number_of_headers_is_limited(ends: bool) -> None:
+    def headers(count: int) -> bytes:
+        return b"GET / HTTP/1.1\r\n" + b"a:\r\n" * count + (b"\r\n" if ends else b"b")
+
+    assert read([headers(200)], caches_heads=True).error is None
+    reader = read([headers(201)], caches_heads=True)
+    assert isinstance(reader.error, HeadersTooLarge)
+    assert not reader.requests
 
 
 @pytest.mark.parametrize("size", [1, 1000, 8000])

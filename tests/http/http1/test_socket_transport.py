@@ -8,10 +8,12 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from sandbox_agent.bridge.eventlog.file_range import FileRange, SegmentFile
+from sandbox_agent.http.http1.hangup_watch import HangupWatch
 from sandbox_agent.http.http1.socket_transport import SocketTransport
 from tests.support.polling import eventually
 
@@ -25,6 +27,7 @@ class Receiver:
         self.writable = asyncio.Event()
         self.heard = asyncio.Event()
         self.lost = asyncio.Event()
+        self.finished = asyncio.Event()
         self.half_open = False
 
     def data_received(self, data: bytes) -> None:
@@ -33,6 +36,9 @@ class Receiver:
 
     def eof_received(self) -> bool:
         return self.half_open
+
+    def peer_finished(self) -> None:
+        self.finished.set()
 
     def pause_writing(self) -> None:
         self.paused = True
@@ -46,12 +52,17 @@ class Receiver:
         self.lost.set()
 
 
+def transport_of(sock: socket.socket, receiver: Receiver) -> SocketTransport:
+    loop = cast(Any, asyncio.get_running_loop())
+    return SocketTransport(loop, sock, receiver, HangupWatch(loop))
+
+
 class Pair:
     def __init__(self) -> None:
         ours, self.peer = socket.socketpair()
         ours.setblocking(False)
         self.receiver = Receiver()
-        self.transport = SocketTransport(asyncio.get_running_loop(), ours, self.receiver)
+        self.transport = transport_of(ours, self.receiver)
 
     async def read(self, size: int) -> bytes:
         data = b""
@@ -146,13 +157,35 @@ async def test_a_half_closed_peer_still_gets_its_answer(pair: Pair) -> None:
     assert await pair.read(100) == b"answer"
 
 
+@pytest.mark.clause("security-L8")
+async def test_a_peer_that_leaves_is_noticed_while_nothing_is_read(pair: Pair) -> None:
+    pair.transport.pause_reading()
+    pair.peer.sendall(b"unread")
+    pair.peer.shutdown(socket.SHUT_WR)
+    await asyncio.wait_for(pair.receiver.finished.wait(), BOUND_S)
+    assert not pair.receiver.lost.is_set(), "it can still be answered"
+    pair.peer.close()
+    await asyncio.wait_for(pair.receiver.lost.wait(), BOUND_S)
+    assert pair.receiver.received == b""
+
+
+async def test_what_came_before_the_end_is_read_after_a_pause(pair: Pair) -> None:
+    pair.transport.pause_reading()
+    pair.peer.sendall(b"late")
+    pair.peer.shutdown(socket.SHUT_WR)
+    await asyncio.wait_for(pair.receiver.finished.wait(), BOUND_S)
+    pair.transport.resume_reading()
+    await asyncio.wait_for(pair.receiver.lost.wait(), BOUND_S)
+    assert pair.receiver.received == b"late"
+
+
 async def test_sending_files_to_a_local_reader_limits_the_send_buffer(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         peer = socket.create_connection(server.getsockname(), timeout=BOUND_S)
         ours, _ = server.accept()
     ours.setblocking(False)
     receiver = Receiver()
-    transport = SocketTransport(asyncio.get_running_loop(), ours, receiver)
+    transport = transport_of(ours, receiver)
     before = ours.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
     transport.write_file(FileRange(1, 9, stored_file(tmp_path), 0, 2_000_000))
     assert ours.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) < before

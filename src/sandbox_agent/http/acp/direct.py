@@ -31,15 +31,14 @@ class CachedPost:
 
     def __call__(self, exchange: Exchange) -> None:
         exchange.problem_headers = self._granted.headers
+        exchange.collect_body(self._services.settings.max_message_bytes, self._handle)
 
-        def handle(body: bytes) -> None:
-            if self._options is None:
-                self._options = PostOptions(exchange.head.query, exchange.head.header_map)
-                exchange.head.handler = self
-            reply = PostReply(exchange, self._granted.headers)
-            post.handle(self._services, self._server_id, self._options, body, reply)
-
-        exchange.collect_body(self._services.settings.max_message_bytes, handle)
+    def _handle(self, exchange: Exchange, body: bytes) -> None:
+        if self._options is None:
+            self._options = PostOptions(exchange.head.query, exchange.head.header_map)
+            exchange.head.handler = self
+        reply = PostReply(exchange, self._granted.headers)
+        post.handle(self._services, self._server_id, self._options, body, reply)
 
 
 def open_stream(exchange: Exchange, services: Services, server_id: str, granted: AccessGranted) -> None:

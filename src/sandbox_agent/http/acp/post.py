@@ -12,7 +12,8 @@ from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
 from sandbox_agent.bridge.stdio.split_lines import CR, LF
-from sandbox_agent.errors import InvalidRequest
+from sandbox_agent.errors import InternalError, InvalidRequest
+from sandbox_agent.http.attempt import attempt
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
@@ -51,15 +52,15 @@ def _scan_in_thread(
     services: Services, server_id: str, options: PostOptions, body: bytes, reply: PostReply
 ) -> None:
     def scanned(message: Envelope | None, error: BaseException | None) -> None:
+        if isinstance(error, NotJson):
+            raise _invalid_body(error)
         if message is None:
-            reply.fail(_invalid_body(error))
-            return
-        try:
-            _proceed_with(services, server_id, options, message, body, reply)
-        except Exception as failure:
-            reply.fail(failure)
+            raise error or InternalError()
+        _proceed_with(services, server_id, options, message, body, reply)
 
-    running_loop.in_thread(lambda: envelopes.peek_thoroughly(body), scanned)
+    running_loop.in_thread(
+        lambda: envelopes.peek_thoroughly(body), lambda *outcome: attempt(reply.sink, scanned, *outcome)
+    )
 
 
 def _proceed_with(

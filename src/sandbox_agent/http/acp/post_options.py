@@ -78,7 +78,7 @@ def parse_environment(header: bytes, services: Services) -> Mapping[str, str]:
 
         try:
             return msgspec.json.decode(text, type=dict[str, str])
-        except msgspec.MsgspecError as error:
+        except ValueError as error:  # of msgspec, or a text that is not UTF-8
             raise InvalidRequest(f"X-Sandbox-Agent-Env must be an object of strings: {error}") from None
     profile = services.catalog.profile(text.decode("latin-1"))
     if profile is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import SandboxAgentError
+from sandbox_agent.http.attempt import attempt
 from sandbox_agent.http.messages import JSON, Response
 from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR
 
@@ -18,11 +19,11 @@ _CONTENT_TYPE = (b"content-type", JSON)
 
 
 class PostReply:
-    __slots__ = ("_has_started", "_headers", "_sink", "early_headers", "raw_id", "settled")
+    __slots__ = ("_has_started", "_headers", "early_headers", "raw_id", "settled", "sink")
 
     def __init__(self, sink: ResponseSink, headers: HeaderList) -> None:
         """`headers` are added to those of the response."""
-        self._sink = sink
+        self.sink = sink
         self._headers = headers
         self._has_started = False
         """The headers of a 200 have been sent before there is a body."""
@@ -34,46 +35,43 @@ class PostReply:
 
     def settle(self, answer: Answer) -> None:
         """The agent has answered the request, or cannot."""
+        attempt(self.sink, self._settle, answer)
+
+    def _settle(self, answer: Answer) -> None:
         self.settled = True
         if self.early_headers is not None:
             self.early_headers.due.pop(self, None)
-        try:
-            if self._has_started:
-                if isinstance(answer, SandboxAgentError):
-                    answer = _as_json_rpc(self.raw_id, answer)
-                self._sink.write(answer)
-                self._sink.end()
-            elif isinstance(answer, SandboxAgentError):
-                self._sink.fail(answer)
-            else:
-                self._sink.respond(Response(200, answer, [_CONTENT_TYPE, *self._headers]))
-        except Exception as error:
-            self._sink.fail(error)
+        if self._has_started:
+            if isinstance(answer, SandboxAgentError):
+                answer = _as_json_rpc(self.raw_id, answer)
+            self.sink.write(answer)
+            self.sink.end()
+        elif isinstance(answer, SandboxAgentError):
+            self.sink.fail(answer)
+        else:
+            self.sink.respond(Response(200, answer, [_CONTENT_TYPE, *self._headers]))
 
     def settle_forwarded(self, answer: Answer) -> None:
         """A message that is not answered has been written to the agent, or cannot be."""
         if isinstance(answer, SandboxAgentError):
-            self._sink.fail(answer)
+            self.sink.fail(answer)
         else:
-            self.accept()
+            attempt(self.sink, self.accept)
 
     def accept(self) -> None:
         """202 without a body."""
-        self._sink.respond(Response(202, headers=list(self._headers)))
-
-    def fail(self, error: Exception) -> None:
-        self._sink.fail(error)
+        self.sink.respond(Response(202, headers=list(self._headers)))
 
     def keep_alive(self) -> None:
         """Send the headers of a 200, or after that a space: clients give up after minutes without a byte."""
-        try:
-            if self._has_started:
-                self._sink.write(b" ")
-            else:
-                self._has_started = True
-                self._sink.start(200, [_CONTENT_TYPE, *self._headers])
-        except Exception as error:
-            self._sink.fail(error)
+        attempt(self.sink, self._keep_alive)
+
+    def _keep_alive(self) -> None:
+        if self._has_started:
+            self.sink.write(b" ")
+        else:
+            self._has_started = True
+            self.sink.start(200, [_CONTENT_TYPE, *self._headers])
 
 
 def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
@@ -82,10 +80,10 @@ def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
 
     from sandbox_agent.http import problems
 
-    problem = msgspec.Raw(problems.encode(error))
+    problem = problems.document(error)
     body = {
         "jsonrpc": "2.0",
         "id": msgspec.Raw(raw_id),
-        "error": {"code": INTERNAL_ERROR, "message": error.detail, "data": problem},
+        "error": {"code": INTERNAL_ERROR, "message": problem.detail, "data": problem},
     }
     return msgspec.json.encode(body)

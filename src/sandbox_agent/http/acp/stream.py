@@ -12,6 +12,7 @@ from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.errors import InvalidRequest, NotAcceptable
 from sandbox_agent.http.acp import sse
+from sandbox_agent.http.attempt import attempt
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class StreamPump:
         self._cursor = services.streams.attach(log, last_event_id, self.pump)
         self._ended = False
         self._last_write = self._loop.time()
-        self._heartbeat = self._loop.call_later(services.heartbeat_s, self._send_heartbeat)
+        self._heartbeat = self._loop.call_later(services.heartbeat_s, attempt, sink, self._send_heartbeat)
         sink.attach(self, is_endless=True)
         try:
             sink.start(200, [*sse.HEADERS, *headers])
@@ -84,7 +85,7 @@ class StreamPump:
         """Write what there is; `newest` is all of it, if the log knows that."""
         if self._ended:
             return
-        try:
+        try:  # The same as `attempt`, without a call more for every event.
             if newest is not None and self._sink.can_write:
                 if isinstance(newest, bytes):
                     self._sink.write(newest)
@@ -128,7 +129,9 @@ class StreamPump:
             else:
                 self._cursor.release()
             quiet_s = 0.0
-        self._heartbeat = self._loop.call_later(self._services.heartbeat_s - quiet_s, self._send_heartbeat)
+        self._heartbeat = self._loop.call_later(
+            self._services.heartbeat_s - quiet_s, attempt, self._sink, self._send_heartbeat
+        )
 
     def _end(self) -> None:
         self._detach()

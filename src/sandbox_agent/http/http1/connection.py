@@ -82,7 +82,7 @@ class Connection:
         self._state = _IDLE
         self._timeouts = ConnectionTimeouts(server.options)
         self.write_paused = False
-        self._transport = SocketTransport(server.loop, sock, self)
+        self._transport = SocketTransport(server.loop, sock, self, server.hangups)
         # Without effect once the connection is closing.
         self.write = self._transport.write
         self.write_pieces = self._transport.write_pieces
@@ -136,7 +136,7 @@ class Connection:
             if head.fault is not None:
                 exchange.fail(head.fault)
                 return
-            try:
+            try:  # The same as `attempt`, without a call more for every request.
                 (head.handler or self._server.handler)(exchange)
             except Exception as error:
                 exchange.fail(error)
@@ -148,10 +148,7 @@ class Connection:
     def _body_arrived(self, exchange: Exchange) -> None:
         if exchange.request.complete:
             self._enter(_ANSWERING)
-        try:
-            exchange.body_arrived()
-        except Exception as error:
-            exchange.fail(error)
+        exchange.body_arrived()
         if self._reader.error is not None and not exchange.request.complete:
             exchange.cancel(self._reader.error)
 
@@ -210,14 +207,10 @@ class Connection:
 
     def resume_writing(self) -> None:
         self.write_paused = False
-        exchange = self._exchange
-        if exchange is None:
+        if self._exchange is not None:
+            self._exchange.writable()
+        else:
             self._continue_pipeline()
-            return
-        try:
-            exchange.writable()
-        except Exception as error:
-            exchange.fail(error)
 
     def release_descriptors(self, error: Exception) -> bool:
         """Make a few descriptors available if `error` may be that there is none; false if that is not so."""
@@ -255,6 +248,11 @@ class Connection:
             return False
         exchange.keep_alive = False
         return True
+
+    def peer_finished(self) -> None:
+        """The client sends no more than what waits to be read; an endless response has lost its reader."""
+        if self._exchange is not None and self._exchange.is_endless:
+            self.abort()
 
     def close_if_idle(self) -> None:
         if self._state in (_IDLE, _READING_HEAD) and not self._reader.requests:

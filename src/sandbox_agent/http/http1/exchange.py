@@ -3,6 +3,8 @@
 A handler gets the exchange when the head has arrived. It may ask for the body (`collect_body`, `on_body`) and
 answers now or later: with a whole `Response`, or with `start`, `write` and `end`. The exchange writes
 HTTP/1.1; every response ends in `end`.
+
+What a handler has registered is called in `attempt`, so that an exception in it ends in an answer.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.errors import InternalError, SandboxAgentError, unexpected
+from sandbox_agent.errors import SandboxAgentError, unexpected
+from sandbox_agent.http.attempt import attempt
 from sandbox_agent.http.body_limit import check_body_size
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.messages import Response
@@ -34,6 +37,11 @@ _BODY_HIGH_WATER = 1024 * 1024
 # Up to this size head and body are joined; beyond, the copy costs more than a system call with two pieces.
 _JOINED_BYTES = 16 * 1024
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+# Sent when not even a problem document can be made, for want of memory or descriptors for example.
+_LAST_RESORT = (
+    b'{"type":"urn:sandbox-agent:error:internal_error","title":"Internal Error","status":500,'
+    b'"detail":"internal error"}'
+)
 
 
 class Exchange:
@@ -65,15 +73,15 @@ class Exchange:
 
     # ---- the body of the request -------------------------------------------------------------------------
 
-    def collect_body(self, limit: int, callback: Callable[[bytes], None]) -> None:
-        """Call `callback` with the whole body, now or when it has arrived.
+    def collect_body(self, limit: int, callback: Callable[[Exchange, bytes], None]) -> None:
+        """Call `callback` with this exchange and the whole body, now or when it has arrived.
 
         Raises PayloadTooLarge, or fails with it, as soon as the body is known to exceed `limit` bytes.
         """
         request = self.request
         check_body_size(max(request.size, request.content_length or 0), limit)
         if request.complete:
-            callback(request.take_body())
+            callback(self, request.take_body())
         else:
             self.collects_body = True
             self.on_body(lambda: self.collect_body(limit, callback))
@@ -103,7 +111,7 @@ class Exchange:
     def body_arrived(self) -> None:
         """More of the body is in `request`, or its end."""
         if self._on_body is not None:
-            self._on_body()
+            attempt(self, self._on_body)
 
     # ---- the response ------------------------------------------------------------------------------------
 
@@ -186,41 +194,40 @@ class Exchange:
         self._end()
 
     def fail(self, error: Exception) -> None:
+        if isinstance(error, SandboxAgentError):
+            failure = error
+        else:
+            logger.exception("request.failed", error, method=self.head.method)
+            failure = unexpected(error)
         if not self.ended and not self.client_left:
-            self._fail(error)
+            self._fail(failure)
         # Frames of the traceback may refer to the error: without this, both and the request would stay in
         # memory until the garbage collector runs.
         error.__traceback__ = None
 
-    def _fail(self, error: Exception) -> None:
-        if not isinstance(error, SandboxAgentError):
-            logger.exception("request.failed", error, method=self.head.method)
-            error = unexpected(error)
+    def _fail(self, error: SandboxAgentError) -> None:
         if self.status:
             self.connection.abort()  # A cut response must not look complete.
         else:
-            try:
-                self.respond(self._problem(error))
-            except (OSError, ImportError) as fault:
-                if not self.connection.release_descriptors(fault):
-                    raise
-                self.respond(self._problem(error))
+            self.respond(self._problem(error))
 
     def _problem(self, error: SandboxAgentError) -> Response:
-        from sandbox_agent.http import problems  # with the first problem: it loads msgspec
-
         try:
+            from sandbox_agent.http import problems  # with the first problem: it loads msgspec
+
             response = problems.response(error)
         except Exception as fault:
+            if self.connection.release_descriptors(fault):
+                return self._problem(error)
             logger.exception("problem.failed", fault, kind=error.kind)
-            response = problems.response(InternalError())
+            response = Response(500, _LAST_RESORT, content_type=b"application/problem+json")
         response.headers += self.problem_headers
         return response
 
     def cancel(self, error: SandboxAgentError) -> None:
         """Fail because the body does not arrive; the handler is stopped first."""
         if self._cancel is not None:
-            self._cancel()
+            attempt(self, self._cancel)
         self.fail(error)
 
     def _end(self) -> None:
@@ -241,7 +248,7 @@ class Exchange:
     def writable(self) -> None:
         """The connection can take more again."""
         if self._writer is not None:
-            self._writer.resume()
+            attempt(self, self._writer.resume)
 
     def disconnected(self) -> None:
         """The connection is gone."""
@@ -249,4 +256,4 @@ class Exchange:
         self._on_body = None
         writer, self._writer = self._writer, None
         if writer is not None:
-            writer.disconnected()
+            attempt(self, writer.disconnected)

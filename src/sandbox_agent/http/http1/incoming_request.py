@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sandbox_agent.http.http1.request_head import RequestHead
 
+# Smaller pieces are joined as they arrive: as an object of its own a chunk of two bytes takes 43.
+_SMALL_BYTES = 4096
+
 
 class IncomingRequest:
     """Filled by a `RequestReader`, emptied by an `Exchange`."""
 
-    __slots__ = ("_pieces", "complete", "content_length", "discards_body", "head", "received", "size")
+    __slots__ = ("_first", "_rest", "complete", "content_length", "discards_body", "head", "received", "size")
 
     def __init__(self, head: RequestHead, content_length: int | None, body: bytes = b"") -> None:
         """`body` is what has arrived with the head."""
@@ -24,23 +27,36 @@ class IncomingRequest:
         self.size = len(body)
         """Those that have not been taken."""
         self.discards_body = False
-        self._pieces = [body] if body else []
+        self._first = body
+        self._rest: list[bytes | bytearray] = []
+        """What follows `_first`; a bytearray takes small pieces that follow each other."""
 
     def feed(self, data: bytes) -> None:
         self.received += len(data)
-        if not self.discards_body:
-            self._pieces.append(data)
-            self.size += len(data)
+        if self.discards_body:
+            return
+        self.size += len(data)
+        rest = self._rest
+        if not self._first:
+            self._first = data
+        elif len(data) > _SMALL_BYTES:
+            rest.append(data)
+        elif rest and isinstance(rest[-1], bytearray):
+            rest[-1] += data
+        else:
+            rest.append(bytearray(data))
 
     def take_body(self) -> bytes:
         """What has arrived since the last call."""
-        pieces = self._pieces
-        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        self._pieces, self.size = [], 0
+        body = self._first
+        if self._rest:
+            body = b"".join((body, *self._rest))
+            self._rest = []
+        self._first, self.size = b"", 0
         return body
 
     def discard_body(self) -> None:
         """Drop what waits and what is still to come: the answer does not depend on it."""
         self.discards_body = True
-        if self._pieces:
-            self._pieces, self.size = [], 0
+        if self.size:
+            self.take_body()

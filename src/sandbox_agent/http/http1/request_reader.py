@@ -2,7 +2,9 @@
 
 httptools reads every head that is not equal to the last one (`cached_head`) and every body whose head it has
 read. It knows the registered methods only: a request with another one is read as if it had a known method,
-and is the last on its connection, so that the application can refuse it by name (405).
+and is the last on its connection, so that the application can refuse it by name (405). What httptools accepts
+and this server does not support makes the connection unreadable from there on: versions other than 1.0 and
+1.1, and CONNECT, after which anything but HTTP may follow.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from sandbox_agent.errors import HeadersTooLarge, InvalidRequest, SandboxAgentError
+from sandbox_agent import logs
+from sandbox_agent.errors import HeadersTooLarge, InternalError, InvalidRequest, SandboxAgentError
 from sandbox_agent.http.http1.cached_head import END_OF_HEAD, CachedHead
 from sandbox_agent.http.http1.incoming_request import IncomingRequest
 from sandbox_agent.http.http1.request_head import RequestHead
@@ -20,6 +23,11 @@ if TYPE_CHECKING:
 
     from sandbox_agent.http.messages import HeaderList
 
+logger = logs.Log("sandbox_agent.http")
+
+# A header costs up to 30 times its bytes in memory; clients send about ten.
+_MAX_HEADERS = 200
+_VERSIONS = ("1.1", "1.0")
 _KNOWN_METHOD = b"TRACE"
 _METHOD_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ-"
 _MAX_METHOD_BYTES = 32
@@ -48,7 +56,8 @@ class RequestReader:
         self._parser: httptools.HttpRequestParser | None = None
         self._in_message = False
         self._head_bytes = 0
-        """Bytes fed since the last complete head: an upper bound of the head that is arriving."""
+        """Bytes fed since the last complete head or piece of a body: an upper bound of the head, the chunk
+        extension or the trailers that are arriving."""
         self._target = b""
         self._headers: HeaderList = []
         self._unknown_method: bytes | None = None
@@ -140,10 +149,9 @@ class RequestReader:
         return max(1, arriving.content_length - arriving.received)
 
     def _feed_part(self, part: bytes, *, starts_request: bool) -> None:
-        if self._arriving is None:
-            self._head_bytes += len(part)
+        self._head_bytes += len(part)
         self._parse(part, may_have_unknown_method=starts_request)
-        if self.in_head and self._head_bytes > self._max_header_bytes:
+        if self._head_bytes > self._max_header_bytes and self._in_message:
             self._break(HeadersTooLarge(self._max_header_bytes))
 
     def read_on(self) -> None:
@@ -171,7 +179,7 @@ class RequestReader:
 
         read_before = len(self.requests)
         rest: bytes | memoryview = data
-        while rest:
+        while rest and self.error is None:
             if self._parser is None:
                 self._parser = httptools.HttpRequestParser(self)
             try:
@@ -191,6 +199,9 @@ class RequestReader:
                 self._unknown_method = method
                 self._parser = None
                 rest = _KNOWN_METHOD + data[len(method) :]
+            except httptools.HttpParserCallbackError as error:
+                logger.exception("request.failed", error.__context__ or error)
+                self._break(InternalError())
             except httptools.HttpParserError as error:
                 self._break(InvalidRequest(f"not HTTP/1.1: {error}"))
                 return
@@ -208,7 +219,12 @@ class RequestReader:
         self._target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.append((name.lower(), value))
+        if self._arriving is not None:
+            return  # A trailer: no handler asks for one, and among the headers it could replace one.
+        if len(self._headers) < _MAX_HEADERS:
+            self._headers.append((name.lower(), value))
+        else:
+            self._break(HeadersTooLarge(_MAX_HEADERS, "headers"))
 
     def on_headers_complete(self) -> None:
         parser = self._parser
@@ -218,11 +234,18 @@ class RequestReader:
             self._break(HeadersTooLarge(self._max_header_bytes))
         if parser is None or self.error is not None:
             return
+        method, version = parser.get_method(), parser.get_http_version()
+        if version not in _VERSIONS:
+            self._break(InvalidRequest(f"HTTP/{version} is not supported"))
+            return
+        if method == b"CONNECT":
+            self._break(InvalidRequest("CONNECT is for proxies"))
+            return
         head = RequestHead(
-            (self._unknown_method or parser.get_method()).decode("ascii"),
+            (self._unknown_method or method).decode("ascii"),
             self._target,
             self._headers,
-            http_10=parser.get_http_version() == "1.0",
+            http_10=version == "1.0",
             keep_alive=parser.should_keep_alive() and self._unknown_method is None,
         )
         self._target, self._headers = b"", []
@@ -230,11 +253,13 @@ class RequestReader:
         self.requests.append(self._arriving)
 
     def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
         if self._arriving is not None:
             self._arriving.feed(body)
 
     def on_message_complete(self) -> None:
         self._in_message = False
+        self._head_bytes = 0
         if self._arriving is not None:
             self._arriving.complete = True
             self._arriving = None

@@ -14,6 +14,7 @@ from sandbox_agent import logs
 from sandbox_agent.errors import OutOfDescriptors
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.http1.connection import Connection
+from sandbox_agent.http.http1.hangup_watch import HangupWatch
 from sandbox_agent.http.http1.listener import Listener
 from sandbox_agent.runtime import descriptors
 
@@ -41,6 +42,7 @@ class Http1Server:
         self.options = options
         self.stopping = False
         """Responses end their connections."""
+        self.hangups = HangupWatch(loop)
         self._connections: set[Connection] = set()
         self._all_closed: asyncio.Future[None] | None = None
         self._listener: Listener | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from socket import SHUT_WR, SO_LINGER, SOL_SOCKET
+from socket import SHUT_WR, SO_ERROR, SO_LINGER, SOL_SOCKET
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from socket import socket
     from typing import Any, Protocol
 
+    from sandbox_agent.http.http1.hangup_watch import HangupWatch
     from sandbox_agent.runtime.loop import Loop
 
     class Receiver(Protocol):
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
         def eof_received(self) -> bool:
             """The peer sends no more; true if the socket stays open for writing."""
+
+        def peer_finished(self) -> None:
+            """The peer sends no more, but what it has sent has not been read."""
 
         def pause_writing(self) -> None: ...
 
@@ -55,7 +59,9 @@ class SocketTransport:
         "_eof_wanted",
         "_fd",
         "_full",
+        "_hangups",
         "_loop",
+        "_peer_finished",
         "_reading",
         "_receiver",
         "_sends_files",
@@ -65,13 +71,15 @@ class SocketTransport:
         "_waiting_bytes",
     )
 
-    def __init__(self, loop: Loop, sock: socket, receiver: Receiver) -> None:
+    def __init__(self, loop: Loop, sock: socket, receiver: Receiver, hangups: HangupWatch) -> None:
         self._loop = loop
+        self._hangups = hangups
         self._sock = sock
         self._fd = sock.fileno()
         self._receiver = receiver
         self._reading = False
         self._closing = False
+        self._peer_finished = False
         self._eof_wanted = False
         self._waiting: deque[memoryview | FileRange] = deque()
         self._waiting_bytes = 0
@@ -85,9 +93,17 @@ class SocketTransport:
     def resume_reading(self) -> None:
         if not self._reading and not self._closing:
             self._reading = True
+            self._hangups.forget(self._fd)
             self._loop.add_reader(self._fd, self._on_readable)
 
     def pause_reading(self) -> None:
+        """Read nothing for a while, but notice that the peer leaves."""
+        if self._reading:
+            self._stop_reading()
+            self._hangups.watch(self._fd, self._on_hangup, only_reset=self._peer_finished)
+
+    def _stop_reading(self) -> None:
+        self._hangups.forget(self._fd)
         if self._reading:
             self._reading = False
             self._loop.remove_reader(self._fd)
@@ -107,9 +123,18 @@ class SocketTransport:
             self.abort()
             return
         if self._receiver.eof_received():
+            self._peer_finished = True
             self.pause_reading()
         else:
             self.close()
+
+    def _on_hangup(self) -> None:
+        if self._peer_finished or self._sock.getsockopt(SOL_SOCKET, SO_ERROR):
+            self.abort()
+        else:
+            self._peer_finished = True
+            self._hangups.watch(self._fd, self._on_hangup, only_reset=True)
+            self._receiver.peer_finished()
 
     # ---- writing -----------------------------------------------------------------------------------------
 
@@ -250,14 +275,14 @@ class SocketTransport:
     def close(self) -> None:
         """Close when everything that waits has been sent."""
         if not self._closing:
-            self.pause_reading()
+            self._stop_reading()
             self._closing = True
             if not self._waiting:
                 self._end_soon()
 
     def abort(self) -> None:
         """Close now."""
-        self.pause_reading()
+        self._stop_reading()
         if self._waiting:
             self._waiting.clear()
             self._waiting_bytes = 0

@@ -24,6 +24,7 @@ EVERYWHERE: tuple[Kind, ...] = (
     errors.ServerStopping,
 )
 """Errors any request can get before its endpoint is reached, or through a fault of the server."""
+_RETRY_AFTER = {"description": "Seconds to wait before the next attempt", "schema": {"type": "integer"}}
 
 
 def response_name(kinds: Sequence[Kind]) -> str:
@@ -33,8 +34,10 @@ def response_name(kinds: Sequence[Kind]) -> str:
 def response(kinds: Sequence[Kind]) -> dict[str, Any]:
     """The response of a status that stands for one or several kinds."""
     references = [{"$ref": f"#/components/schemas/{problem_name(kind)}"} for kind in kinds]
+    passes = any("retry-after" in PROBLEM_EXAMPLES[kind].headers for kind in kinds)
     return {
         "description": ", or ".join(f"{kind.title} (`{problem_type(kind)}`)" for kind in kinds),
+        **({"headers": {"Retry-After": _RETRY_AFTER}} if passes else {}),
         "content": {
             PROBLEM_JSON.decode(): {
                 "schema": references[0] if len(references) == 1 else {"oneOf": references},
