@@ -7,9 +7,10 @@ from collections.abc import Iterable
 import pytest
 
 from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
-from tests.support.raw_http import Client
+from tests.support.server_process import ServerProcess
 
 pytestmark = [pytest.mark.ours, pytest.mark.clause("security-H6")]
+SETTINGS = {"SANDBOX_AGENT_ACP_EARLY_HEADER_MS": "500", "SANDBOX_AGENT_REQUEST_TIMEOUT_MS": "2000"}
 ORIGIN = "https://app.example"
 JUNK = {"content-type": "application/json"}
 REQUESTS = [
@@ -52,14 +53,17 @@ def assert_headers(headers: Iterable[tuple[str, str]]) -> None:
 
 @pytest.mark.parametrize(("method", "path", "headers", "status"), REQUESTS)
 def test_every_response_forbids_sniffing_and_use_by_other_sites(
-    client: Client, method: str, path: str, headers: dict[str, str], status: int
+    module_server: ServerProcess, method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
-    answer = client.request(method, path, headers=headers, body=b"junk" if method == "POST" else None)
+    body = b"junk" if method == "POST" else None
+    answer = module_server.client.request(method, path, headers=headers, body=body)
     assert answer.status == status
     assert_headers(answer.headers)
 
 
-def test_messages_and_streams_have_the_headers_too(acp: Acp, server_id: str) -> None:
+def test_messages_and_streams_have_the_headers_too(module_server: ServerProcess) -> None:
+    acp = module_server.acp
+    server_id = acp.start()
     assert_headers(acp.send(server_id, "test/echo").headers)
     assert_headers(acp.post(server_id, message("test/none")).headers)
     client = acp.client
@@ -67,7 +71,9 @@ def test_messages_and_streams_have_the_headers_too(acp: Acp, server_id: str) -> 
         connection.send(client.build("GET", acp.path(server_id)))
         assert_headers(connection.read_head()[1])
     # The second of two equal heads on one connection is answered without reading the head again.
-    request = client.build("POST", acp.path(server_id), headers=JSON_HEADERS, body=message("test/echo", {}, 1))
+    request = client.build(
+        "POST", acp.path(server_id), headers=JSON_HEADERS, body=message("test/echo", {}, 1)
+    )
     with client.connect() as connection:
         for _ in range(3):
             connection.send(request)
@@ -77,10 +83,10 @@ def test_messages_and_streams_have_the_headers_too(acp: Acp, server_id: str) -> 
     assert_headers(acp.delete(server_id).headers)
 
 
-def test_headers_that_are_sent_early_are_complete(start_server) -> None:
-    acp = start_server(settings={"SANDBOX_AGENT_ACP_EARLY_HEADER_MS": "100"}).acp
+def test_headers_that_are_sent_early_are_complete(module_server: ServerProcess) -> None:
+    acp = module_server.acp
     server_id = acp.start()
-    with acp.open_post(server_id, message("test/answer_after", {"ms": 600}, 7)) as connection:
+    with acp.open_post(server_id, message("test/answer_after", {"ms": 1500}, 7)) as connection:
         status, headers, _ = connection.read_head()
         assert status == 200 and ("transfer-encoding", "chunked") in headers
         assert_headers(headers)
@@ -88,7 +94,11 @@ def test_headers_that_are_sent_early_are_complete(start_server) -> None:
 
 def test_an_allowed_origin_gets_them_beside_its_own(start_server) -> None:
     client = start_server(arguments=["-O", ORIGIN]).client
-    for path, authorized, status in (("/v1/health", True, 200), ("/v1/health", False, 401), ("/x", True, 404)):
+    for path, authorized, status in (
+        ("/v1/health", True, 200),
+        ("/v1/health", False, 401),
+        ("/x", True, 404),
+    ):
         answer = client.get(path, headers={"origin": ORIGIN}, authorized=authorized)
         assert answer.status == status
         assert answer.header("access-control-allow-origin") == ORIGIN
@@ -108,8 +118,10 @@ def test_an_allowed_origin_gets_them_beside_its_own(start_server) -> None:
         (b"GET / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: gzip\r\n\r\n", 400),
     ],
 )
-def test_requests_that_reach_no_handler_get_them(client: Client, data: bytes, status: int) -> None:
-    with client.connect() as connection:
+def test_requests_that_reach_no_handler_get_them(
+    module_server: ServerProcess, data: bytes, status: int
+) -> None:
+    with module_server.client.connect() as connection:
         connection.send(data)
         answer = connection.read_answer()
     assert answer.status == status
@@ -117,9 +129,8 @@ def test_requests_that_reach_no_handler_get_them(client: Client, data: bytes, st
 
 
 @pytest.mark.own_server("uvicorn has its own time-outs")
-def test_a_request_that_does_not_arrive_gets_them(start_server) -> None:
-    client = start_server(settings={"SANDBOX_AGENT_REQUEST_TIMEOUT_MS": "200"}).client
-    with client.connect() as connection:
+def test_a_request_that_does_not_arrive_gets_them(module_server: ServerProcess) -> None:
+    with module_server.client.connect() as connection:
         connection.send(b"GET /v1/health HTTP/1.1\r\nhost:")
         answer = connection.read_answer()
     assert answer.status == 408
@@ -128,8 +139,8 @@ def test_a_request_that_does_not_arrive_gets_them(start_server) -> None:
 
 @pytest.mark.clause("inspector-served")
 @pytest.mark.parametrize("path", ["/ui/", "/ui/sessions/x", "/docs"])
-def test_pages_cannot_be_framed(client: Client, path: str) -> None:
-    answer = client.get(path, authorized=False)
+def test_pages_cannot_be_framed(module_server: ServerProcess, path: str) -> None:
+    answer = module_server.client.get(path, authorized=False)
     assert answer.header("x-frame-options") == "DENY"
     policy = (answer.header("content-security-policy") or "").split("; ")
     assert "frame-ancestors 'none'" in policy

@@ -65,6 +65,8 @@ class ReverseProxy:
     def __init__(self, language: str, directory: Path, server_port: int, token: str) -> None:
         self.name = PROXIES[language]
         self.port = free_port()
+        self.plain_port: int | None = None
+        """A port without TLS, for the proxy whose delays differ there."""
         self._directory = directory
         certificate = Certificate(directory)
         text = _replaced(recipe(language), {"127.0.0.1:2468": f"127.0.0.1:{server_port}"})
@@ -115,8 +117,9 @@ class ReverseProxy:
         return ["nginx", "-c", str(file), "-p", str(self._directory), "-e", "stderr"]
 
     def _haproxy(self, text: str, certificate: Certificate) -> list[str]:
+        self.plain_port = free_port()
         replaced = {
-            "bind :443": f"bind 127.0.0.1:{self.port}",
+            "bind :443": f"bind 127.0.0.1:{self.plain_port}\n    bind 127.0.0.1:{self.port}",
             "/etc/haproxy/sandbox.example.pem": str(certificate.both),
         }
         return ["haproxy", "-db", "-f", str(self._write("haproxy.cfg", _replaced(text, replaced)))]

@@ -17,6 +17,7 @@ from tests.deploy.reverse_proxy import HOST, PROXIES, ReverseProxy
 from tests.support.acp import Acp, message
 from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
+from tests.support.raw_http import Client
 from tests.support.server_process import ServerProcess
 
 pytestmark = [pytest.mark.proxies, pytest.mark.clause("packaging-proxies")]
@@ -24,6 +25,8 @@ TOKEN = "token-behind-a-proxy"
 SETTINGS = {
     "SANDBOX_AGENT_ACP_EARLY_HEADER_MS": "300",
     "SANDBOX_AGENT_ACP_EARLY_HEADER_INTERVAL_MS": "300",
+    # HAProxy notices only when it writes that a client has left.
+    "SANDBOX_AGENT_ACP_HEARTBEAT_MS": "1000",
 }
 
 
@@ -59,7 +62,7 @@ def test_messages_are_posted_and_answered(acp: Acp) -> None:
     server_id = acp.start()
     assert acp.call(server_id, "test/echo", {"text": "ä" * 1000})["echo"] == {"text": "ä" * 1000}
     acp.notify(server_id, "test/none")
-    assert_problem(acp.send("unknown", "test/echo"), 404, "session_not_found")
+    assert_problem(acp.send("unknown", "test/echo"), 400, "invalid_request")
 
 
 def test_the_token_is_still_needed(proxy: ReverseProxy) -> None:
@@ -68,7 +71,19 @@ def test_the_token_is_still_needed(proxy: ReverseProxy) -> None:
 
 @pytest.mark.serial
 def test_events_arrive_at_once(acp: Acp) -> None:
-    server_id = acp.start()
+    assert_events_arrive_at_once(acp, acp.start())
+
+
+@pytest.mark.serial
+def test_events_arrive_at_once_without_tls(acp: Acp, proxy: ReverseProxy) -> None:
+    """HAProxy gathers output on such connections unless it is told not to."""
+    if proxy.plain_port is not None:
+        plain = Acp(Client("127.0.0.1", proxy.plain_port, TOKEN))
+        assert_events_arrive_at_once(plain, acp.start())
+        plain.close()
+
+
+def assert_events_arrive_at_once(acp: Acp, server_id: str) -> None:
     first, later = [], []
     for _ in range(5):
         began = time.monotonic()

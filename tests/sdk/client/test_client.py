@@ -72,7 +72,9 @@ def test_the_inspector_address_has_its_secrets_in_the_fragment() -> None:
 
 @pytest.mark.clause("sdk-inspector-address", "security-H7")
 def test_the_page_takes_the_token_of_an_authorization_header_as_token() -> None:
-    assert build_inspector_url("http://h", headers={"Authorization": "Bearer a b"}) == "http://h/ui/#token=a%20b"
+    assert (
+        build_inspector_url("http://h", headers={"Authorization": "Bearer a b"}) == "http://h/ui/#token=a%20b"
+    )
     assert build_inspector_url("http://h", "t", {"authorization": "Bearer other"}) == "http://h/ui/#token=t"
     assert build_inspector_url("http://h", None, {"authorization": "Basic eA=="}) == "http://h/ui/"
 
