@@ -9,7 +9,7 @@ import pytest
 from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
 from tests.support.server_process import ServerProcess
 
-pytestmark = [pytest.mark.ours, pytest.mark.clause("security-H6")]
+pytestmark = pytest.mark.ours
 SETTINGS = {"SANDBOX_AGENT_ACP_EARLY_HEADER_MS": "500", "SANDBOX_AGENT_REQUEST_TIMEOUT_MS": "2000"}
 ORIGIN = "https://app.example"
 JUNK = {"content-type": "application/json"}
@@ -52,6 +52,7 @@ def assert_headers(headers: Iterable[tuple[str, str]]) -> None:
 
 
 @pytest.mark.parametrize(("method", "path", "headers", "status"), REQUESTS)
+@pytest.mark.clause("security-H6")
 def test_every_response_forbids_sniffing_and_use_by_other_sites(
     module_server: ServerProcess, method: str, path: str, headers: dict[str, str], status: int
 ) -> None:
@@ -61,6 +62,7 @@ def test_every_response_forbids_sniffing_and_use_by_other_sites(
     assert_headers(answer.headers)
 
 
+@pytest.mark.clause("security-H6")
 def test_messages_and_streams_have_the_headers_too(module_server: ServerProcess) -> None:
     acp = module_server.acp
     server_id = acp.start()
@@ -83,6 +85,7 @@ def test_messages_and_streams_have_the_headers_too(module_server: ServerProcess)
     assert_headers(acp.delete(server_id).headers)
 
 
+@pytest.mark.clause("security-H6")
 def test_headers_that_are_sent_early_are_complete(module_server: ServerProcess) -> None:
     acp = module_server.acp
     server_id = acp.start()
@@ -92,6 +95,7 @@ def test_headers_that_are_sent_early_are_complete(module_server: ServerProcess) 
         assert_headers(headers)
 
 
+@pytest.mark.clause("security-H6")
 def test_an_allowed_origin_gets_them_beside_its_own(start_server) -> None:
     client = start_server(arguments=["-O", ORIGIN]).client
     for path, authorized, status in (
@@ -118,6 +122,7 @@ def test_an_allowed_origin_gets_them_beside_its_own(start_server) -> None:
         (b"GET / HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: gzip\r\n\r\n", 400),
     ],
 )
+@pytest.mark.clause("security-H6")
 def test_requests_that_reach_no_handler_get_them(
     module_server: ServerProcess, data: bytes, status: int
 ) -> None:
@@ -129,6 +134,7 @@ def test_requests_that_reach_no_handler_get_them(
 
 
 @pytest.mark.own_server("uvicorn has its own time-outs")
+@pytest.mark.clause("security-H6")
 def test_a_request_that_does_not_arrive_gets_them(module_server: ServerProcess) -> None:
     with module_server.client.connect() as connection:
         connection.send(b"GET /v1/health HTTP/1.1\r\nhost:")
@@ -137,7 +143,7 @@ def test_a_request_that_does_not_arrive_gets_them(module_server: ServerProcess) 
     assert_headers(answer.headers)
 
 
-@pytest.mark.clause("inspector-served")
+@pytest.mark.clause("inspector-served", "security-H6")
 @pytest.mark.parametrize("path", ["/ui/", "/ui/sessions/x", "/docs"])
 def test_pages_cannot_be_framed(module_server: ServerProcess, path: str) -> None:
     answer = module_server.client.get(path, authorized=False)

@@ -20,7 +20,7 @@ from tests.support.processes import wait_until
 from tests.support.raw_http import Client
 from tests.support.server_process import ServerProcess
 
-pytestmark = [pytest.mark.proxies, pytest.mark.clause("packaging-proxies")]
+pytestmark = pytest.mark.proxies
 TOKEN = "token-behind-a-proxy"
 SETTINGS = {
     "SANDBOX_AGENT_ACP_EARLY_HEADER_MS": "300",
@@ -58,6 +58,7 @@ def acp(proxy: ReverseProxy) -> Iterator[Acp]:
     acp.close()
 
 
+@pytest.mark.clause("packaging-proxies")
 def test_messages_are_posted_and_answered(acp: Acp) -> None:
     server_id = acp.start()
     assert acp.call(server_id, "test/echo", {"text": "ä" * 1000})["echo"] == {"text": "ä" * 1000}
@@ -65,10 +66,12 @@ def test_messages_are_posted_and_answered(acp: Acp) -> None:
     assert_problem(acp.send("unknown", "test/echo"), 400, "invalid_request")
 
 
+@pytest.mark.clause("packaging-proxies")
 def test_the_token_is_still_needed(proxy: ReverseProxy) -> None:
     assert proxy.client.get("/v1/health", authorized=False).status == 401
 
 
+@pytest.mark.clause("packaging-proxies")
 @pytest.mark.serial
 def test_events_arrive_at_once(acp: Acp) -> None:
     assert_events_arrive_at_once(acp, acp.start())
@@ -101,6 +104,7 @@ def assert_events_arrive_at_once(acp: Acp, server_id: str) -> None:
     assert statistics.median(later) < 0.15, later
 
 
+@pytest.mark.clause("packaging-proxies")
 def test_a_reader_that_comes_back_gets_what_it_missed(acp: Acp) -> None:
     server_id = acp.start()
     for number in range(9):
@@ -111,6 +115,7 @@ def test_a_reader_that_comes_back_gets_what_it_missed(acp: Acp) -> None:
         assert [event.number for event in stream.take(6)] == [5, 6, 7, 8, 9, 10]
 
 
+@pytest.mark.clause("packaging-proxies")
 def test_the_server_notices_that_a_reader_has_left(acp: Acp) -> None:
     server_id = acp.start()
     with acp.stream(server_id):
@@ -118,6 +123,7 @@ def test_the_server_notices_that_a_reader_has_left(acp: Acp) -> None:
     wait_until(lambda: (acp.entry(server_id) or {})["subscribers"] == 0, 10, "a stream without readers")
 
 
+@pytest.mark.clause("packaging-proxies")
 def test_delete_ends_the_instance_and_its_streams(acp: Acp) -> None:
     server_id = acp.start()
     with acp.stream(server_id) as stream:
@@ -127,6 +133,7 @@ def test_delete_ends_the_instance_and_its_streams(acp: Acp) -> None:
     assert acp.entry(server_id) is None
 
 
+@pytest.mark.clause("packaging-proxies")
 def test_headers_that_are_sent_early_reach_the_client_early(acp: Acp) -> None:
     server_id = acp.start()
     body = message("test/silent", {}, "waiting")
@@ -137,6 +144,7 @@ def test_headers_that_are_sent_early_reach_the_client_early(acp: Acp) -> None:
         assert connection.read_chunk().strip() == b""
 
 
+@pytest.mark.clause("packaging-proxies")
 def test_large_files_are_uploaded_and_downloaded(proxy: ReverseProxy, server: ServerProcess) -> None:
     body = hashlib.shake_256(b"large").digest(64 << 20)
     path = f"/v1/fs/file?path={server.home}/large-{proxy.name}"
@@ -151,12 +159,14 @@ def test_large_files_are_uploaded_and_downloaded(proxy: ReverseProxy, server: Se
     assert proxy.client.request("DELETE", removed).status == 200
 
 
+@pytest.mark.clause("packaging-proxies")
 def test_a_message_of_sixty_megabytes_passes(acp: Acp) -> None:
     server_id = acp.start()
     body = b'{"method":"test/none","params":"' + b"x" * 60_000_000 + b'"}'
     assert acp.post(server_id, body, timeout=60).status == 202
 
 
+@pytest.mark.clause("packaging-proxies")
 def test_the_server_sees_the_host_of_the_browser(proxy: ReverseProxy) -> None:
     """Without it, the Origin of the inspector would not be the server's own, or every Host would pass."""
     own = {"origin": f"https://{proxy.client.authority}", "sec-fetch-site": "same-origin"}
@@ -166,6 +176,7 @@ def test_the_server_sees_the_host_of_the_browser(proxy: ReverseProxy) -> None:
     assert proxy.client.get("/").json()["docs"] == f"http://{proxy.client.authority}/docs"
 
 
+@pytest.mark.clause("packaging-proxies")
 @pytest.mark.chromium
 @pytest.mark.timeout(150)
 def test_the_inspector_works_in_a_browser(proxy: ReverseProxy, server: ServerProcess) -> None:
