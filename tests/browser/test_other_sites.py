@@ -71,6 +71,14 @@ def file_address(server: ServerProcess, file: Path) -> str:
     return f"http://127.0.0.1:{server.port}/v1/fs/file?path={quote(str(file))}"
 
 
+def remember_token(tab: InspectorPage) -> None:
+    tab.page.goto(tab.address("/ui/"))
+    tab.page.get_by_label("Token", exact=True).fill(str(tab.server.token))
+    tab.page.get_by_label("Remember the token in this browser").check()
+    tab.page.get_by_role("button", name="Connect").click()
+    expect(tab.page.get_by_role("heading", name="Start a session")).to_be_visible()
+
+
 @SITES
 @pytest.mark.clause("security-H6", "security-browser", "decision-53")
 def test_a_file_is_not_readable_as_a_script(
@@ -147,11 +155,7 @@ def test_a_link_does_not_set_the_environment_of_agents(
 ) -> None:
     server = start_server(token="remembered")
     tab = InspectorPage(page, server)
-    page.goto(tab.address("/ui/"))
-    page.get_by_label("Token", exact=True).fill("remembered")
-    page.get_by_label("Remember the token in this browser").check()
-    page.get_by_role("button", name="Connect").click()
-    expect(page.get_by_role("heading", name="Start a session")).to_be_visible()
+    remember_token(tab)
 
     headers = quote('{"X-Sandbox-Agent-Env":' + json.dumps(ENVIRONMENT) + ',"X-Of-A-Proxy":"1"}')
     victim = page.context.new_page()
@@ -180,3 +184,18 @@ def test_a_link_of_another_site_opens_the_inspector(
     other_site.open(page, host, f'<a href="http://127.0.0.1:{server.port}/ui/">The inspector</a>')
     page.get_by_role("link").click()
     expect(page.get_by_role("heading", name="Start a session")).to_be_visible()
+
+
+@pytest.mark.clause("security-H7", "inspector-connect")
+def test_a_link_with_a_wrong_token_does_not_replace_the_stored_one(
+    start_server: Callable[..., ServerProcess], other_site: OtherSite, page: Page
+) -> None:
+    tab = InspectorPage(page, start_server(token="remembered"))
+    remember_token(tab)
+    victim = page.context.new_page()
+    link = f'<a href="{tab.address("/ui/")}#token=wrong">A picture of a cat</a>'
+    other_site.open(victim, "localhost", link)
+    victim.get_by_role("link").click()
+    expect(victim.get_by_role("heading", name="Connect to Sandbox Agent")).to_be_visible()
+    victim.goto(tab.address("/ui/"))
+    expect(victim.get_by_role("heading", name="Start a session")).to_be_visible()
