@@ -33,6 +33,8 @@ def session_pictures(inspector: InspectorPage, take: TakePicture) -> None:
     page.get_by_role("button", name="Create session").click()
     inspector.say("demo")
     expect(inspector.card("pending")).to_be_visible()
+    # Diffs and panels are loaded when they are first shown.
+    expect(inspector.conversation.get_by_text("+ Hello from the mock agent.")).to_be_visible()
     take("permission")
     inspector.card("pending").get_by_role("button", name="Allow once").click()
     expect(inspector.card("pending").locator("[data-option]").first).to_be_visible()
@@ -60,7 +62,8 @@ def panel_pictures(inspector: InspectorPage, take: TakePicture) -> None:
     take("files")
     inspector.say("crash 3")
     expect(page.locator(".exit-notice")).to_contain_text("exit code 3")
-    inspector.panel("Requests")
+    requests = inspector.panel("Requests")
+    expect(requests.get_by_text("newest first")).to_be_visible()
     take("exited")
     page.set_viewport_size(NARROW)  # type: ignore[arg-type]  # a plain dict has the keys of ViewportSize
     expect(page.get_by_role("button", name="Panels", exact=True)).to_be_visible()
@@ -72,7 +75,7 @@ def main(folder: Path) -> None:
     if executable is None:
         sys.exit("Chromium was not found; install the Debian package chromium")
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
+    with tempfile.TemporaryDirectory(prefix="demo-") as home, sync_playwright() as playwright:
         server = ServerProcess(Path(home), token=None).ready()
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         try:

@@ -10,6 +10,7 @@ import { pairsFrom, wordsFrom } from "../src/panels/formFields";
 import { asCurl, asPython } from "../src/panels/snippets";
 import { acpServers } from "../src/session/mcpServers";
 import { selectOptions } from "../src/session/options";
+import { headersFromLink } from "../src/state/endpoint";
 import { parseRoute, routePath } from "../src/state/route";
 
 const STREAM =
@@ -122,4 +123,23 @@ test("a diff shows changes with their surroundings", () => {
   expect(lines.filter((line) => line.kind === "removed")).toEqual([{ kind: "removed", text: "line 10" }]);
   expect(lines.filter((line) => line.kind === "added")).toEqual([{ kind: "added", text: "changed" }]);
   expect(lines.filter((line) => line.kind === "skip")).toHaveLength(2);
+});
+
+test("a link sets headers for a proxy, and none that the server reads", () => {
+  const ofProxy = { "X-Access": "1", "cf-access-client-id": "2" };
+  const ofServer = {
+    "X-Sandbox-Agent-Env": "{}",
+    " x-sandbox-agent-later": "1",
+    Authorization: "Bearer x",
+    Prefer: "respond-async",
+    "Last-Event-ID": "9",
+    Range: "bytes=0-0",
+    "If-Match": "*",
+    "Content-Type": "text/plain",
+    accept: "text/html",
+  };
+  const link = JSON.stringify({ ...ofProxy, ...ofServer });
+  expect(headersFromLink(link)).toEqual({ "x-access": "1", "cf-access-client-id": "2" });
+  expect(headersFromLink("[1]")).toEqual({});
+  expect(headersFromLink(null)).toEqual({});
 });

@@ -82,10 +82,11 @@ def j_token(server: ServerProcess) -> str:
 
 
 def k_browser(server: ServerProcess) -> str:
-    """A foreign Host, a foreign Origin."""
+    """A foreign Host, a foreign Origin, a picture in a page of another site."""
     host = server.client.get("/v1/health", headers={"host": "rebound.example"}).status
     origin = server.client.get("/v1/health", headers={"origin": "https://evil.example"}).status
-    return f"Host {host}, Origin {origin}"
+    site = server.client.get("/v1/health", headers={"sec-fetch-site": "cross-site"}).status
+    return f"Host {host}, Origin {origin}, Sec-Fetch-Site {site}"
 
 
 def l_blocking_file(server: ServerProcess) -> str:

@@ -74,6 +74,59 @@ def test_a_foreign_origin_is_403_on_every_route_before_the_token(
     assert answer.header("access-control-allow-origin") is None
 
 
+SITES = ["cross-site", "same-site"]
+V1_ROUTES = [(method, path) for method, path in ROUTES if path.startswith("/v1")]
+
+
+@pytest.mark.ours
+@pytest.mark.clause("decision-53", "promise-K", "security-H6")
+@pytest.mark.parametrize(("method", "path"), [*V1_ROUTES, ("GET", "/v1/fs/file?path=/etc/passwd")])
+@pytest.mark.parametrize("site", SITES)
+def test_a_page_of_another_site_is_403_under_v1_even_without_an_origin(
+    client: Client, method: str, path: str, site: str
+) -> None:
+    for authorized in (True, False):
+        answer = client.request(method, path, headers={"sec-fetch-site": site}, authorized=authorized)
+        assert_problem(answer, 403, "forbidden_origin", "Forbidden Origin")
+
+
+@pytest.mark.ours
+@pytest.mark.clause("decision-53", "security-H6")
+@pytest.mark.parametrize("site", SITES)
+def test_a_page_with_the_servers_name_but_another_scheme_is_another_site(client: Client, site: str) -> None:
+    headers = {"origin": f"https://{client.authority}", "sec-fetch-site": site}
+    assert_problem(client.get("/v1/health", headers=headers), 403, "forbidden_origin")
+
+
+@pytest.mark.ours
+@pytest.mark.clause("decision-53")
+@pytest.mark.parametrize("site", ["same-origin", "none"])
+def test_the_inspector_and_the_address_bar_are_not_another_site(client: Client, site: str) -> None:
+    assert client.get("/v1/health", headers={"sec-fetch-site": site}).status == 200
+
+
+@pytest.mark.ours
+@pytest.mark.clause("decision-53")
+@pytest.mark.parametrize("site", SITES)
+@pytest.mark.parametrize("path", ["/", "/ui/", "/docs", "/openapi.json"])
+def test_a_link_on_another_site_leads_to_the_pages(client: Client, path: str, site: str) -> None:
+    headers = {"sec-fetch-site": site, "sec-fetch-mode": "navigate"}
+    assert client.get(path, headers=headers).status == 200
+
+
+@pytest.mark.ours
+@pytest.mark.clause("decision-53", "http-cors")
+@pytest.mark.parametrize("site", SITES)
+def test_a_listed_origin_may_be_another_site(start_server, site: str) -> None:
+    client = start_server(arguments=["--cors-allow-origin", "https://app.example"]).client
+    headers = {"origin": "https://app.example", "sec-fetch-site": site}
+    assert client.get("/v1/health", headers=headers).status == 200
+    preflight = {**headers, "access-control-request-method": "POST"}
+    assert client.request("OPTIONS", "/v1/acp/x", headers=preflight, authorized=False).status == 200
+    without_origin = {"sec-fetch-site": site}
+    assert_problem(client.get("/v1/health", headers=without_origin), 403, "forbidden_origin")
+
+
 def test_a_foreign_origin_runs_nothing(acp: Acp) -> None:
     server_id = acp.new_id()
     answer = acp.send(server_id, "test/echo", agent=AGENT, headers={"origin": "http://evil.example"})

@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+# Users other than root often do not have the second half in their PATH.
+SYSTEM_PATH = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+
 
 @dataclass(frozen=True)
 class Requirement:
@@ -40,6 +43,10 @@ REQUIREMENTS = {
     ),
     "faketime": Requirement(
         "needs the Debian package faketime", lambda: shutil.which("faketime") is not None
+    ),
+    "proxies": Requirement(
+        "needs the Debian packages nginx, haproxy and caddy",
+        lambda: all(shutil.which(name, path=SYSTEM_PATH) for name in ("nginx", "haproxy", "caddy")),
     ),
     "gcc": Requirement("needs a C compiler", lambda: shutil.which("gcc") is not None),
     "node": Requirement(

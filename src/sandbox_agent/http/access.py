@@ -1,4 +1,4 @@
-"""The access check of every request: Host, Origin, CORS, token.
+"""The access check of every request: Host, Origin, Sec-Fetch-Site, CORS, token.
 
 It sees method, path and headers only, and runs once per request: in `direct_routes` for the server command,
 which passes the result on to the ASGI application, or in the application itself under another server.
@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.errors import ForbiddenOrigin, InvalidRequest, MisdirectedRequest, TokenInvalid
+from sandbox_agent.errors import (
+    ForbiddenOrigin,
+    InvalidRequest,
+    MisdirectedRequest,
+    SandboxAgentError,
+    TokenInvalid,
+)
 from sandbox_agent.http.loopback import is_loopback
 from sandbox_agent.http.messages import HeaderList, Response
 from sandbox_agent.settings import Settings, SettingsError
@@ -16,9 +22,17 @@ from sandbox_agent.settings import Settings, SettingsError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-VARY = (b"vary", b"origin, access-control-request-method, access-control-request-headers")
+COMMON_HEADERS: HeaderList = [
+    (b"vary", b"origin, access-control-request-method, access-control-request-headers"),
+    # Otherwise a page of another site could load a file as a script, whatever its content type is.
+    (b"x-content-type-options", b"nosniff"),
+    # Concerns requests without CORS only; pages that CORS allows read responses in spite of it.
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+"""Headers of every response."""
 ACCESS_EXTENSION = "sandbox_agent.access"
 """The ASGI extension that carries the `AccessGranted` of a request that has been checked."""
+_OTHER_SITES = frozenset((b"cross-site", b"same-site"))
 _LOOPBACK_NAMES = frozenset((b"localhost", b"127.0.0.1", b"[::1]"))
 _HOST_BYTES = b"abcdefghijklmnopqrstuvwxyz0123456789-._~!$&'()*+,;=%[]:"
 _ORIGIN = r"(?ai)[a-z][a-z0-9+.-]*://[^/\s?#]+"
@@ -26,16 +40,21 @@ _NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 
 
 class AccessGranted:
-    """The request may be handled; every response to it gets these headers too."""
+    """The request may be handled; every response to it gets `headers` too."""
 
-    __slots__ = ("headers",)
+    __slots__ = ("cors", "headers")
 
-    def __init__(self, headers: HeaderList) -> None:
-        self.headers = headers
+    def __init__(self, cors: HeaderList) -> None:
+        self.cors = cors
+        self.headers = [*COMMON_HEADERS, *cors]
+
+    def add_cors_to(self, error: SandboxAgentError) -> None:
+        """Let a page of an allowed origin read the problem document."""
+        error.headers |= {name.decode(): value.decode("latin-1") for name, value in self.cors}
 
 
-WITHOUT_ORIGIN = AccessGranted([VARY])
-"""The result for a request without an Origin."""
+SAME_ORIGIN = AccessGranted([])
+"""The result for a request without an Origin, and for pages of this server."""
 
 
 class AccessCheck:
@@ -66,7 +85,10 @@ class AccessCheck:
         elif name not in self._hosts:
             raise MisdirectedRequest(host.decode("latin-1"))
         origin = headers.get(b"origin")
-        granted = WITHOUT_ORIGIN if origin is None else self._cors.check(origin, host)
+        granted = SAME_ORIGIN if origin is None else self._cors.check(origin, host)
+        if granted is SAME_ORIGIN and headers.get(b"sec-fetch-site") in _OTHER_SITES and _is_protected(path):
+            # A page loads images, scripts and links without an Origin.
+            raise ForbiddenOrigin("a page of another site" if origin is None else origin.decode("latin-1"))
         if method == "OPTIONS":
             # Browsers send no token with a preflight; OPTIONS without an Origin lists the methods.
             if origin is None:
@@ -74,9 +96,7 @@ class AccessCheck:
             return Response(200, headers=[*granted.headers, *self._cors.preflight(headers)])
         if self._token is not None and _is_protected(path) and not self._token_fits(headers):
             error = TokenInvalid()
-            error.headers |= {
-                name.decode(): value.decode() for name, value in granted.headers if name != VARY[0]
-            }
+            granted.add_cors_to(error)
             raise error
         return granted
 
@@ -132,13 +152,13 @@ class _Cors:
 
     def check(self, origin: bytes, host: bytes) -> AccessGranted:
         if self._every or origin.lower() in self._origins:
-            headers = [VARY, (b"access-control-allow-origin", origin)]
+            headers: HeaderList = [(b"access-control-allow-origin", origin)]
             if self._credentials:
                 headers.append((b"access-control-allow-credentials", b"true"))
             return AccessGranted(headers)
         # The inspector has the server's own host and port; a proxy may have changed the scheme.
         if origin.lower().partition(b"://")[2] == host.lower() and origin.lower() != b"null":
-            return AccessGranted([VARY])
+            return SAME_ORIGIN
         raise ForbiddenOrigin(origin.decode("latin-1"))
 
 

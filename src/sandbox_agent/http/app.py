@@ -11,7 +11,7 @@ import asyncio
 from sandbox_agent import logs
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError, unexpected
 from sandbox_agent.http import problems
-from sandbox_agent.http.access import ACCESS_EXTENSION, VARY, AccessGranted
+from sandbox_agent.http.access import ACCESS_EXTENSION, COMMON_HEADERS, AccessGranted
 from sandbox_agent.http.messages import (
     ClientDisconnected,
     HeaderList,
@@ -55,7 +55,6 @@ class App:
                 return
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        extra: HeaderList = [VARY]
         started = False
 
         async def sending(message: Message) -> None:
@@ -65,32 +64,32 @@ class App:
 
         method = scope["method"]
         try:
-            extra = await self._answer(scope, receive, sending)
+            await self._answer(scope, receive, sending)
         except (ClientDisconnected, ConnectionResetError):
             return
         except SandboxAgentError as error:
             if started:
                 raise  # The status has been sent: the server breaks the connection.
             error.__traceback__ = None  # as in `Exchange.fail`
-            await _send(problems.response(error), extra, method, send)
+            await _send(problems.response(error), COMMON_HEADERS, method, send)
         except Exception as error:
             if started:
                 raise
             logger.exception("request.failed", method=method)
-            await _send(problems.response(unexpected(error)), extra, method, send)
+            await _send(problems.response(unexpected(error)), COMMON_HEADERS, method, send)
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> HeaderList:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         method = scope["method"]
         raw_path = _path_inside(scope)
         granted = self._check_access(scope, raw_path)
         if isinstance(granted, Response):
             await granted.send(method, send)
-            return [VARY]
+            return
         try:
             if method == "OPTIONS":
                 allow = self.router.allow(raw_path).encode()
                 await _send(Response(200, headers=[(b"allow", allow)]), granted.headers, method, send)
-                return granted.headers
+                return
             route, handler, params = self.router.match(method, raw_path)
             request = Request({**scope, "raw_path": raw_path}, receive, params)
             if route.is_raw:
@@ -100,12 +99,8 @@ class App:
                 response.headers = [*response.headers, *granted.headers]
                 await response.send(method, send)
         except SandboxAgentError as error:
-            # A page of an allowed origin must be able to read the problem.
-            error.headers |= {
-                name.decode(): value.decode("latin-1") for name, value in granted.headers if name != VARY[0]
-            }
+            granted.add_cors_to(error)
             raise
-        return granted.headers
 
     def _check_access(self, scope: Scope, raw_path: bytes) -> AccessGranted | Response:
         """The result of `direct_routes` if the request came from there: it is checked once."""

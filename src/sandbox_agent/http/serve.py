@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sandbox_agent import logs
 from sandbox_agent.bridge.process.control_group import ServerGroups
 from sandbox_agent.bridge.process.watchdog_keeper import WatchdogKeeper
-from sandbox_agent.http.access import VARY
+from sandbox_agent.http.access import COMMON_HEADERS
 from sandbox_agent.http.direct_routes import DirectRoutes
 from sandbox_agent.http.http1.options import Http1Options
 from sandbox_agent.http.http1.server import RESERVED_DESCRIPTORS, Http1Server
@@ -62,7 +62,7 @@ class Server:
             request_timeout_s=services.settings.request_timeout_ms / 1000,
             keep_alive_s=services.settings.keep_alive_ms / 1000,
             write_timeout_s=services.settings.write_timeout_ms / 1000,
-            problem_headers=[VARY],
+            problem_headers=COMMON_HEADERS,
             on_response=None if request_log is None else request_log.write,
         )
         self.http = Http1Server(loop, DirectRoutes(services, loop), options)

@@ -70,6 +70,15 @@ def test_the_inspector_address_has_its_secrets_in_the_fragment() -> None:
     assert headed == "http://h/ui/#token=t&headers=%7B%22X-A%22%3A%221%22%7D"
 
 
+@pytest.mark.clause("sdk-inspector-address", "security-H7")
+def test_the_page_takes_the_token_of_an_authorization_header_as_token() -> None:
+    assert (
+        build_inspector_url("http://h", headers={"Authorization": "Bearer a b"}) == "http://h/ui/#token=a%20b"
+    )
+    assert build_inspector_url("http://h", "t", {"authorization": "Bearer other"}) == "http://h/ui/#token=t"
+    assert build_inspector_url("http://h", None, {"authorization": "Basic eA=="}) == "http://h/ui/"
+
+
 async def test_the_first_request_of_a_new_client_waits_for_the_server(tmp_path: Path) -> None:
     server = LiveServer(tmp_path / "server")
     async with AsyncSandboxAgent(server.url, server.token) as hasty:

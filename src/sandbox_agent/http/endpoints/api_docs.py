@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sandbox_agent.http.messages import Request, Response
+from sandbox_agent.http.messages import HeaderList, Request, Response
 from sandbox_agent.http.openapi.document import build
 from sandbox_agent.http.openapi.html import render
 from sandbox_agent.http.openapi.operation import Content, Operation, ResponseSpec
@@ -22,7 +22,14 @@ from sandbox_agent.version import version
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
 
-_POLICY = b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_PAGE_HEADERS: HeaderList = [
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+        b"frame-ancestors 'none'",
+    ),
+    (b"x-frame-options", b"DENY"),
+]
 
 
 @Operation(
@@ -45,8 +52,8 @@ async def openapi(request: Request, services: Services) -> Response:
     responses={200: ResponseSpec("The page", [Content(str, media_type="text/html")])},
 )
 async def page(request: Request, services: Services) -> Response:
-    headers = [(b"content-security-policy", _POLICY), (b"x-content-type-options", b"nosniff")]
-    return Response(200, await asyncio.to_thread(page_bytes), headers, b"text/html; charset=utf-8")
+    body = await asyncio.to_thread(page_bytes)
+    return Response(200, body, list(_PAGE_HEADERS), b"text/html; charset=utf-8")
 
 
 @cache

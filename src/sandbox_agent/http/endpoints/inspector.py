@@ -88,7 +88,6 @@ def _headers(request: Request, cache: bytes) -> HeaderList:
         (b"content-security-policy", _policy(request)),
         (b"cross-origin-opener-policy", b"same-origin"),
         (b"referrer-policy", b"no-referrer"),
-        (b"x-content-type-options", b"nosniff"),
         (b"x-frame-options", b"DENY"),
     ]
 

@@ -18,9 +18,16 @@ def build_inspector_url(
     """The address of a server's web page, opened at a session.
 
     Token and headers are in the fragment, which browsers do not send: they appear neither in access logs
-    nor in a `Referer`. The page removes them from the address bar.
+    nor in a `Referer`. The page removes them from the address bar. Headers are meant for a proxy in front
+    of the server: the page ignores those that the server itself reads, so the token of an `Authorization`
+    header is passed as the token.
     """
     path = f"sessions/{segment(session_id)}" if session_id else ""
-    secrets = {"token": token, "headers": json_codec.encode(dict(headers)).decode() if headers else None}
+    others = dict(headers or {})
+    for name in [name for name in others if name.lower() == "authorization"]:
+        scheme, _, credentials = others.pop(name).partition(" ")
+        if scheme.lower() in ("bearer", "token"):
+            token = token or credentials.strip()
+    secrets = {"token": token, "headers": json_codec.encode(others).decode() if others else None}
     fragment = "&".join(f"{key}={quote(value, safe='')}" for key, value in secrets.items() if value)
     return f"{base_url.rstrip('/')}/ui/{path}{'#' + fragment if fragment else ''}"
