@@ -336,7 +336,38 @@ test("what is no object, and unknown updates, become notes and break nothing", (
     update({ sessionUpdate: "brand_new", x: 1 }),
     message("agent", { jsonrpc: "2.0", method: "_vendor/thing" }),
   );
-  expect(kinds(log)).toEqual(["note", "note", "note"]);
+  expect(kinds(log)).toEqual(["note", "note"]);
+});
+
+test("a change of mode or a plan between two chunks leaves the message whole", () => {
+  const log = run(
+    update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "one " } }),
+    update({ sessionUpdate: "current_mode_update", currentModeId: "plan" }),
+    update({ sessionUpdate: "plan", entries: [] }),
+    update({ sessionUpdate: "agent_message_chunk", content: { type: "text", text: "answer" } }),
+  );
+  expect(kinds(log)).toEqual(["message", "note", "plan"]);
+  expect(log.conversation.items[0]).toMatchObject({ text: "one answer" });
+});
+
+test("a permission request and its tool call complete each other", () => {
+  const log = run(
+    update({
+      sessionUpdate: "tool_call",
+      toolCallId: "t",
+      title: "bash",
+      kind: "execute",
+      rawInput: { command: "touch x" },
+    }),
+    message("agent", {
+      jsonrpc: "2.0",
+      id: 1,
+      method: "session/request_permission",
+      params: { sessionId: "s", toolCall: { toolCallId: "t" }, options: [] },
+    }),
+  );
+  expect(log.conversation.pendingRequests[0]?.request.title).toBe("bash: touch x");
+  expect(log.conversation.pendingRequests[0]?.request.toolCall).toMatchObject({ kind: "execute" });
 });
 
 test("an answer that arrives after the end of the turn still counts", () => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -35,6 +36,32 @@ def test_a_permission_is_answered_by_keys_alone(inspector: InspectorPage) -> Non
     inspector.page.keyboard.press("Enter")
     expect(inspector.card("answered")).to_contain_text("Allow always")
     inspector.wait_for_turns(1)
+
+
+@pytest.mark.clause("events-page-answers")
+def test_answers_say_in_their_meta_what_they_mean(inspector: InspectorPage) -> None:
+    """The SDK writes the same; the ids are those of the universal events."""
+    sent: list[Any] = []
+    inspector.page.on("request", lambda request: sent.append(request.post_data_json))
+    inspector.create_session()
+    inspector.say("permission")
+    inspector.card("pending").get_by_role("button", name="Allow always").click()
+    inspector.wait_for_turns(1)
+    inspector.say("question")
+    inspector.card("pending").locator("[data-option]").first.click()
+    inspector.wait_for_turns(2)
+    results = [message["result"] for message in sent if isinstance(message, dict) and "result" in message]
+    allowed, answered = [result["_meta"]["sandboxagent.dev"] for result in results]
+    assert allowed == {
+        "permission": {"permissionId": "perm_1", "optionId": "allow-always", "status": "accept_for_session"}
+    }
+    question_id = answered["question"].pop("questionId")
+    assert answered == {
+        "outcome": "answered",
+        "answers": [["option-a"]],
+        "question": {"response": "option-a", "status": "answered"},
+    }
+    assert question_id
 
 
 @pytest.mark.clause("inspector-cards")

@@ -31,8 +31,8 @@ class LiveServer:
 
     @staticmethod
     def place_agents(data: Path) -> None:
-        """Put the plain agent behind `amp`, and behind `pi` with a login."""
-        for agent, extra in (("amp", ""), ("pi", "--login")):
+        """Put the plain agent behind `amp`, and with a login, models or a repeated history behind others."""
+        for agent, extra in (("amp", ""), ("pi", "--login"), ("gemini", "--models"), ("hermes", "--repeats")):
             place_launcher(data, agent, _launcher(extra))
 
     @property

@@ -3,7 +3,9 @@
 It answers a prompt with what it was given, so a test sees what reached it. `ask` wants a permission and,
 like several real agents, goes on waiting for the answer after a cancel; with a block `withdraw` before it
 the request is taken back at once. With `--login` it refuses a
-session until `authenticate` was called. Needs only the standard library.
+session until `authenticate` was called. With `--models` it has models in `models`, as Gemini and Hermes have.
+With `--repeats` it can resume, and sends the history again afterwards, as Hermes does. Needs only the
+standard library.
 """
 
 import json
@@ -11,6 +13,8 @@ import sys
 from typing import Any
 
 LOGIN_NEEDED = "--login" in sys.argv
+HAS_MODELS = "--models" in sys.argv
+REPEATS = "--repeats" in sys.argv
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
     {"optionId": "no", "name": "No", "kind": "reject_once"},
@@ -69,7 +73,17 @@ def new_session(request_id: Any) -> None:
         "currentModeId": "safe",
         "availableModes": [{"id": "safe", "name": "Safe"}, {"id": "wild", "name": "Wild"}],
     }
-    send(id=request_id, result={"sessionId": sessions[-1], "modes": modes})
+    names = ("small", "large") if HAS_MODELS else ()
+    offered = [{"modelId": name, "name": name.title()} for name in names]
+    models = {"models": {"currentModelId": "small", "availableModels": offered}} if HAS_MODELS else {}
+    send(id=request_id, result={"sessionId": sessions[-1], "modes": modes, **models})
+
+
+def resume(request_id: Any, session_id: str) -> None:
+    send(id=request_id, result={})
+    for kind, text in (("user_message_chunk", "old question"), ("agent_message_chunk", "old answer")):
+        update = {"sessionUpdate": kind, "content": {"type": "text", "text": text}}
+        send(method="session/update", params={"sessionId": session_id, "update": update})
 
 
 for line in sys.stdin:
@@ -77,12 +91,18 @@ for line in sys.stdin:
     method, request_id = message.get("method"), message.get("id")
     if method == "initialize":
         methods = [{"id": "api-key", "name": "Key"}] if LOGIN_NEEDED else []
-        send(id=request_id, result={"protocolVersion": 1, "agentCapabilities": {}, "authMethods": methods})
+        able = {"sessionCapabilities": {"resume": {}}} if REPEATS else {}
+        send(id=request_id, result={"protocolVersion": 1, "agentCapabilities": able, "authMethods": methods})
     elif method == "authenticate":
         logged_in = True
         send(id=request_id, result={})
     elif method == "session/new":
         new_session(request_id)
+    elif method == "session/resume" and REPEATS:
+        resume(request_id, message["params"]["sessionId"])
+    elif method == "session/set_model" and HAS_MODELS:
+        send(id=request_id, result={})
+        say(message["params"]["sessionId"], f"model {message['params']['modelId']}")
     elif method == "session/set_mode":
         send(id=request_id, result={})
     elif method == "session/prompt":

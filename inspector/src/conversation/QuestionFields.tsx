@@ -16,7 +16,7 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
   const id = useId();
   const title = titled ? (
     <span className="field-title" id={id}>
-      {asked.prompt}
+      {asked.heading}
       {asked.required ? "" : " (optional)"}
     </span>
   ) : null;
@@ -38,6 +38,21 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
       </div>
     );
   }
+  const offered = asked.choices.map((choice) => choice.value);
+  const chosen = given.filter((value) => offered.includes(value));
+  const other = given.find((value) => !offered.includes(value)) ?? "";
+  const otherField = asked.allowOther && (
+    <input
+      type="text"
+      value={other}
+      disabled={disabled}
+      aria-label={`${asked.prompt}: another answer`}
+      placeholder="Another answer"
+      onChange={({ target }) =>
+        change([...(asked.multiple ? chosen : []), ...(target.value === "" ? [] : [target.value])])
+      }
+    />
+  );
   if (asked.multiple) {
     const toggle = (value: string) =>
       change(given.includes(value) ? given.filter((one) => one !== value) : [...given, value]);
@@ -57,6 +72,7 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
             {choice.description && <span className="muted">{choice.description}</span>}
           </label>
         ))}
+        {otherField}
       </div>
     );
   }
@@ -77,6 +93,7 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
           <Key index={index} /> {choice.label}
         </button>
       ))}
+      {otherField}
     </div>
   );
 }

@@ -98,7 +98,7 @@ export function RequestCard({ item, instance, answerable }: Props) {
             <QuestionFields
               key={asked.name || index}
               asked={asked}
-              titled={request.kind === "form"}
+              titled={asked.heading !== ""}
               given={answers[index] ?? []}
               disabled={!open || task.running}
               change={(given) => change(index, given)}
@@ -136,10 +136,11 @@ function heading(request: AgentRequest): string {
 function answersAtOnce(request: AgentRequest): boolean {
   const [only, ...more] = request.questions;
   return (
-    request.kind !== "form" &&
+    (request.kind === "permission" || request.kind === "question") &&
     more.length === 0 &&
     only !== undefined &&
     only.choices.length > 0 &&
+    !only.allowOther &&
     !only.multiple
   );
 }

@@ -55,6 +55,9 @@ export function ToolCard({ item }: { item: ToolItem }) {
       {item.content.map((content, index) => (
         <ToolContent key={index} content={content} item={item} />
       ))}
+      {item.terminal && !item.content.some((content) => content.type === "terminal") && (
+        <Terminal text={item.terminal.text} exitCode={item.terminal.exitCode} />
+      )}
       {open && (
         <div className="tool-details">
           <JsonPart title="Input" value={item.rawInput} />

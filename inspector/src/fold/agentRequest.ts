@@ -1,16 +1,7 @@
 /** Requests of the agent that the user decides: permissions, questions and forms, read from the wire. */
 
-import {
-  asList,
-  asObject,
-  asText,
-  jsonText,
-  listAt,
-  objectAt,
-  textAt,
-  type Json,
-  type JsonObject,
-} from "../json";
+import { readForm } from "./form";
+import { asList, asObject, asText, jsonText, listAt, textAt, type Json, type JsonObject } from "../json";
 
 export interface Choice {
   value: string;
@@ -23,18 +14,23 @@ export interface Choice {
 export interface Question {
   /** Name of the form field; empty for a single question. */
   name: string;
-  /** What the card shows: title, else description, else name. */
+  /** The whole question. */
   prompt: string;
-  title?: string;
-  description?: string;
+  /** What the card shows above the field; empty if the title of the request is the question. */
+  heading: string;
   choices: Choice[];
   multiple: boolean;
   required: boolean;
+  /** An answer outside the choices is allowed. */
+  allowOther: boolean;
+  /** The form field for such an answer, if it has one of its own. */
+  otherName?: string;
   valueType: "string" | "number" | "integer" | "boolean" | "array";
 }
 
 export interface AgentRequest {
-  kind: "permission" | "question" | "form";
+  /** How the answer is written: that of a permission, a question, a form, or an agent's own kind of questions. */
+  kind: "permission" | "question" | "form" | "qwen" | "grok";
   /** JSON-RPC id, as received. */
   id: Json;
   sessionId: string;
@@ -42,20 +38,24 @@ export interface AgentRequest {
   toolCallId?: string;
   toolCall?: JsonObject;
   questions: Question[];
+  /** The options behind questions that came as a permission request. */
+  submit?: Choice[];
 }
 
 const PERMISSION = "session/request_permission";
 const QUESTION = "_sandboxagent/session/request_question";
 const FORM = "elicitation/create";
-export const REQUEST_METHODS = [PERMISSION, QUESTION, FORM];
+const GROK_QUESTIONS = ["_x.ai/ask_user_question", "x.ai/ask_user_question"];
+export const REQUEST_METHODS = [PERMISSION, QUESTION, FORM, ...GROK_QUESTIONS];
 
 /** Undefined if the request is not one that the user decides. */
 export function readAgentRequest(id: Json, method: string, params: JsonObject): AgentRequest | undefined {
   const sessionId = textAt(params, "sessionId") ?? "";
-  if (method === PERMISSION) return permission(id, sessionId, params);
+  if (method === PERMISSION) return qwenQuestions(id, sessionId, params) ?? permission(id, sessionId, params);
+  if (GROK_QUESTIONS.includes(method)) return grokQuestions(id, sessionId, params);
   if (method === QUESTION) return question(id, sessionId, params);
   if (method === FORM && (params.mode === undefined || params.mode === "form"))
-    return form(id, sessionId, params);
+    return { kind: "form", id, sessionId, ...readForm(params) };
   return undefined;
 }
 
@@ -90,7 +90,7 @@ export function permissionKind(choice: Choice): string | undefined {
 }
 
 export function rejectChoice(request: AgentRequest): Choice | undefined {
-  const choices = request.questions[0]?.choices ?? [];
+  const choices = request.submit ?? request.questions[0]?.choices ?? [];
   const byKind = (kind: string) => choices.find((choice) => permissionKind(choice) === kind);
   return byKind("reject_once") ?? byKind("reject_always");
 }
@@ -98,20 +98,34 @@ export function rejectChoice(request: AgentRequest): Choice | undefined {
 function question(id: Json, sessionId: string, params: JsonObject): AgentRequest {
   const title = textAt(params, "prompt") ?? "The agent asks";
   const choices = listAt(params, "options").flatMap(questionChoice);
-  const asked = { ...only(title, choices), multiple: params.multiSelect === true };
+  const asked = {
+    ...only(title, choices),
+    multiple: params.multiSelect === true,
+    allowOther: params.allowOther === true,
+  };
   return { kind: "question", id, sessionId, title, questions: [asked] };
 }
 
 function only(prompt: string, choices: Choice[]): Question {
-  return { name: "", prompt, choices, multiple: false, required: true, valueType: "string" };
+  return {
+    name: "",
+    prompt,
+    heading: "",
+    choices,
+    multiple: false,
+    required: true,
+    allowOther: false,
+    valueType: "string",
+  };
 }
 
 /** Options are sent as texts, as pairs of value and label, or as objects. */
 function questionChoice(option: Json): Choice[] {
   if (typeof option === "string") return [{ value: option, label: option }];
   if (Array.isArray(option)) {
-    const [value, label = value] = option;
-    return typeof value === "string" ? [{ value, label: typeof label === "string" ? label : value }] : [];
+    const [value, label, description] = option;
+    if (typeof value !== "string") return [];
+    return [{ value, label: asText(label) ?? value, description: asText(description) ?? undefined }];
   }
   const fields = asObject(option);
   const value = asText(fields.value) ?? asText(fields.id) ?? asText(fields.label);
@@ -119,45 +133,35 @@ function questionChoice(option: Json): Choice[] {
   return [{ value, label: textAt(fields, "label") ?? value, description: textAt(fields, "description") }];
 }
 
-function form(id: Json, sessionId: string, params: JsonObject): AgentRequest {
-  const title = textAt(params, "message") ?? "The agent asks";
-  const schema = objectAt(params, "requestedSchema");
-  const required = listAt(schema, "required");
-  const questions = Object.entries(objectAt(schema, "properties") ?? {}).map(([name, property]) =>
-    formQuestion(name, asObject(property), required.includes(name)),
-  );
-  return { kind: "form", id, sessionId, title, toolCallId: textAt(params, "toolCallId"), questions };
+/** Qwen Code marks a permission request as a question. */
+function qwenQuestions(id: Json, sessionId: string, params: JsonObject): AgentRequest | undefined {
+  const toolCall = asObject(params.toolCall);
+  const meta = asObject(toolCall._meta);
+  if (meta.qwenInteractionKind !== "user_question" || !Array.isArray(params.options)) return undefined;
+  const listed = asList(meta.qwenQuestions);
+  const asked = listed.length > 0 ? listed : asList(asObject(toolCall.rawInput).questions);
+  const questions = asked.flatMap((question, number) => ownQuestion(asObject(question), String(number)));
+  if (questions.length === 0) return undefined;
+  const submit = listAt(params, "options").map(asObject).flatMap(permissionChoice);
+  const title = asText(toolCall.title) ?? "The agent asks";
+  const toolCallId = textAt(toolCall, "toolCallId");
+  return { kind: "qwen", id, sessionId, title, toolCallId, toolCall, questions, submit };
 }
 
-function formQuestion(name: string, property: JsonObject, required: boolean): Question {
-  const type = textAt(property, "type") ?? "string";
-  const title = asText(property.title) ?? undefined;
-  const description = asText(property.description) ?? undefined;
-  const base = { name, title, description, prompt: title ?? description ?? name, required };
-  if (type === "boolean") {
-    const choices = [
-      { value: "true", label: "Yes" },
-      { value: "false", label: "No" },
-    ];
-    return { ...base, choices, multiple: false, valueType: "boolean" };
-  }
-  if (type === "array") {
-    const choices = schemaChoices(asObject(property.items));
-    return { ...base, choices, multiple: true, valueType: "array" };
-  }
-  const valueType = type === "number" || type === "integer" ? type : "string";
-  return { ...base, choices: schemaChoices(property), multiple: false, valueType };
+function grokQuestions(id: Json, sessionId: string, params: JsonObject): AgentRequest | undefined {
+  const asked = listAt(params, "questions").map(asObject);
+  const questions = asked.flatMap((question) => ownQuestion(question, asText(question.question) ?? ""));
+  if (questions.length === 0) return undefined;
+  const toolCallId = textAt(params, "toolCallId");
+  return { kind: "grok", id, sessionId, title: "The agent asks", toolCallId, questions };
 }
 
-function schemaChoices(schema: JsonObject): Choice[] {
-  const oneOf = asList(schema.oneOf);
-  const titled = oneOf.length > 0 ? oneOf : asList(schema.anyOf);
-  const options = titled.length > 0 ? titled : asList(schema.enum).map((value) => ({ const: value }));
-  return options.map(asObject).flatMap((option) => {
-    const value = answerText(option.const);
-    if (value === null) return [];
-    return [{ value, label: textAt(option, "title") ?? value, description: textAt(option, "description") }];
-  });
+function ownQuestion(question: JsonObject, name: string): Question[] {
+  const prompt = asText(question.question);
+  if (prompt === null) return [];
+  const choices = listAt(question, "options").map(asObject).flatMap(questionChoice);
+  const multiple = question.multiSelect === true;
+  return [{ ...only(prompt, choices), name, heading: prompt, multiple, allowOther: true }];
 }
 
 /** A value as the text of an answer: the first one of a list, JSON text for anything that is not a string. */

@@ -1,25 +1,64 @@
 /** JSON-RPC results that answer a request of the agent: building them, and reading what they decided. */
 
-import { asObject, listAt, plainText, productMeta, textAt, type Json, type JsonObject } from "../json";
+import {
+  asObject,
+  isObject,
+  listAt,
+  plainText,
+  productMeta,
+  textAt,
+  type Json,
+  type JsonObject,
+} from "../json";
 import { permissionKind, rejectChoice, type AgentRequest, type Question } from "./agentRequest";
 
 /** One list of selections per question. */
 export type Answers = string[][];
 
+/** The option of Codex for an answer that is in the field beside the question. */
+const NO_OPTION = "None of the above";
+
 export function answerResult(request: AgentRequest, answers: Answers): JsonObject {
   if (request.kind === "permission") {
     return { outcome: { outcome: "selected", optionId: answers[0]?.[0] ?? "" } };
   }
-  if (request.kind === "question") {
-    const meta = { "sandboxagent.dev": { outcome: "answered", answers } };
-    return { status: "answered", answers, _meta: meta };
+  if (request.kind === "question") return { status: "answered", answers };
+  if (request.kind === "form") {
+    const content: JsonObject = {};
+    request.questions.forEach((asked, index) =>
+      Object.assign(content, fieldValues(asked, answers[index] ?? [])),
+    );
+    return { action: "accept", content };
   }
-  const content: JsonObject = {};
+  const given: JsonObject = {};
   request.questions.forEach((asked, index) => {
-    const given = answers[index] ?? [];
-    if (given.length > 0 || asked.required) content[asked.name] = typedValue(asked, given);
+    if (answers[index]?.length) given[asked.name] = answers[index].join(", ");
   });
-  return { action: "accept", content };
+  return { ...submitted(request), answers: given };
+}
+
+/** The outcome that goes with the answers to an agent's own kind of questions. */
+function submitted(request: AgentRequest): JsonObject {
+  if (request.kind === "grok") return { outcome: "accepted" };
+  const allow = request.submit?.find((choice) => permissionKind(choice) === "allow_once");
+  return { outcome: { outcome: "selected", optionId: allow?.value ?? "proceed_once" } };
+}
+
+/** The fields of a form that one answer fills: the choices, and the field for free text beside them. */
+function fieldValues(asked: Question, given: string[]): JsonObject {
+  if (asked.otherName === undefined || asked.choices.length === 0) {
+    return given.length > 0 || asked.required ? { [asked.name]: typedValue(asked, given) } : {};
+  }
+  const offered = asked.choices.map((choice) => choice.value);
+  let chosen = given.filter((value) => offered.includes(value));
+  const other = given.filter((value) => !offered.includes(value));
+  if (other.length > 0 && chosen.length === 0 && asked.required && offered.includes(NO_OPTION)) {
+    chosen = [NO_OPTION];
+  }
+  return {
+    ...(chosen.length > 0 ? { [asked.name]: typedValue(asked, chosen) } : {}),
+    ...(other.length > 0 ? { [asked.otherName]: other.join(", ") } : {}),
+  };
 }
 
 function typedValue(asked: Question, given: string[]): Json {
@@ -32,17 +71,16 @@ function typedValue(asked: Question, given: string[]): Json {
 
 /** A permission is rejected with its reject option if it has one. */
 export function rejectResult(request: AgentRequest): JsonObject {
-  if (request.kind === "question") {
-    return { status: "rejected", _meta: { "sandboxagent.dev": { outcome: "rejected" } } };
-  }
+  if (request.kind === "question") return { status: "rejected" };
   if (request.kind === "form") return { action: "decline" };
+  if (request.kind === "grok") return { outcome: "cancelled" };
   const reject = rejectChoice(request);
   return { outcome: reject ? { outcome: "selected", optionId: reject.value } : { outcome: "cancelled" } };
 }
 
 /** The result for a request whose turn was stopped. */
 export function cancelResult(request: AgentRequest): JsonObject {
-  if (request.kind === "permission") return { outcome: { outcome: "cancelled" } };
+  if (request.kind === "permission" || request.kind === "qwen") return { outcome: { outcome: "cancelled" } };
   return request.kind === "form" ? { action: "cancel" } : rejectResult(request);
 }
 
@@ -62,10 +100,15 @@ export function readOutcome(request: AgentRequest, result: JsonObject): Outcome 
   }
   if (request.kind === "form") {
     const content = asObject(result.content);
-    return {
-      accepted: result.action === "accept",
-      values: request.questions.map((one) => content[one.name]),
+    const valueOf = ({ name, otherName }: Question) => {
+      const [chosen, other] = [content[name], otherName === undefined ? undefined : content[otherName]];
+      return other && (chosen === undefined || chosen === NO_OPTION) ? other : chosen;
     };
+    return { accepted: result.action === "accept", values: request.questions.map(valueOf) };
+  }
+  if (request.kind === "qwen" || request.kind === "grok") {
+    const given = asObject(result.answers);
+    return { accepted: isObject(result.answers), values: request.questions.map((one) => given[one.name]) };
   }
   const meta = productMeta(result);
   const status = result.status || result.outcome || meta.outcome;
@@ -80,13 +123,12 @@ export function outcomeText(request: AgentRequest, outcome: Outcome): string | u
   if (request.kind === "permission") return value === undefined ? "Cancelled" : labelOf(request, value);
   if (!outcome.accepted) return undefined;
   if (request.kind === "question") return listed(value, (one) => labelOf(request, one));
-  const fields = request.questions.map((asked, index) => ({
-    name: asked.name,
-    value: outcome.values[index],
-  }));
-  return fields
-    .filter((field) => field.value !== undefined)
-    .map((field) => `${field.name}: ${listed(field.value, plainText)}`)
+  const answers = outcome.values.filter((one) => one !== undefined).map((one) => listed(one, plainText));
+  if (request.questions.length === 1) return answers[0];
+  const names = request.questions.map((asked) => (request.kind === "form" ? asked.name : asked.prompt));
+  return outcome.values
+    .map((one, index) => (one === undefined ? "" : `${names[index]}: ${listed(one, plainText)}`))
+    .filter((line) => line !== "")
     .join(", ");
 }
 

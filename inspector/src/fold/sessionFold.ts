@@ -4,6 +4,8 @@
  * on React: components only show the results.
  */
 
+import type { Json } from "../json";
+import type { RequestIds } from "./answerMeta";
 import { EMPTY_CONVERSATION, type Conversation } from "./chat/conversation";
 import { ConversationFold } from "./chat/conversationFold";
 import { RowBuilder, type Row } from "./chat/rows";
@@ -56,6 +58,12 @@ export class SessionFold {
   /** Derive universal events too, from the first entry on. The mapper is large and loaded when it is needed. */
   attachMapper(mapper: UniversalMapper): void {
     this.mapper ??= mapper;
+  }
+
+  /** The ids that the universal events of all messages so far give to a request of the agent. */
+  requestIds(requestId: Json): RequestIds {
+    for (let unfinished = true; unfinished;) unfinished = this.mapUniversal();
+    return this.mapper?.requestIds(requestId) ?? { permission: undefined, questions: [] };
   }
 
   /** Map the next entries; returns whether there are more. */

@@ -12,6 +12,7 @@ import type { Http } from "../api/http";
 import type { ApiProblem } from "../api/problem";
 import { acpPath } from "../api/server";
 import type { AgentRequest } from "../fold/agentRequest";
+import { withAnswerMeta } from "../fold/answerMeta";
 import type { Conversation } from "../fold/chat/conversation";
 import type { Row } from "../fold/chat/rows";
 import { fromStored, toStored, type LoggedMessage, type StoredMessage } from "../fold/message";
@@ -107,8 +108,7 @@ export class Instance {
 
   /** Derive universal events from now on, earlier messages included. */
   async showUniversal(): Promise<void> {
-    const { UniversalMapper } = await import("../fold/universal/mapper");
-    this.fold.attachMapper(new UniversalMapper(this.serverId));
+    await this.loadMapper();
     this.changed();
   }
 
@@ -160,7 +160,9 @@ export class Instance {
 
   /** Answer a request of the agent. Rejects if the server refuses the answer. */
   async answer(request: AgentRequest, result: JsonObject): Promise<void> {
-    await this.postAndLog({ jsonrpc: "2.0", id: request.id, result });
+    await this.loadMapper();
+    const described = withAnswerMeta(request, result, this.fold.requestIds(request.id));
+    await this.postAndLog({ jsonrpc: "2.0", id: request.id, result: described });
   }
 
   async notify(method: string, params: JsonObject): Promise<void> {
@@ -176,6 +178,11 @@ export class Instance {
     this.stream?.close();
     for (const stop of this.unsubscribe) stop();
     void this.writer.flush();
+  }
+
+  private async loadMapper(): Promise<void> {
+    const { UniversalMapper } = await import("../fold/universal/mapper");
+    this.fold.attachMapper(new UniversalMapper(this.serverId));
   }
 
   private received(eventId: number, text: string): void {

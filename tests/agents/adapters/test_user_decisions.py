@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox_agent.sdk.universal import UniversalMapper, meta, replies
+from tests.agents.adapters.adapter_process import Json
 from tests.agents.adapters.recipes import adapter_of
 from tests.real_agents import home_processes
 from tests.real_agents.driver import choose, reject
@@ -16,6 +18,7 @@ from tests.real_agents.fake_model import FakeModel
 from tests.support.polling import eventually
 
 pytestmark = pytest.mark.timeout(300)
+_QUESTION = "_sandboxagent/session/request_question"
 _FORMS = {"elicitation": {"form": {}}}
 
 
@@ -31,6 +34,65 @@ async def test_the_program_learns_that_a_question_was_rejected(
         answer = await adapter.prompt(session, "[[ask Which colour?]]")
     assert answer["result"]["stopReason"] == "end_turn"
     assert words in json.dumps(adapter.params("session/update"))
+
+
+_OPTIONS = [{"label": "Red", "description": "Warm"}, {"label": "Blue", "description": "Cold"}]
+_ASKED = {"header": "Choice", "question": "Which colours?", "options": _OPTIONS}
+_QUESTIONS = {
+    "claude": ("AskUserQuestion", {**_ASKED, "multiSelect": True}),
+    "opencode": ("question", {**_ASKED, "multiple": True}),
+    "codex": ("request_user_input", {**_ASKED, "id": "colours"}),
+}
+
+
+@pytest.mark.clause("events-multi-select", "spec2-3.3-question-reply")
+@pytest.mark.parametrize("name", _QUESTIONS)
+async def test_a_client_without_forms_gives_several_answers_and_its_own_words(
+    name: str, program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+) -> None:
+    """The SDK reads the question and writes the answer. Codex has no questions with several answers."""
+    tool, question = _QUESTIONS[name]
+    answers = ["Green"] if name == "codex" else ["Red", "Blue", "Green"]
+    native = await asyncio.to_thread(program, name)
+    mapper = UniversalMapper("s1")
+
+    def answer(params: Json) -> Json:
+        request = {"jsonrpc": "2.0", "id": 1, "method": _QUESTION, "params": params}
+        mapper.feed(request, "agent", time=0)
+        return replies.question_result([*mapper.pending_questions.values()], answers)
+
+    async with adapter_of(name, native, model, tmp_path) as adapter:
+        session = await adapter.begin()
+        if name == "codex":
+            params = {"sessionId": session, "configId": "collaboration_mode", "value": "plan"}
+            await adapter.call("session/set_config_option", **params)
+        adapter.policies = {_QUESTION: answer}
+        await adapter.prompt(session, f"[[tool {tool} {json.dumps({'questions': [question]})}]]")
+    (pending,) = mapper.pending_questions.values()
+    assert (pending.multi_select, pending.allow_other) == (name != "codex", True)
+    assert [option.description for option in pending.options][:2] == ["Warm", "Cold"]
+    told = json.dumps(adapter.params("session/update"))
+    assert all(words in told for words in answers)
+
+
+@pytest.mark.clause("events-legacy-produced")
+async def test_messages_of_an_adapter_carry_the_envelope_of_their_event(
+    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+) -> None:
+    claude = await asyncio.to_thread(program, "claude")
+    async with adapter_of("claude", claude, model, tmp_path) as adapter:
+        session = await adapter.begin()
+        await adapter.prompt(session, "[[say Hello]]")
+    mapper = UniversalMapper("s1")
+    events = [event for sender, message in adapter.log for event in mapper.feed(message, sender, time=0)]
+    sent = [
+        meta.legacy_event_of(message) for _, message in adapter.log if "update" in message.get("params", {})
+    ]
+    carried = [envelope.event_id for envelope in sent if envelope is not None]
+    assert carried and len(carried) == len(sent)
+    told = {event.event_id: event for event in events}
+    assert {told[one].native_session_id for one in carried if one in told} == {session}
+    assert any(event.type == "item.delta" and event.event_id in carried for event in events)
 
 
 @pytest.mark.clause("spec3-human-in-the-loop")

@@ -253,7 +253,7 @@ def test_a_question_has_the_form_of_the_spec_and_its_answer_is_repeated(
     prompt = agent.start_prompt(session, text)
     request = agent.until(method="_sandboxagent/session/request_question")
     params = request["params"]
-    expected = {"sessionId", "questionId", "prompt", "options"}
+    expected = {"sessionId", "questionId", "prompt", "options", "_meta"}
     assert set(params) == expected | ({"multiSelect"} if "multi" in text else set())
     assert params["sessionId"] == session
     assert len(params["questionId"]) == 36

@@ -17,8 +17,10 @@ from sandbox_agent import (
     UnsupportedSessionCategoryError,
     UnsupportedSessionConfigOptionError,
     UnsupportedSessionValueError,
+    auto_approve,
 )
 from sandbox_agent.sdk.session.config.config_options import option_by_category, parse_options
+from sandbox_agent.sdk.universal import meta
 from tests.support.polling import eventually
 
 
@@ -60,7 +62,9 @@ async def test_every_field_goes_where_the_mapping_says(client: AsyncSandboxAgent
     assert params["mcpServers"] == [
         {"name": "files", "command": "run", "args": ["it", "-v"], "env": [{"name": "A", "value": "1"}]}
     ]
-    assert params["_meta"]["sandboxagent.dev"] == {
+    own = params["_meta"]["sandboxagent.dev"]
+    assert own.pop("connectionId") == session.info.server_id
+    assert own == {
         "agent": "mock",
         "requestedSessionId": "my-session",
         "agentVersionRequested": "1.2.3",
@@ -270,3 +274,51 @@ async def test_callbacks_on_events_may_be_sync_or_async_and_can_be_stopped(clien
     await session.prompt("echo y")
     await eventually(lambda: len(seen) == 3)
     assert sorted(seen) == ["async turn.ended", "async turn.ended", "turn.started"]
+
+
+@pytest.mark.clause("events-models")
+async def test_models_that_an_agent_lists_outside_its_options_can_be_chosen(
+    client: AsyncSandboxAgent,
+) -> None:
+    session = await client.sessions.create("gemini", model="large")
+    assert session.info.model == "large"
+    await session.set_model("small")
+    assert session.info.model == "small"
+    with pytest.raises(UnsupportedSessionValueError, match="small, large"):
+        await session.set_model("huge")
+    sent = [one for one in await session.raw_events() if one.get("method") == "session/set_model"]
+    assert [one["params"]["modelId"] for one in sent] == ["large", "small"]
+    with pytest.raises(UnsupportedSessionValueError):
+        await client.sessions.create("gemini", model="huge")
+
+
+@pytest.mark.clause("events-connection-id")
+async def test_requests_name_their_connection_and_the_events_tell_it(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock")
+    await session.prompt("echo hi")
+    started = next(event for event in await session.events() if event.type == "session.started")
+    assert started.data.metadata["connectionId"] == session.info.server_id
+    named = {
+        one["method"]: meta.connection_id_of(one) for one in await session.raw_events() if "method" in one
+    }
+    assert named["session/new"] == named["session/prompt"] == session.info.server_id
+    assert meta.connection_id_of(session.info) is None
+
+
+@pytest.mark.clause("events-legacy-produced", "spec2-5-legacy-event")
+async def test_events_that_an_agent_carries_over_keep_their_envelope(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock", on_permission=auto_approve)
+    result = await session.prompt("legacy")
+    carried = {
+        carried["eventId"]: carried["sequence"]
+        for one in await session.raw_events()
+        for holder in (one.get("params") or {}, (one.get("params") or {}).get("update"))
+        if (carried := meta.product_meta(holder).get("legacyEvent"))
+    }
+    told = {event.event_id: event.sequence for event in result.events if event.event_id in carried}
+    assert told == carried and len(carried) == 3
+    message = next(e.data.item for e in result.events if e.event_id == [*carried][-1])
+    assert message.item_id.startswith("legacy-") and message.text == "carried over"
+    events = (await session.prompt("permission")).events
+    (asked,) = [event for event in events if event.type == "permission.requested"]
+    assert asked.event_id.startswith("evt_") and not asked.event_id.startswith(f"evt_{session.id}")

@@ -32,6 +32,7 @@ from .fixtures import FIXTURES, compact, derive, load, mapper_for
     "spec4-question-types",
     "decision-32",
     "decision-34",
+    "events-notices",
     "inspector-universal-agrees",
 )
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)

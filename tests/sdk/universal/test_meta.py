@@ -117,6 +117,13 @@ def message_for(event: UniversalEvent, carried: dict[str, Any]) -> tuple[list[tu
             return [], {"method": "session/update", "params": {"update": tool}}, "agent"
         case "item.delta":
             return [], {"method": "session/update", "params": {"update": update}}, "agent"
+        case "item.updated":
+            began = {"method": "session/update", "params": {"update": {**tool, "_meta": {}}}}
+            more = {**tool, "sessionUpdate": "tool_call_update", "rawInput": {"a": 1}}
+            return [(began, "agent")], {"method": "session/update", "params": {"update": more}}, "agent"
+        case "session.updated":
+            usage = {"sessionUpdate": "usage_update", "used": 1, "size": 2, **held}
+            return [], {"method": "session/update", "params": {"update": usage}}, "agent"
         case "item.completed":
             return [], {"method": "_sandboxagent/item/completed", "params": held}, "agent"
         case "error":

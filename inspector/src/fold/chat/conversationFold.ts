@@ -6,10 +6,14 @@ import { outcomeText, readOutcome } from "../requestResult";
 import type { Conversation } from "./conversation";
 import { ConversationState } from "./conversationState";
 import { promptItem } from "./promptItem";
+import { mergeRequest } from "./requestedTool";
 import { applySessionUpdate } from "./sessionUpdates";
 
 type Answer = Extract<Reading, { kind: "answer" }>;
 type CallReading = Extract<Reading, { kind: "call" }>;
+
+/** Requests of ACP that this page does not serve; those of vendors are nothing to show. */
+const CLIENT_SERVICE = /^(fs|terminal|mcp|elicitation)\//;
 
 export class ConversationFold {
   private readonly state = new ConversationState();
@@ -71,17 +75,19 @@ export class ConversationFold {
       state.note("warning", "Output that is not JSON", textAt(params, "raw"));
     else if (method === "$/cancel_request")
       state.changeRequest(idKey(params.requestId ?? params.id), () => ({ state: "stale" }));
-    else state.note("info", method, textAt(params, "message") ?? textAt(params, "error"));
+    else if (method.startsWith("_sandboxagent/"))
+      state.note("info", method, textAt(params, "message") ?? textAt(params, "error"));
   }
 
   private agentRequest({ method, request }: CallReading, id: Json): void {
-    this.state.closeMessage();
     if (!request) {
-      this.state.note("info", `The agent asked for ${method}`);
+      if (CLIENT_SERVICE.test(method)) this.state.note("info", `The agent asked for ${method}`);
       return;
     }
+    this.state.closeMessage();
     this.state.addSession(request.sessionId);
-    this.state.addRequest(idKey(id), { kind: "request", request, state: "pending" });
+    const known = mergeRequest(this.state, request);
+    this.state.addRequest(idKey(id), { kind: "request", request: known, state: "pending" });
   }
 
   private agentAnswer({ id, call, payload }: Answer): void {

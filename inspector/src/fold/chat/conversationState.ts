@@ -80,6 +80,11 @@ export class ConversationState {
     if (level === "error") this.change({ announcement: label });
   }
 
+  /** A note that leaves the message before it open: the agent may go on with it. */
+  remark(label: string, detail?: string): void {
+    this.push({ kind: "note", level: "info", label, ...(detail ? { detail } : {}) });
+  }
+
   closeMessage(): void {
     this.openIndex = undefined;
   }

@@ -3,6 +3,7 @@
 import type { ContentBlock, PlanEntry, ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
 import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
 import type { MessageItem, ToolItem, Usage } from "./conversation";
+import { terminalText } from "../terminalOutput";
 import { commands, configOptions, type ConversationState } from "./conversationState";
 
 export function applySessionUpdate(state: ConversationState, params: JsonObject): void {
@@ -32,7 +33,7 @@ export function applySessionUpdate(state: ConversationState, params: JsonObject)
     case "usage_update":
       return state.change({ usage: { ...state.facts.usage, ...usage(update) } });
     default:
-      return state.note("info", textAt(update, "sessionUpdate") ?? "update", JSON.stringify(update));
+      return state.remark(textAt(update, "sessionUpdate") ?? "update", JSON.stringify(update));
   }
 }
 
@@ -45,7 +46,7 @@ function chunk(
 ): void {
   if (state.restoring) return;
   const block = objectAt(update, "content");
-  if (!block) return;
+  if (!block || (block.type === "text" && textAt(block, "text") === "")) return;
   if (role === "user" && isEcho(state, block)) return;
   if (role === "assistant") state.passRequests((item) => item.request.sessionId === sessionId);
   const messageId = textAt(update, "messageId");
@@ -104,7 +105,7 @@ function mergeTool(
     kind: "tool",
     toolCallId,
     title: textAt(update, "title") ?? base?.title ?? toolCallId,
-    toolKind: textAt(update, "kind") ?? base?.toolKind ?? "other",
+    toolKind: kindOf(base, update),
     status,
     rawInput: update.rawInput ?? base?.rawInput,
     rawOutput: update.rawOutput ?? base?.rawOutput,
@@ -114,26 +115,28 @@ function mergeTool(
     locations: Array.isArray(update.locations)
       ? (update.locations as unknown as ToolCallLocation[])
       : (base?.locations ?? []),
-    ...terminalOutput(base, objectAt(update, "_meta")),
+    ...terminalOutput(base, objectAt(update, "_meta") ?? {}),
     ...(final ? { endedAt: base?.endedAt ?? now } : {}),
   };
 }
 
+/** The first kind that says something stays: agents name it once, and some forget it later. */
+function kindOf(base: ToolItem | undefined, update: JsonObject): string {
+  if (base && base.toolKind !== "other") return base.toolKind;
+  return textAt(update, "kind") ?? "other";
+}
+
 /** Some agents run commands themselves and send the output beside the update instead of as content. */
-function terminalOutput(
-  base: ToolItem | undefined,
-  meta: JsonObject | undefined,
-): Pick<ToolItem, "terminal"> {
-  const data = textAt(objectAt(meta, "terminal_output"), "data");
+function terminalOutput(base: ToolItem | undefined, meta: JsonObject): Pick<ToolItem, "terminal"> {
+  const before = base?.terminal?.text ?? "";
+  const text = terminalText(before, meta);
   const exit = objectAt(meta, "terminal_exit");
-  if (data === undefined && !exit) return base?.terminal ? { terminal: base.terminal } : {};
-  const text = (base?.terminal?.text ?? "") + (data ?? "").replaceAll("\r\n", "\n");
+  if (text === before && !exit) return base?.terminal ? { terminal: base.terminal } : {};
   const exitCode = numberAt(exit, "exit_code") ?? base?.terminal?.exitCode;
   return { terminal: { text, ...(exitCode === undefined ? {} : { exitCode }) } };
 }
 
 function plan(state: ConversationState, update: JsonObject): void {
-  state.closeMessage();
   const entries = listAt(update, "entries").filter(isObject) as unknown as PlanEntry[];
   const items = state.items;
   const turnStart = items.findLastIndex(
@@ -148,8 +151,7 @@ function plan(state: ConversationState, update: JsonObject): void {
 function mode(state: ConversationState, currentModeId: string): void {
   const { modes } = state.facts;
   if (modes) state.change({ modes: { ...modes, currentModeId } });
-  state.note(
-    "info",
+  state.remark(
     `Mode: ${modes?.availableModes.find((one) => one.id === currentModeId)?.name ?? currentModeId}`,
   );
 }

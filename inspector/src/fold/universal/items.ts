@@ -41,6 +41,11 @@ export class Items {
     );
   }
 
+  /** An open item with new content. */
+  update(item: Item, content: Part[], synthetic: boolean): void {
+    this.out.emit("item.updated", { item: { ...item, content, status: "in_progress" } }, synthetic);
+  }
+
   complete(item: Item, content: Part[], status: ItemStatus, synthetic: boolean): void {
     this.out.emit("item.completed", { item: { ...item, content, status } }, synthetic);
   }

@@ -16,6 +16,7 @@ import {
   type JsonObject,
 } from "../../json";
 import { REQUEST_METHODS } from "../agentRequest";
+import type { RequestIds } from "../answerMeta";
 import { idKey, type Reading } from "../messageReader";
 import { Emitter } from "./emitter";
 import { Items, readSnapshot } from "./items";
@@ -32,21 +33,6 @@ type CallReading = Extract<Reading, { kind: "call" }>;
 
 const PROBLEM_PREFIX = "urn:sandbox-agent:error:";
 const EXTENSION = /^_(sandboxagent|adapter)\//;
-
-/** Services that the agent asks of the client, without a universal event. */
-const CLIENT_SERVICES = new Set([
-  "fs/read_text_file",
-  "fs/write_text_file",
-  "terminal/create",
-  "terminal/output",
-  "terminal/release",
-  "terminal/wait_for_exit",
-  "terminal/kill",
-  "elicitation/complete",
-  "mcp/connect",
-  "mcp/message",
-  "mcp/disconnect",
-]);
 
 export class UniversalMapper {
   private readonly out: Emitter;
@@ -76,6 +62,11 @@ export class UniversalMapper {
     return this.out.finish(reading.payload, time);
   }
 
+  /** The ids of the open permission or questions of a request of the agent. */
+  requestIds(requestId: Json): RequestIds {
+    return this.requests.idsOf(requestId);
+  }
+
   private fromClient({ id, method, params, payload }: CallReading): void {
     if (method === "session/prompt") {
       this.turns.start(idKey(id), params);
@@ -98,9 +89,8 @@ export class UniversalMapper {
       understood = this.requests.withdraw(params.requestId) || "requestId" in params;
     } else if (EXTENSION.test(method)) {
       this.notification(payload, method, params, method.startsWith("_adapter/"));
-    } else {
-      understood = CLIENT_SERVICES.has(method);
     }
+    // Every other method belongs to a service of the client or to the agent's vendor: no universal event.
     if (!understood) this.unparsed(`no universal event for ${method}`, method, payload);
   }
 
@@ -114,8 +104,8 @@ export class UniversalMapper {
     } else if (kind === "tool_call" || kind === "tool_call_update") {
       this.tool(kind, update, message);
     } else {
-      this.messages.endRuns();
-      addNotice(this.items, kind, update);
+      // A notice between two chunks of a message does not end it.
+      addNotice(this.out, this.items, kind, update);
     }
   }
 

@@ -3,7 +3,7 @@
 import { asText, type JsonObject } from "../../json";
 import { blockPart, blockText } from "./content";
 import { textOf, type Item, type Items } from "./items";
-import { itemFacts, reasoningVisibility } from "./meta";
+import { itemFacts, reasoningVisibility, type ItemFacts } from "./meta";
 import type { ItemStatus, Part, UniversalItem } from "./universalEvent";
 
 export type Slot = "assistant" | "thought" | "user";
@@ -32,9 +32,12 @@ export class Messages {
   }
 
   chunk(slot: Slot, update: JsonObject, block: JsonObject): void {
-    this.endRuns(slot);
-    const message = this.messageFor(slot, update);
     const text = blockText(block);
+    const facts = itemFacts(update);
+    // Some agents open every message with an empty chunk, also those that stay empty.
+    if (text === "" && !facts.starts && facts.itemId === null) return;
+    this.endRuns(slot);
+    const message = this.messageFor(slot, update, facts);
     if (text === null) {
       message.parts.push(...textPart(message), blockPart(block));
       message.pieces = [];
@@ -44,7 +47,7 @@ export class Messages {
     }
   }
 
-  /** Complete the messages that any other update ends: those without a `messageId`. */
+  /** Complete the messages that a tool call or another kind of message ends: those without a `messageId`. */
   endRuns(keep?: Slot): void {
     for (const [slot, message] of [...this.open]) {
       if (slot !== keep && message.messageId === null) this.close(slot, "completed");
@@ -75,8 +78,7 @@ export class Messages {
     return false;
   }
 
-  private messageFor(slot: Slot, update: JsonObject): OpenMessage {
-    const facts = itemFacts(update);
+  private messageFor(slot: Slot, update: JsonObject, facts: ItemFacts): OpenMessage {
     const messageId = asText(update.messageId);
     const current = this.open.get(slot);
     if (current) {

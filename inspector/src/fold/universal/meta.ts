@@ -65,17 +65,23 @@ export function legacyEventOf(message: JsonObject): LegacyEvent | null {
   return null;
 }
 
-/** The tool's own name, at the root of `_meta` or inside an agent's namespace. */
-export function toolNameOf(holder: JsonObject): string | null {
-  const root = asObject(holder._meta);
-  for (const place of [
-    root,
-    ...Object.keys(root)
-      .sort(byCodePoint)
-      .map((key) => root[key]),
-  ]) {
-    const name = asText(asObject(place).toolName) ?? asText(asObject(place).tool_name);
-    if (name) return name;
+/** The tool's own name: ACP's `name`, else what the agent has in `_meta`, up to two levels down. */
+export function toolNameOf(toolCall: JsonObject): string | null {
+  const stated = asText(toolCall.name);
+  if (stated !== null) return stated;
+  const root = asObject(toolCall._meta);
+  const inner = places(root);
+  const deeper = inner.flatMap(([, place]) => places(place));
+  for (const [key, place] of [["", root] as const, ...inner, ...deeper]) {
+    // Some agents have an object for the tool, such as `x.ai/tool`, with its name in it.
+    const own = key.toLowerCase().includes("tool") ? asText(place.name) : null;
+    const name = asText(place.toolName) ?? asText(place.tool_name) ?? own;
+    if (name !== null) return name;
   }
   return null;
+}
+
+function places(holder: JsonObject): [string, JsonObject][] {
+  const keys = Object.keys(holder).sort(byCodePoint);
+  return keys.map((key) => [key, asObject(holder[key])]);
 }

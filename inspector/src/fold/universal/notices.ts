@@ -1,6 +1,7 @@
-/** Updates that are notices: plans, usage, modes, options, commands, titles, and unknown kinds. */
+/** Updates besides messages and tools: plans are items, facts about the session are `session.updated`. */
 
 import { asInteger, asList, asObject, asText, plainText, type JsonObject } from "../../json";
+import type { Emitter } from "./emitter";
 import type { Items } from "./items";
 import { itemFacts } from "./meta";
 
@@ -35,7 +36,9 @@ const DETAIL: Record<string, (update: JsonObject) => string | null> = {
   session_info_update: (update) => asText(update.title),
 };
 
-export function addNotice(items: Items, kind: string, update: JsonObject): void {
+const PLANS = ["plan", "plan_update", "plan_removed"];
+
+export function addNotice(out: Emitter, items: Items, kind: string, update: JsonObject): void {
   const facts = itemFacts(update);
   const read = Object.hasOwn(DETAIL, kind) ? DETAIL[kind] : undefined;
   if (!read) {
@@ -51,6 +54,10 @@ export function addNotice(items: Items, kind: string, update: JsonObject): void 
   const characters = full === null ? [] : [...full];
   const detail =
     characters.length > LONGEST_DETAIL ? `${characters.slice(0, LONGEST_DETAIL - 1).join("")}…` : full;
+  if (!PLANS.includes(kind)) {
+    out.emit("session.updated", { label: kind, detail, update });
+    return;
+  }
   const item = items.create("status", null, { facts });
   items.addComplete(
     item,

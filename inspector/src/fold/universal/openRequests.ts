@@ -1,8 +1,20 @@
 /** Permissions and questions: from the agent's request to the client's answer. */
 
-import { asObject, asText, isObject, productMeta, textAt, type Json, type JsonObject } from "../../json";
+import {
+  asList,
+  asObject,
+  asText,
+  isObject,
+  productMeta,
+  textAt,
+  type Json,
+  type JsonObject,
+} from "../../json";
 import { answerText, type AgentRequest, type Question } from "../agentRequest";
+import type { RequestIds } from "../answerMeta";
+import { blockText } from "./content";
 import { idKey } from "../messageReader";
+import { actionOf, mergedToolCall } from "../permissionAction";
 import { readOutcome, type Outcome } from "../requestResult";
 import type { Emitter } from "./emitter";
 import { toolNameOf } from "./meta";
@@ -38,21 +50,33 @@ export class OpenRequests {
   /** Returns false if the parameters are not those of such a request. */
   add(request: AgentRequest, params: JsonObject): boolean {
     if (request.kind === "permission") return this.addPermission(request, params);
-    return request.kind === "question" ? this.addQuestion(request, params) : this.addForm(request, params);
+    if (request.kind === "question") return this.addQuestion(request, params);
+    if (request.kind === "form") return this.addForm(request, params);
+    if (request.toolCall) this.knownToolCall(request.toolCall);
+    this.askAll(request, request.kind === "qwen");
+    return true;
   }
 
   private addPermission(request: AgentRequest, params: JsonObject): boolean {
-    const { toolCall, options: offered } = params;
-    if (!isObject(toolCall) || !Array.isArray(offered)) return false;
+    const { options: offered } = params;
+    if (!isObject(params.toolCall) || !Array.isArray(offered)) return false;
     const options = permissionOptions(request);
-    if (isPlanApproval(toolCall, this.tools.facts(asText(toolCall.toolCallId)))) {
+    const toolCall = this.knownToolCall(params.toolCall);
+    if (isChoice(toolCall, options)) {
       const names = options.map((one) => one.name);
-      this.ask(request, this.out.newId("quest"), planPrompt(toolCall), names, planResponse(options), true);
+      this.ask(
+        request,
+        this.out.newId("quest"),
+        choicePrompt(toolCall),
+        names,
+        choiceResponse(options),
+        true,
+      );
       return true;
     }
     const named = asText(asObject(productMeta(params).permission).permissionId);
     const id = named && !this.permissions.has(named) ? named : this.out.newId("perm");
-    const action = asText(toolCall.title) ?? asText(toolCall.kind) ?? asText(toolCall.toolCallId) ?? "";
+    const action = actionOf(toolCall);
     const metadata = { request_id: request.id, tool_call: toolCall, options: offered };
     const data = (status: string, extra: JsonObject) => ({
       permission_id: id,
@@ -66,6 +90,7 @@ export class OpenRequests {
       resolve: (result) => {
         const { status, extra } = permissionOutcome(options, readOutcome(request, result), result);
         this.out.emit("permission.resolved", data(status, extra), true);
+        if (status === "reject") this.tools.rejected(toolCall, !("cancelled" in extra));
       },
     });
     return true;
@@ -85,11 +110,29 @@ export class OpenRequests {
     if (request.questions.length === 0) {
       this.ask(request, this.out.newId("quest"), message, [], valueResponse(0), false);
     }
-    request.questions.forEach((asked, index) => {
-      const prompt = formPrompt(message, asked);
-      this.ask(request, this.out.newId("quest"), prompt, choiceValues(asked), valueResponse(index), false);
-    });
+    this.askAll(request, false);
     return true;
+  }
+
+  private askAll(request: AgentRequest, synthetic: boolean): void {
+    request.questions.forEach((asked, index) => {
+      const id = this.out.newId("quest");
+      this.ask(request, id, asked.prompt, choiceValues(asked), valueResponse(index), synthetic);
+    });
+  }
+
+  /** ACP's `toolCall` is an update in a permission request: what it leaves out was said before. */
+  private knownToolCall(toolCall: JsonObject): JsonObject {
+    this.tools.requested(toolCall);
+    return mergedToolCall(this.tools.facts(asText(toolCall.toolCallId)), toolCall);
+  }
+
+  /** The ids of the open permission or questions of a request. */
+  idsOf(requestId: Json): RequestIds {
+    const key = idKey(requestId);
+    const find = (open: Map<string, OpenRequest>) =>
+      [...open].filter(([, one]) => one.requestKey === key).map(([id]) => id);
+    return { permission: find(this.permissions)[0], questions: find(this.questions) };
   }
 
   answer(requestId: Json, result: JsonObject): void {
@@ -171,18 +214,24 @@ function permissionOutcome(
   return { status: STATUS_OF_KIND[option?.kind ?? ""] ?? STATUS_OF_KIND[optionId] ?? granted, extra };
 }
 
-function isPlanApproval(toolCall: JsonObject, known: { kind?: Json; toolName?: string | null }): boolean {
-  const names = [toolNameOf(toolCall), toolCall.title, known.toolName];
-  return names.includes("ExitPlanMode") || [toolCall.kind, known.kind].includes("switch_mode");
+/** Whether a permission request is a question: it leaves plan mode, or its options are answers. */
+function isChoice(toolCall: JsonObject, options: PermissionOption[]): boolean {
+  if ([toolNameOf(toolCall), toolCall.title].includes("ExitPlanMode") || toolCall.kind === "switch_mode")
+    return true;
+  return options.some((option) => /^q\d+_opt_\d+$/.test(option.optionId));
 }
 
-function planPrompt(toolCall: JsonObject): string {
+function choicePrompt(toolCall: JsonObject): string {
   const title = asText(toolCall.title) ?? "Approve the plan?";
-  const plan = asText(asObject(toolCall.rawInput).plan);
+  const shown = asList(toolCall.content)
+    .map((piece) => blockText(asObject(piece).content))
+    .filter((text) => text)
+    .join("\n");
+  const plan = asText(asObject(toolCall.rawInput).plan) ?? shown;
   return plan ? `${title}\n\n${plan}` : title;
 }
 
-function planResponse(options: PermissionOption[]): ResponseOf {
+function choiceResponse(options: PermissionOption[]): ResponseOf {
   return ({ values }) => {
     const option = options.find((one) => one.optionId === values[0]);
     return !option || option.kind.startsWith("reject") ? undefined : option.name;
@@ -195,9 +244,4 @@ function valueResponse(index: number): ResponseOf {
 
 function choiceValues(asked: Question | undefined): string[] {
   return asked?.choices.map((choice) => choice.value) ?? [];
-}
-
-function formPrompt(message: string, asked: Question): string {
-  const lines = [message, asked.title, asked.description].filter((line) => line);
-  return [...new Set(lines)].join("\n");
 }

@@ -37,6 +37,8 @@ export class SessionState {
       configOptions: result.configOptions ?? null,
       method,
     };
+    const connection = asText(productMeta(params).connectionId);
+    if (connection !== null) metadata.connectionId = connection;
     if (this.starts > 0 || method === "session/load" || method === "session/resume") metadata.restored = true;
     this.starts += 1;
     this.out.emit("session.started", { metadata }, synthetic);

@@ -1,82 +1,42 @@
 /** Tool calls: one item for the call, a second one for its result. */
 
-import {
-  asList,
-  asObject,
-  asText,
-  isObject,
-  jsonText,
-  productMeta,
-  type Json,
-  type JsonObject,
-} from "../../json";
-import { blockPart, blockText, diffPart } from "./content";
-import { readSnapshot, type Item, type Items } from "./items";
-import { itemFacts, toolNameOf } from "./meta";
-import type { ItemStatus, Part, UniversalItem } from "./universalEvent";
-
-const MERGED = ["title", "kind", "content", "locations", "rawInput", "rawOutput"];
-
-class Tool {
-  name: string | null = null;
-  fields: JsonObject = {};
-  completed = false;
-
-  constructor(
-    readonly callId: string,
-    readonly item: Item,
-    readonly turn: number,
-  ) {}
-
-  merge(update: JsonObject): void {
-    for (const key of MERGED)
-      if (update[key] !== undefined && update[key] !== null) this.fields[key] = update[key];
-    this.name = toolNameOf(update) ?? this.name;
-  }
-
-  callContent(): Part[] {
-    const name = this.name ?? asText(this.fields.title) ?? "";
-    const written = "rawInput" in this.fields ? jsonText(this.fields.rawInput) : "{}";
-    return [{ type: "tool_call", name, arguments: written, call_id: this.callId }];
-  }
-
-  text(): string {
-    const texts = asList(this.fields.content).map((content) => blockText(asObject(content).content));
-    return texts.filter((text) => text !== null).join("\n");
-  }
-
-  hasOutput(): boolean {
-    return "rawOutput" in this.fields || asList(this.fields.content).length > 0;
-  }
-
-  resultContent(): Part[] {
-    const raw = this.fields.rawOutput;
-    const output = raw === undefined ? this.text() : typeof raw === "string" ? raw : jsonText(raw);
-    const parts: Part[] = [{ type: "tool_result", call_id: this.callId, output }];
-    for (const content of asList(this.fields.content)) {
-      const part = outputPart(content);
-      if (part) parts.push(part);
-    }
-    if (this.fields.kind === "read") {
-      for (const place of asList(this.fields.locations)) {
-        const path = asText(asObject(place).path);
-        if (path) parts.push({ type: "file_ref", path, action: "read", diff: null });
-      }
-    }
-    return parts;
-  }
-}
+import { asText, isObject, productMeta, type JsonObject } from "../../json";
+import { readSnapshot, type Items } from "./items";
+import { itemFacts } from "./meta";
+import { ToolCall } from "./toolCall";
+import type { ItemStatus, UniversalItem } from "./universalEvent";
 
 export class Tools {
-  private readonly tools = new Map<string, Tool>();
+  private readonly tools = new Map<string, ToolCall>();
   private turn = 0;
 
   constructor(private readonly items: Items) {}
 
   /** What earlier updates said about a call. */
-  facts(callId: string | null): { kind?: Json; toolName?: string | null } {
-    const tool = callId === null ? undefined : this.tools.get(callId);
-    return tool ? { kind: tool.fields.kind ?? null, toolName: tool.name } : {};
+  facts(callId: string | null): JsonObject {
+    return (callId === null ? undefined : this.tools.get(callId))?.facts() ?? {};
+  }
+
+  /** Merge what a permission request says about a running call. */
+  requested(toolCall: JsonObject): void {
+    const tool = this.tools.get(asText(toolCall.toolCallId) ?? "");
+    if (!tool || tool.completed) return;
+    const before = JSON.stringify(tool.callContent());
+    tool.request(toolCall);
+    const now = tool.callContent();
+    if (JSON.stringify(now) !== before) this.items.update(tool.item, now, true);
+  }
+
+  /** A call was not allowed; one that the user refused before it was announced is a failed item. */
+  rejected(toolCall: JsonObject, byChoice: boolean): void {
+    const callId = asText(toolCall.toolCallId);
+    const known = callId === null ? undefined : this.tools.get(callId);
+    if (known) {
+      if (!known.completed) known.rejected = true;
+    } else if (byChoice && callId !== null && this.open().length === 0) {
+      this.create({ ...toolCall, status: undefined }, callId, null, true);
+      this.complete(this.tools.get(callId)!, "failed", { synthetic: true, withResult: false });
+    }
   }
 
   call(update: JsonObject, callId: string, parentId: string | null): void {
@@ -92,8 +52,10 @@ export class Tools {
   }
 
   closeAll(status: ItemStatus): void {
-    for (const tool of this.open())
-      this.complete(tool, status, { synthetic: true, withResult: tool.hasOutput() });
+    for (const tool of this.open()) {
+      const ended = tool.rejected ? "failed" : status;
+      this.complete(tool, ended, { synthetic: true, withResult: tool.hasOutput() });
+    }
     this.turn += 1;
   }
 
@@ -102,17 +64,17 @@ export class Tools {
       (one) => final.item_id === one.item.item_id || final.item_id === one.callId,
     );
     if (!tool) return false;
-    tool.completed = true;
     this.items.complete(
       tool.item,
       final.content.length > 0 ? final.content : tool.callContent(),
       final.status,
       false,
     );
+    tool.finish();
     return true;
   }
 
-  private open(): Tool[] {
+  private open(): ToolCall[] {
     return [...this.tools.values()].filter((tool) => !tool.completed);
   }
 
@@ -122,30 +84,38 @@ export class Tools {
       nativeItemId: callId,
       parentId,
     });
-    const tool = new Tool(callId, item, this.turn);
+    const tool = new ToolCall(callId, item, this.turn);
     this.tools.set(callId, tool);
-    tool.merge(update);
-    this.items.start(item, tool.callContent(), synthetic);
     const status = finalStatus(update);
+    if (status) tool.merge(update, true);
+    else tool.announce(update);
+    this.items.start(item, tool.callContent(), synthetic);
+    const output = tool.output();
+    if (!status && output) this.items.delta(item, output);
     if (status) this.complete(tool, status, { snapshot: snapshotOf(update) });
   }
 
-  private apply(tool: Tool, update: JsonObject): void {
+  private apply(tool: ToolCall, update: JsonObject): void {
     if (tool.completed) {
       this.addLateUpdate(tool, update);
       return;
     }
-    const before = tool.text();
-    tool.merge(update);
     const status = finalStatus(update);
-    const after = tool.text();
-    if (status) this.complete(tool, status, { snapshot: snapshotOf(update) });
-    else if (after !== before && after.startsWith(before))
-      this.items.delta(tool.item, after.slice(before.length));
+    if (status) {
+      tool.merge(update, true);
+      this.complete(tool, status, { snapshot: snapshotOf(update) });
+      return;
+    }
+    const [content, output] = [JSON.stringify(tool.callContent()), tool.output()];
+    tool.merge(update);
+    if (JSON.stringify(tool.callContent()) !== content)
+      this.items.update(tool.item, tool.callContent(), false);
+    const grown = tool.output();
+    if (grown !== output && grown.startsWith(output)) this.items.delta(tool.item, grown.slice(output.length));
   }
 
   private complete(
-    tool: Tool,
+    tool: ToolCall,
     status: ItemStatus,
     {
       synthetic = false,
@@ -153,20 +123,22 @@ export class Tools {
       snapshot = null,
     }: { synthetic?: boolean; withResult?: boolean; snapshot?: UniversalItem | null },
   ): void {
-    tool.completed = true;
     const content = snapshot && snapshot.content.length > 0 ? snapshot.content : tool.callContent();
     this.items.complete(tool.item, content, status, synthetic);
-    if (!withResult) return;
-    const result = this.items.create("tool_result", "tool", {
-      nativeItemId: tool.callId,
-      parentId: tool.item.item_id,
-    });
-    this.items.addComplete(result, tool.resultContent(), status, synthetic);
+    if (withResult) {
+      const result = this.items.create("tool_result", "tool", {
+        nativeItemId: tool.callId,
+        parentId: tool.item.item_id,
+      });
+      this.items.addComplete(result, tool.resultContent(), status, synthetic);
+    }
+    tool.finish();
   }
 
   /** Add an update that follows a final status as a notice beside the call. */
-  private addLateUpdate(tool: Tool, update: JsonObject): void {
-    tool.merge(update);
+  private addLateUpdate(tool: ToolCall, update: JsonObject): void {
+    tool.merge(update, true);
+    tool.finish();
     const note = this.items.create("status", null, {
       nativeItemId: tool.callId,
       parentId: tool.item.item_id,
@@ -187,15 +159,6 @@ export class Tools {
 
 function finalStatus(update: JsonObject): ItemStatus | null {
   return update.status === "completed" || update.status === "failed" ? update.status : null;
-}
-
-function outputPart(content: Json): Part | null {
-  const fields = asObject(content);
-  if (fields.type === "diff") return diffPart(fields);
-  if (fields.type === "content" && isObject(fields.content)) {
-    return blockText(fields.content) === null ? blockPart(fields.content) : null;
-  }
-  return { type: "json", json: content };
 }
 
 function snapshotOf(update: JsonObject): UniversalItem | null {

@@ -7,7 +7,7 @@ export type ItemStatus = "in_progress" | "completed" | "failed";
 export type Part =
   | { type: "text"; text: string }
   | { type: "json"; json: Json }
-  | { type: "tool_call"; name: string; arguments: string; call_id: string }
+  | { type: "tool_call"; name: string; arguments: string; call_id: string; kind?: string; title?: string }
   | { type: "tool_result"; call_id: string; output: string }
   | { type: "file_ref"; path: string; action: "read" | "write" | "patch"; diff: string | null }
   | { type: "reasoning"; text: string; visibility: "public" | "private" }

@@ -21,6 +21,19 @@ def new_tool_call_id() -> str:
     return "call_" + os.urandom(8).hex()
 
 
+def legacy_event(session_id: str, sequence: int | None = None) -> Json:
+    """The envelope of a universal event, as an agent that has such events puts it into `_meta`."""
+    envelope: Json = {"eventId": f"evt_{os.urandom(8).hex()}", "source": "agent", "synthetic": False}
+    if sequence is not None:
+        envelope["sequence"] = sequence
+    return {"legacyEvent": {**envelope, "nativeSessionId": session_id}}
+
+
+def product_meta(**keys: object) -> Json:
+    """`_meta` with these keys in the product's namespace."""
+    return {"sandboxagent.dev": keys}
+
+
 def text_block(text: str) -> Json:
     return {"type": "text", "text": text}
 

@@ -14,6 +14,7 @@ from sandbox_agent.sdk.universal.events import (
     ItemCompleted,
     ItemDelta,
     ItemStarted,
+    ItemUpdated,
     UniversalEvent,
 )
 from sandbox_agent.sdk.universal.items import (
@@ -26,8 +27,8 @@ from sandbox_agent.sdk.universal.items import (
 )
 
 _RESULT_LINES = 8
-# Status items about the session itself, such as `usage_update`, are shown to programs only.
-_SESSION_UPDATE = "_update"
+# Updates of a tool call that has ended are shown to programs only.
+_LATE_UPDATE = "tool_call_update"
 
 
 class Renderer(Protocol):
@@ -53,6 +54,8 @@ class TerminalRenderer:
         self._quiet = quiet
         self._streamed: set[str] = set()
         """Items whose text was shown as deltas."""
+        self._calls: dict[str, str] = {}
+        """The tool calls by item id, with the line shown last."""
         self._thoughts: set[str] = set()
         self._open_line: IO[str] | None = None
         """The stream whose last line has no end yet."""
@@ -60,8 +63,11 @@ class TerminalRenderer:
     def show(self, event: UniversalEvent) -> None:
         if isinstance(event, ItemStarted):
             self._started(event.data.item)
+        elif isinstance(event, ItemUpdated):
+            self._call(event.data.item)
         elif isinstance(event, ItemDelta):
-            self._delta(event.data.item_id, event.data.delta)
+            if event.data.item_id not in self._calls:
+                self._delta(event.data.item_id, event.data.delta)
         elif isinstance(event, ItemCompleted):
             self._completed(event.data.item)
         elif isinstance(event, ErrorEvent):
@@ -77,9 +83,17 @@ class TerminalRenderer:
             if any(isinstance(part, ReasoningPart) for part in item.content):
                 self._thoughts.add(item.item_id)
         elif item.kind == "tool_call":
-            for part in item.content:
-                if isinstance(part, ToolCallPart):
-                    self._notice(f"[{part.name}] {part.arguments}", "cyan")
+            self._calls[item.item_id] = ""
+            self._call(item)
+
+    def _call(self, item: UniversalItem, *, whole: bool = False) -> None:
+        """Show a tool call once its arguments are known; its output is shown with its result."""
+        for part in item.content:
+            if isinstance(part, ToolCallPart) and (whole or part.arguments != "{}"):
+                line = f"[{part.name}] {part.arguments}"
+                if self._calls.get(item.item_id) != line:
+                    self._calls[item.item_id] = line
+                    self._notice(line, "cyan")
 
     def _delta(self, item_id: str, text: str) -> None:
         self._streamed.add(item_id)
@@ -101,11 +115,13 @@ class TerminalRenderer:
                 if isinstance(part, ImagePart):
                     self._notice(f"[image {part.mime or ''} {part.path[:60]}]", "cyan")
             self._end_line()
+        elif item.kind == "tool_call":
+            self._call(item, whole=True)
         elif item.kind == "tool_result":
             self._result(item)
         elif item.kind == "status":
             for status in item.content:
-                if isinstance(status, StatusPart) and not status.label.endswith(_SESSION_UPDATE):
+                if isinstance(status, StatusPart) and status.label != _LATE_UPDATE:
                     self._notice(f"{status.label}: {status.detail or ''}".rstrip(": "), None)
 
     def _result(self, item: UniversalItem) -> None:

@@ -96,7 +96,8 @@ class AsyncSandboxAgent:
             self._api, self.store, server_alive=self._alive, default_directory=default_directory
         )
         handlers = Handlers(on_permission, on_question, permission_timeout, callbacks_in_threads)
-        self._defaults = SessionDefaults(handlers, restore, replay_max_events, replay_max_chars, elicitation)
+        forms = elicitation is not False
+        self._defaults = SessionDefaults(handlers, restore, replay_max_events, replay_max_chars, forms)
         self.agents = AsyncAgents(self._api)
         self.fs = AsyncFiles(self._api)
         self.config = AsyncConfig(self._api)

@@ -33,7 +33,7 @@ class CommonOptions(TypedDict, total=False):
     permission_timeout: float | None
     """Seconds after which an unanswered permission request is cancelled; it is never approved."""
     elicitation: bool | None
-    """Whether agents may ask with forms. Default: only if there is an `on_question`."""
+    """Whether agents may ask with forms, as Claude and Codex do. Default: yes."""
     restore: RestorePolicy
     """The allowed ways to restore a session. Default `auto`: the best one that works."""
     replay_max_events: int

@@ -21,7 +21,13 @@ from sandbox_agent.sdk.errors import (
 )
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
-from sandbox_agent.sdk.session.config.config_options import with_current_mode
+from sandbox_agent.sdk.session.config.config_options import (
+    models_option,
+    option_by_category,
+    parse_options,
+    with_current_mode,
+    with_models,
+)
 from sandbox_agent.sdk.session.history.recorder import Recorder, stream_key
 from sandbox_agent.sdk.session.instance_pool import InstancePool, instance_facts
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
@@ -30,10 +36,15 @@ from sandbox_agent.sdk.session.skills.session_skills import SessionSkills
 from sandbox_agent.sdk.session.stored_record import StoredRecord
 from sandbox_agent.sdk.stores import EventRecord, SessionRecord
 from sandbox_agent.sdk.transport.stream_reader import Gap
-from sandbox_agent.sdk.universal import UniversalMapper, notes
+from sandbox_agent.sdk.universal import UniversalMapper, meta, notes
 
 BINDING_METHODS = frozenset({"session/new", "session/load", "session/resume"})
+CORRELATED_METHODS = BINDING_METHODS | {"session/prompt"}
+"""The requests that name their connection in `_meta`."""
 NO_ANSWER = PROBLEM_PREFIX + "connection_lost"
+HISTORY_UPDATES = frozenset(
+    {"user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"}
+)
 
 
 class SessionChannel:
@@ -59,6 +70,10 @@ class SessionChannel:
         self.watchers = 0
         self.loading = False
         """The agent is replaying its history, which is already stored."""
+        self.repeating = False
+        """The agent may repeat its history after it has restored the session."""
+        self.repeated = 0
+        """How many repeated updates were dropped."""
         self.callback_error: SandboxAgentError | None = None
         self.stored_keys: set[str] = set()
         self.open_calls: set[str] = set()
@@ -110,6 +125,8 @@ class SessionChannel:
         """Send a request; it is recorded once the agent has it."""
         instance = self._need_instance()
         call_id = instance.connection.new_id()
+        if method in CORRELATED_METHODS:
+            params = meta.with_connection(params, instance.server_id)
         envelope: Envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": dict(params)}
         recorded = False
 
@@ -185,7 +202,8 @@ class SessionChannel:
         if self.holding:
             self._held.append((envelope, event_id))
             return
-        if self.loading and method == "session/update":
+        if method == "session/update" and (self.loading or (self.repeating and _is_history(envelope))):
+            self.repeated += 1
             return
         key = self._key(event_id)
         if key is not None and key in self.stored_keys:
@@ -269,7 +287,11 @@ class SessionChannel:
         if not isinstance(holder, Mapping):
             return
         if isinstance(options := holder.get("configOptions"), list):
-            self.change(config_options=options)
+            of_agent = option_by_category(parse_options(options), "model")
+            kept = [] if of_agent else models_option(self.record.config_options)
+            self.change(config_options=[*options, *kept])
+        if (offered := with_models(self.record.config_options, holder.get("models"))) is not None:
+            self.change(config_options=offered)
         if isinstance(modes := holder.get("modes"), Mapping):
             self.change(modes=dict(modes))
 
@@ -305,3 +327,8 @@ class SessionChannel:
         if self.instance is None:
             raise APIConnectionError(f"session {self.record.id!r} is not connected")
         return self.instance
+
+
+def _is_history(envelope: Envelope) -> bool:
+    update = (envelope.get("params") or {}).get("update")
+    return isinstance(update, Mapping) and update.get("sessionUpdate") in HISTORY_UPDATES

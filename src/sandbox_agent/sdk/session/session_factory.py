@@ -35,7 +35,8 @@ class SessionDefaults:
     restore: RestorePolicy = "auto"
     replay_max_events: int = 50
     replay_max_chars: int = 12_000
-    forms: bool | None = None
+    forms: bool = True
+    """Offer form elicitation, in which agents such as Claude ask their questions."""
     sandbox_id: str | None = None
     same_environment: bool = False
     """The server was started by this program and has its environment."""
@@ -54,7 +55,7 @@ class SessionFactory:
         given = dict(options.get("session_init") or {})
         directory = await self._pool.absolute(given.get("cwd") or options.get("directory"))
         isolation_key = uuid.uuid4().hex if options.get("isolated") else None
-        key = InstanceKey(agent, directory, self._forms(handlers), isolation_key)
+        key = InstanceKey(agent, directory, self._defaults.forms, isolation_key)
         servers = await self._mcp_servers(directory, options)
         init = meta.with_session_request(
             {**given, "cwd": directory, "mcpServers": [*given.get("mcpServers", ()), *servers]},
@@ -89,7 +90,7 @@ class SessionFactory:
         """Connect a stored session to an agent again."""
         handlers = self._handlers(options)
         directory = await self._pool.absolute((record.session_init or {}).get("cwd"))
-        key = InstanceKey(record.agent, directory, self._forms(handlers))
+        key = InstanceKey(record.agent, directory, self._defaults.forms)
         channel = SessionChannel(self._pool, record, handlers)
         history = await read_history(self._pool.store, record.id)
         replay_history(history, channel.mapper)
@@ -169,9 +170,6 @@ class SessionFactory:
             on_question=options.get("on_question") or common.on_question,
             permission_timeout=common.permission_timeout if limit is None else limit,
         )
-
-    def _forms(self, handlers: Handlers) -> bool:
-        return handlers.on_question is not None if self._defaults.forms is None else self._defaults.forms
 
     def _settings(self, key: InstanceKey) -> SessionSettings:
         return SessionSettings(

@@ -34,8 +34,8 @@ class PendingCall:
         return self.future.done()
 
     def accept(self) -> None:
-        """The agent has the message: call `on_accepted`, once."""
-        if not self.accepted and not self.unsent:
+        """The agent has the message: call `on_accepted`, once, and never after the call has failed."""
+        if not self.accepted and not self.unsent and not self.settled:
             self.accepted = True
             if self._on_accepted is not None:
                 self._on_accepted()

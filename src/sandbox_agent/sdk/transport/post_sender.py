@@ -68,13 +68,16 @@ class PostSender:
                     with network_errors(f"POST {self._path}"):
                         return response.status_code, await response.aread()
             except (APIConnectionError, APIStatusError) as error:
-                pause = retries.pause_after(error)
+                pause, failure = retries.pause_after(error), error
                 if pause is None or self._connection.dead_server() is not None:
                     raise
             finally:
                 timer.cancel()
             self._call.unsent = True
             await asyncio.sleep(pause)
+            if self._call.settled:
+                # The caller was told that the message was not sent and may have sent it again.
+                raise failure
             self._call.unsent = False
 
     async def _refused(self, error: APIStatusError) -> None:

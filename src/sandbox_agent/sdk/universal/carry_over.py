@@ -53,6 +53,8 @@ def _facts(event: UniversalEvent) -> dict[str, Any]:
             return {"turn": turn.turn_id, "phase": turn.phase, "stopReason": stop_reason}
         case ItemData(item=item) if event.type == "item.started":
             return {**_item_facts(item), "phase": "started"}
+        case ItemData(item=item) if event.type == "item.updated":
+            return _item_facts(item)
         case ItemData(item=item):
             return {**_item_facts(item), "item": msgspec.to_builtins(item)}
         case ItemDeltaData() as delta:

@@ -2,7 +2,8 @@
 
 There is one class per event type, so `match`, `isinstance` and `event.type` all tell them apart, and `data`
 has the right type. They serialise to exactly the legacy JSON (`event_to_json`), key order included: a field
-without a default is always written, a field with a default is left out when it is `None`.
+without a default is always written, a field with a default is left out when it is `None`. Two types are not
+in the legacy schema: `item.updated` and `session.updated`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ EventType = Literal[
     "turn.ended",
     "item.started",
     "item.delta",
+    "item.updated",
     "item.completed",
+    "session.updated",
     "error",
     "permission.requested",
     "permission.resolved",
@@ -71,6 +74,12 @@ class ItemDeltaData(Struct, frozen=True):
     item_id: str
     native_item_id: str | None
     delta: str
+
+
+class SessionUpdatedData(Struct, frozen=True):
+    label: str
+    detail: str | None
+    update: Any
 
 
 class ErrorData(Struct, frozen=True):
@@ -145,9 +154,19 @@ class ItemDelta(UniversalEvent, frozen=True, kw_only=True):
     data: ItemDeltaData
 
 
+class ItemUpdated(UniversalEvent, frozen=True, kw_only=True):
+    type: Literal["item.updated"]
+    data: ItemData
+
+
 class ItemCompleted(UniversalEvent, frozen=True, kw_only=True):
     type: Literal["item.completed"]
     data: ItemData
+
+
+class SessionUpdated(UniversalEvent, frozen=True, kw_only=True):
+    type: Literal["session.updated"]
+    data: SessionUpdatedData
 
 
 class ErrorEvent(UniversalEvent, frozen=True, kw_only=True):
@@ -187,7 +206,9 @@ EVENT_CLASSES: dict[str, type[UniversalEvent]] = {
     "turn.ended": TurnEnded,
     "item.started": ItemStarted,
     "item.delta": ItemDelta,
+    "item.updated": ItemUpdated,
     "item.completed": ItemCompleted,
+    "session.updated": SessionUpdated,
     "error": ErrorEvent,
     "permission.requested": PermissionRequested,
     "permission.resolved": PermissionResolved,

@@ -29,12 +29,18 @@ class JsonPart(Struct, frozen=True, tag="json", tag_field="type"):
     json: Any
 
 
-class ToolCallPart(Struct, frozen=True, tag="tool_call", tag_field="type"):
-    """The call of a tool; `arguments` is a JSON text with sorted keys."""
+class ToolCallPart(Struct, frozen=True, omit_defaults=True, tag="tool_call", tag_field="type"):
+    """The call of a tool; `arguments` is a JSON text with sorted keys.
+
+    `name` stays the same for the whole call, and so does `kind`, ACP's kind of tool (`execute`, `read`,
+    `edit`, ...). `title` is what the agent says about the call at this moment. Both are left out if unknown.
+    """
 
     name: str
     arguments: str
     call_id: str
+    kind: str | None = None
+    title: str | None = None
 
 
 class ToolResultPart(Struct, frozen=True, tag="tool_result", tag_field="type"):

@@ -107,6 +107,20 @@ def with_turn(params: Mapping[str, Any], /, turn_id: str) -> dict[str, Any]:
     return with_meta(params, turn=turn_id)
 
 
+def with_connection(params: Mapping[str, Any], /, connection_id: str) -> dict[str, Any]:
+    """Parameters of a request that name the connection it is sent on."""
+    return with_meta(params, connectionId=connection_id)
+
+
+def connection_id_of(message: Any) -> str | None:
+    """The connection that a message names: in its parameters, its result or itself."""
+    fields = as_dict(message)
+    for holder in (fields.get("params"), fields.get("result"), fields):
+        if (found := as_text(product_meta(holder).get("connectionId"))) is not None:
+            return found
+    return None
+
+
 def with_filename(block: Mapping[str, Any], /, filename: str) -> dict[str, Any]:
     """A content block with the file name of the attachment."""
     return with_meta(block, filename=filename)
@@ -174,11 +188,18 @@ def legacy_event_of(message: Mapping[str, Any]) -> LegacyEvent | None:
     return None
 
 
-def tool_name_of(holder: Any) -> str | None:
-    """The name of the tool, which agents put at the root of `_meta` or into their own namespace."""
-    root = as_dict(as_dict(holder).get("_meta"))
-    for place in (root, *(root[key] for key in sorted(root))):
-        name = as_text(as_dict(place).get("toolName")) or as_text(as_dict(place).get("tool_name"))
-        if name:
-            return name
+def tool_name_of(tool_call: Any) -> str | None:
+    """The name of the tool: ACP's `name`, else what the agent has in `_meta`, up to two levels down."""
+    fields = as_dict(tool_call)
+    if (name := as_text(fields.get("name"))) is not None:
+        return name
+    root = as_dict(fields.get("_meta"))
+    inner = [(key, as_dict(root[key])) for key in sorted(root)]
+    deeper = [(key, as_dict(place[key])) for _, place in inner for key in sorted(place)]
+    for key, place in [("", root), *inner, *deeper]:
+        # Some agents have an object for the tool, such as `x.ai/tool`, with its name in it.
+        own = as_text(place.get("name")) if "tool" in key.lower() else None
+        found = as_text(place.get("toolName")) or as_text(place.get("tool_name")) or own
+        if found:
+            return found
     return None

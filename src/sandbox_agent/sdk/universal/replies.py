@@ -12,7 +12,12 @@ from typing import Any
 from sandbox_agent.sdk.errors import InvalidAnswerError, UnsupportedPermissionReplyError
 from sandbox_agent.sdk.universal.events import PermissionStatus, QuestionStatus
 from sandbox_agent.sdk.universal.meta import with_meta
-from sandbox_agent.sdk.universal.user_requests import PendingPermission, PendingQuestion, PermissionOption
+from sandbox_agent.sdk.universal.user_requests import (
+    NO_OPTION,
+    PendingPermission,
+    PendingQuestion,
+    PermissionOption,
+)
 
 Answers = str | Sequence[str] | Sequence[Sequence[str]]
 
@@ -68,18 +73,16 @@ def choose_option(options: Sequence[PermissionOption], reply: str) -> Permission
     return next((option for option in options if option.option_id == reply), None)
 
 
-def question_result(
-    questions: Sequence[PendingQuestion], answers: Answers, *, allow_other: bool = False
-) -> dict[str, Any]:
+def question_result(questions: Sequence[PendingQuestion], answers: Answers) -> dict[str, Any]:
     """Answer all questions of one request.
 
     For one question `answers` is a text or a list of selections; for several it has one entry per question.
-    Selections are values or labels; others are refused unless `allow_other`.
+    Selections are values or labels; others are refused unless the question allows them.
 
     Raises `InvalidAnswerError` if an answer does not fit.
     """
     chosen = [
-        _check_answer(question, selections, allow_other)
+        _check_answer(question, selections)
         for question, selections in zip(questions, _per_question(questions, answers), strict=True)
     ]
     first = questions[0]
@@ -91,11 +94,16 @@ def question_result(
     if first.origin == "plan":
         option = next(o for o in first.permission_options if chosen[0][0] in (o.name, o.option_id))
         return with_meta(_selected(option), **mirror)
-    content = {
-        question.property: _typed(question, selections)
-        for question, selections in zip(questions, chosen, strict=True)
-        if question.property is not None and selections
-    }
+    if first.origin in ("qwen", "grok"):
+        named = {
+            question.property: ", ".join(selections)
+            for question, selections in zip(questions, chosen, strict=True)
+            if selections
+        }
+        return with_meta({**_submitted(first), "answers": named}, **mirror)
+    content: dict[str, Any] = {}
+    for question, selections in zip(questions, chosen, strict=True):
+        content |= _field_values(question, selections)
     return with_meta({"action": "accept", "content": content}, **mirror)
 
 
@@ -107,6 +115,8 @@ def rejected_question(questions: Sequence[PendingQuestion]) -> dict[str, Any]:
         return with_meta({"status": "rejected"}, outcome="rejected", **mirror)
     if first.origin == "elicitation":
         return with_meta({"action": "decline"}, **mirror)
+    if first.origin == "grok":
+        return with_meta({"outcome": "cancelled"}, **mirror)
     option = choose_option(first.permission_options, "reject")
     return with_meta(_selected(option) if option else _CANCELLED, **mirror)
 
@@ -116,11 +126,35 @@ def cancelled_question(questions: Sequence[PendingQuestion]) -> dict[str, Any]:
     mirror = {"question": _question_meta(questions, "rejected", [])}
     if questions[0].origin == "elicitation":
         return with_meta({"action": "cancel"}, **mirror)
-    return with_meta(_CANCELLED, **mirror) if questions[0].origin == "plan" else rejected_question(questions)
+    by_permission = questions[0].origin in ("plan", "qwen")
+    return with_meta(_CANCELLED, **mirror) if by_permission else rejected_question(questions)
 
 
 def _selected(option: PermissionOption) -> dict[str, Any]:
     return {"outcome": {"outcome": "selected", "optionId": option.option_id}}
+
+
+def _submitted(question: PendingQuestion) -> dict[str, Any]:
+    """The outcome that goes with the answers to an agent's own form of questions."""
+    if question.origin == "grok":
+        return {"outcome": "accepted"}
+    option = choose_option(question.permission_options, "once")
+    return _selected(option or PermissionOption("proceed_once", "", "allow_once"))
+
+
+def _field_values(question: PendingQuestion, selections: list[str]) -> dict[str, Any]:
+    """The fields of a form that one answer fills: the options, and the field for free text beside them."""
+    if question.property is None or not selections:
+        return {}
+    offered = [option.value for option in question.options]
+    if question.other_property is None or not offered:
+        return {question.property: _typed(question, selections)}
+    chosen = [value for value in selections if value in offered]
+    free_text = [value for value in selections if value not in offered]
+    if free_text and not chosen and question.required and NO_OPTION in offered:
+        chosen = [NO_OPTION]
+    values: dict[str, Any] = {question.property: _typed(question, chosen)} if chosen else {}
+    return values | ({question.other_property: ", ".join(free_text)} if free_text else {})
 
 
 def _per_question(questions: Sequence[PendingQuestion], answers: Answers) -> list[list[str]]:
@@ -137,20 +171,20 @@ def _per_question(questions: Sequence[PendingQuestion], answers: Answers) -> lis
     return given + [[] for _ in range(len(questions) - len(given))]
 
 
-def _check_answer(question: PendingQuestion, selections: list[str], allow_other: bool) -> list[str]:
+def _check_answer(question: PendingQuestion, selections: list[str]) -> list[str]:
     if len(selections) > 1 and not question.multi_select:
         raise InvalidAnswerError(question.question_id, "takes one answer only")
     if not selections and question.required and question.origin != "question":
         raise InvalidAnswerError(question.question_id, "needs an answer")
-    return [_value_of(question, selection, allow_other) for selection in selections]
+    return [_value_of(question, selection) for selection in selections]
 
 
-def _value_of(question: PendingQuestion, selection: str, allow_other: bool) -> str:
+def _value_of(question: PendingQuestion, selection: str) -> str:
     values = {option.value: option.value for option in question.options}
     labels = {option.label: option.value for option in question.options}
     ids = {option.option_id: option.name for option in question.permission_options}
     value = values.get(selection) or ids.get(selection) or labels.get(selection)
-    if value is None and question.options and (question.origin == "plan" or not allow_other):
+    if value is None and question.options and not question.allow_other:
         raise InvalidAnswerError(
             question.question_id, f"{selection!r} is not offered; choose from {', '.join(values)}"
         )

@@ -10,7 +10,13 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-QuestionOrigin = Literal["question", "elicitation", "plan"]
+QuestionOrigin = Literal["question", "elicitation", "plan", "qwen", "grok"]
+"""How the question came: as a request of this product, as a form, as the approval of a plan or a choice
+among permission options, or in the own form of an agent."""
+
+
+NO_OPTION = "None of the above"
+"""The option of Codex for an answer that is in the field beside the question."""
 
 
 class PermissionOption(Struct, frozen=True):
@@ -46,7 +52,7 @@ class QuestionOption(Struct, frozen=True):
 
 
 class PendingQuestion(Struct, frozen=True, kw_only=True):
-    """A question that has no answer yet; a form gives one question per field, all with one request id."""
+    """A question that has no answer yet; a form may give several, all with one request id."""
 
     question_id: str
     request_id: Any
@@ -57,7 +63,11 @@ class PendingQuestion(Struct, frozen=True, kw_only=True):
     required: bool = True
     property: str | None = None
     """The form field this question fills."""
+    allow_other: bool = False
+    """An answer outside the options is allowed."""
+    other_property: str | None = None
+    """The form field for an answer outside the options, if it has one of its own."""
     value_type: str = "string"
     """The JSON type of the field."""
     permission_options: list[PermissionOption] = []
-    """For a plan approval: the options of the permission request behind it."""
+    """The options of the permission request behind the question."""

@@ -156,6 +156,41 @@ async def test_a_restarted_server_is_survived_by_the_client(own_server: LiveServ
     assert session.info.thought_level == "high"
 
 
+@pytest.mark.clause("events-restart")
+async def test_the_prompt_that_meets_a_restarted_server_is_in_the_history_once(
+    own_server: LiveServer, connect: Connect
+) -> None:
+    client = await connect()
+    session = await client.sessions.create("mock")
+    for number in range(3):
+        await session.prompt(f"echo before {number}")
+        await own_server.restart()
+        assert (await session.prompt(f"echo after {number}")).text == f"after {number}"
+    # A retry of the first attempt would be recorded while its task still runs.
+    await eventually(lambda: not any("session/prompt" in task.get_name() for task in asyncio.all_tasks()))
+    events = await session.events(limit=1000)
+    said = [e.data.item for e in events if e.type == "item.completed" and e.data.item.kind == "message"]
+    words = [f"{moment} {number}" for number in range(3) for moment in ("before", "after")]
+    assert [(item.role, item.text) for item in said] == [
+        entry for word in words for entry in (("user", f"echo {word}"), ("assistant", word))
+    ]
+    assert types(events).count("turn.started") == types(events).count("turn.ended") == len(words)
+    assert "error" not in types(events)
+
+
+@pytest.mark.clause("events-repeated-history")
+async def test_history_that_an_agent_repeats_after_a_resume_is_not_stored_again(
+    own_server: LiveServer, connect: Connect
+) -> None:
+    session = await (await connect()).sessions.create("hermes")
+    await session.prompt("before")
+    await own_server.restart()
+    assert (await session.prompt("after")).text == "after"
+    assert session.restored.method == "resumed"
+    texts = [e.data.item.text for e in await session.events(limit=1000) if e.type == "item.completed"]
+    assert texts == ["before", "before", "after", "after"]
+
+
 @pytest.mark.clause("sdk-restarts", "sdk-restore-order")
 async def test_client_and_server_restarted_the_conversation_goes_on(
     own_server: LiveServer, connect: Connect, tmp_path: Path

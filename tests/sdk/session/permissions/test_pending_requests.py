@@ -128,7 +128,7 @@ async def test_a_callback_gets_the_whole_request_and_may_answer_by_hand(client: 
     assert "allow_once" in (await session.prompt("permission")).text
     [request] = asked
     assert request.session_id == session.id and request.agent_session_id == session.native_session_id
-    assert request.raw_request["toolCall"] == request.tool_call
+    assert request.tool_call == {**request.raw_request["toolCall"], "name": "write_file"}
     assert session.record.created_at <= request.created_at
     assert request.available_replies == ("once", "always", "reject")
     session.handlers.on_permission = None
@@ -282,13 +282,34 @@ async def test_a_form_is_one_question_a_field_and_one_answer(client: AsyncSandbo
 
 
 @pytest.mark.clause("decision-34-client")
-async def test_a_form_may_be_declined_and_needs_a_callback_to_be_offered(
+async def test_a_form_may_be_declined_and_is_declined_if_nothing_could_answer(
     client: AsyncSandboxAgent,
 ) -> None:
     refusing = await client.sessions.create("mock", on_question=lambda _: REJECT)
     assert (await refusing.prompt("elicit")).text == "You answered: decline"
     silent = await client.sessions.create("mock")
-    assert json.loads((await silent.prompt("info")).text)["clientCapabilities"].get("elicitation") is None
+    assert (await silent.prompt("elicit")).text == "You answered: decline"
+
+
+@pytest.mark.clause("events-question-readers", "events-one-question")
+async def test_a_reader_of_the_events_answers_a_form_without_a_callback(client: AsyncSandboxAgent) -> None:
+    """Agents such as Claude ask only clients that offer forms; a callback is not needed for that."""
+    answers = {"Which colour?": "green", "Which toppings?": ["cheese", "olives"], "Be quick?": "true"}
+    session = await client.sessions.create("mock")
+    asked: list[str] = []
+    async with session.stream("elicit") as turn:
+        async for event in turn:
+            if event.type == "question.requested":
+                question = event.data.prompt.splitlines()[-1]
+                asked.append(question)
+                await session.reply_question(event.data.question_id, answers.get(question, "3"))
+    result = await turn.result()
+    assert asked == [*answers, "How many?", "Your name?"]
+    assert json.loads(result.text.removeprefix("You accepted: ")) == {
+        "colour": "green", "toppings": ["cheese", "olives"], "fast": True, "count": 3, "name": "3"
+    }  # fmt: skip
+    resolved = [event.data.status for event in result.events if event.type == "question.resolved"]
+    assert resolved == ["answered"] * 5
 
 
 @pytest.mark.clause("spec3-human-in-the-loop", "decision-34-client")

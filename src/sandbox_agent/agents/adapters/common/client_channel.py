@@ -17,7 +17,13 @@ from acp.interfaces import Client
 from acp.schema import AllowedOutcome, ClientCapabilities, PermissionOption, ToolCallUpdate
 
 from sandbox_agent.agents.adapters.common.questions import Question, ask_by_extension, ask_by_form
-from sandbox_agent.agents.adapters.common.updates import Unparsed, Update, meta
+from sandbox_agent.agents.adapters.common.updates import (
+    Unparsed,
+    Update,
+    legacy_event,
+    meta,
+    with_legacy_event,
+)
 
 _Answer = TypeVar("_Answer")
 
@@ -47,7 +53,7 @@ class ClientChannel:
             if isinstance(item, Unparsed):
                 await self.notify_unparsed(session_id, item)
             else:
-                await self.client.session_update(session_id, item)
+                await self.client.session_update(session_id, with_legacy_event(item, session_id))
 
     async def notify_unparsed(self, session_id: str | None, item: Unparsed) -> None:
         """Send an event that the adapter did not understand, with the event itself in `_meta`."""
@@ -65,7 +71,10 @@ class ClientChannel:
     async def notify_session_ended(self, session_id: str) -> None:
         """Tell the client that a session it has closed has ended."""
         ending = {"reason": "terminated", "terminated_by": "daemon"}
-        await self.client.ext_notification("sandboxagent/session/ended", {"sessionId": session_id, **ending})
+        carried = {"_meta": meta(legacyEvent=legacy_event(session_id))}
+        await self.client.ext_notification(
+            "sandboxagent/session/ended", {"sessionId": session_id, **ending, **carried}
+        )
 
     async def request_permission(
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption]

@@ -1,7 +1,8 @@
 """Questions of an agent to the user, and the two ways to send them to a client.
 
 A client with `elicitation.form` gets one form for all questions; any other gets one
-`_sandboxagent/session/request_question` per question. Answers are labels, one list per question.
+`_sandboxagent/session/request_question` per question, with descriptions, several answers and free text where
+the question has them. Answers are labels or the user's own words, one list per question.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from acp.schema import (
     EnumOption,
     TitledMultiSelectItems,
 )
+
+from sandbox_agent.agents.adapters.common.updates import legacy_event, meta
 
 _Property = ElicitationStringPropertySchema | ElicitationMultiSelectPropertySchema
 
@@ -76,7 +79,10 @@ async def ask_by_extension(
             "sessionId": session_id,
             "questionId": str(uuid.uuid4()),
             "prompt": question.text,
-            "options": [[option.label, option.label] for option in question.options],
+            "options": [_choice(option) for option in question.options],
+            "multiSelect": question.multiple,
+            "allowOther": question.custom,
+            "_meta": meta(legacyEvent=legacy_event(session_id), header=question.header),
         }
         if tool_call_id is not None:
             params["toolCallId"] = tool_call_id
@@ -89,6 +95,12 @@ async def ask_by_extension(
         given = answer.get("answers") or [[]]
         answers.append([str(label) for label in given[0]])
     return answers
+
+
+def _choice(option: AnswerOption) -> list[str]:
+    """Value and label, which every client reads, and behind them the description."""
+    described = [option.description] if option.description else []
+    return [option.label, option.label, *described]
 
 
 def _property(question: Question) -> _Property:

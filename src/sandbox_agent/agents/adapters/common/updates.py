@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -88,6 +89,26 @@ def diff_content(path: str, new_text: str, old_text: str | None = None) -> FileE
 def meta(**values: Any) -> dict[str, Any]:
     """`_meta` of an update, under the product's own key."""
     return {"sandboxagent.dev": values}
+
+
+def legacy_event(native_session_id: str) -> dict[str, Any]:
+    """The envelope of a universal event, which clients give to the event they derive from the message.
+
+    It has no number: the client counts its own events too.
+    """
+    return {
+        "eventId": f"evt_{uuid.uuid4().hex}",
+        "source": "agent",
+        "synthetic": False,
+        "nativeSessionId": native_session_id,
+    }
+
+
+def with_legacy_event(update: Update, native_session_id: str) -> Update:
+    """The update with the envelope in `_meta`, beside what is there."""
+    root = dict(update.field_meta or {})
+    own = {**root.get("sandboxagent.dev", {}), "legacyEvent": legacy_event(native_session_id)}
+    return update.model_copy(update={"field_meta": {**root, "sandboxagent.dev": own}})
 
 
 def plan_update(steps: Sequence[tuple[str, str]]) -> AgentPlanUpdate:

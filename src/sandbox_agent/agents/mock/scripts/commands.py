@@ -76,6 +76,7 @@ COMMANDS: tuple[tuple[str, str, str, StartScript], ...] = (
     ("read", "<path>", "read a file through the client, if it offers that", client_tools.read),
     ("image", "", "a message with a picture", session_updates.image),
     ("status", "", "every update that is a status item", status),
+    ("legacy", "", "a message that carries the events of the legacy API in `_meta`", session_updates.legacy),
     ("usage", "", "tokens and cost so far", session_updates.usage),
     ("commands", "", "announce these commands", commands),
     ("title", "[text]", "give the session a title", session_updates.title),

@@ -11,9 +11,10 @@ import sys
 import time
 
 from sandbox_agent.agents.mock import config_options, updates
+from sandbox_agent.agents.mock.jsonrpc import Json
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.arguments import numbers
-from sandbox_agent.agents.mock.scripts.steps import Pause, Script, SendUpdate
+from sandbox_agent.agents.mock.scripts.steps import Pause, Script, SendNotification, SendUpdate
 from sandbox_agent.agents.mock.sessions import iso_time
 
 CHUNKS = 4
@@ -51,6 +52,26 @@ PICTURE = (
 
 def say(text: str) -> SendUpdate:
     return SendUpdate(updates.message(text))
+
+
+LEGACY_SEQUENCE = 1000
+
+
+def legacy(prompt: Prompt, _rest: str) -> Script:
+    """A message as an agent with events of the legacy API sends it: envelope and item facts in `_meta`."""
+    session_id, item_id = prompt.session.id, "legacy-" + updates.new_uuid()
+    facts: Json = {"item_id": item_id, "kind": "message", "role": "assistant"}
+    for number, word in enumerate(("carried ", "over"), LEGACY_SEQUENCE):
+        update = updates.message(word)
+        del update["messageId"]
+        envelope = updates.legacy_event(session_id, number)
+        yield SendUpdate({**update, "_meta": updates.product_meta(**envelope, **facts)})
+    content = [{"type": "text", "text": "carried over"}]
+    snapshot = {**facts, "content": content, "status": "completed"}
+    envelope = updates.legacy_event(session_id, LEGACY_SEQUENCE + 2)
+    meta = updates.product_meta(**envelope, item=snapshot)
+    yield SendNotification("_sandboxagent/item/completed", {"sessionId": session_id, "_meta": meta})
+    return None
 
 
 def repeat(prompt: Prompt, _rest: str) -> Script:

@@ -42,6 +42,7 @@ def _permission_params(session_id: str, call: Json, choices: tuple[tuple[str, st
         "sessionId": session_id,
         "toolCall": tool_call,
         "options": [{"optionId": choice, "name": name, "kind": kind} for choice, name, kind in choices],
+        "_meta": updates.product_meta(**updates.legacy_event(session_id)),
     }
 
 
@@ -122,6 +123,7 @@ def question(prompt: Prompt, _rest: str) -> Script:
         "questionId": updates.new_uuid(),
         "prompt": "Which option?",
         "options": QUESTION_OPTIONS,
+        "_meta": updates.product_meta(**updates.legacy_event(prompt.session.id)),
     }
     if "multi" in words:
         params.update(prompt="Which options?", multiSelect=True)

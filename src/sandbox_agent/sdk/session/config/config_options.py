@@ -1,7 +1,8 @@
 """Config options of a session: modes, models, thought levels and others, as the agent reports them.
 
 Pure functions. Agents differ: some have `modes`, some only config options of category `mode`, some both;
-values may be flat or in groups.
+values may be flat or in groups. Models that an agent has only in `models` become an option of their own,
+which is set with `session/set_model`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from sandbox_agent.sdk.errors import (
 )
 
 OptionValue = str | bool
+MODELS_OPTION = "sandboxagent.dev/models"
+"""The id of the option made of an agent's `models`; no agent knows it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,27 @@ def parse_options(raw: Iterable[Any] | None) -> list[ConfigOption]:
         for one in raw or []
         if isinstance(one, Mapping) and one.get("id") is not None
     ]
+
+
+def with_models(raw: Sequence[Any] | None, models: Any) -> list[Any] | None:
+    """`configOptions` with the agent's `models` as an option, if there is no other option for the model."""
+    if not isinstance(models, Mapping) or option_by_category(parse_options(raw), "model") is not None:
+        return None if raw is None else list(raw)
+    offered = [one for one in models.get("availableModels") or [] if isinstance(one, Mapping)]
+    option = {
+        "id": MODELS_OPTION,
+        "name": "Model",
+        "category": "model",
+        "type": "select",
+        "currentValue": models.get("currentModelId"),
+        "options": [{"value": one.get("modelId"), "name": one.get("name")} for one in offered],
+    }
+    return [*(raw or ()), option]
+
+
+def models_option(raw: Sequence[Any] | None) -> list[Any]:
+    """The option made of an agent's `models`, if there is one."""
+    return [one for one in raw or () if isinstance(one, Mapping) and one.get("id") == MODELS_OPTION]
 
 
 def option_by_id(options: Sequence[ConfigOption], config_id: str) -> ConfigOption:

@@ -19,6 +19,7 @@ from sandbox_agent.sdk.errors import (
 )
 from sandbox_agent.sdk.session.config import permission_modes
 from sandbox_agent.sdk.session.config.config_options import (
+    MODELS_OPTION,
     ConfigOption,
     OptionValue,
     check_value,
@@ -166,10 +167,16 @@ class SessionConfig:
         return refused
 
     async def _send_option(self, config_id: str, value: OptionValue) -> None:
-        params: dict[str, Any] = {"sessionId": self._channel.native_id, "configId": config_id, "value": value}
+        if config_id == MODELS_OPTION:
+            params = {"sessionId": self._channel.native_id, "modelId": value}
+            await self._channel.request("session/set_model", params)
+            known = with_current_value(self._channel.record.config_options, config_id, value)
+            self._channel.change(config_options=known)
+            return
+        wanted: dict[str, Any] = {"sessionId": self._channel.native_id, "configId": config_id, "value": value}
         if isinstance(value, bool):
-            params["type"] = "boolean"
-        result = await self._channel.request("session/set_config_option", params)
+            wanted["type"] = "boolean"
+        result = await self._channel.request("session/set_config_option", wanted)
         if isinstance(result, Mapping) and isinstance(result.get("configOptions"), list):
             self._channel.note_options(result)
         else:

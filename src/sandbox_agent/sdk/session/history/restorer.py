@@ -6,6 +6,7 @@ new session that gets the history as text. `Restored` says which way it was.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -32,6 +33,12 @@ KEY_LOGINS = (
     "xai.api_key",
     "openai",
 )
+
+# Agents that send the whole history again after `session/resume`, against ACP; it is stored already.
+REPEATING_AGENTS = ("hermes", "fast-agent")
+# The repeat is over when nothing of it came for this long; a long one is waited for up to 30 s.
+REPEAT_PAUSE_S = 0.3
+REPEAT_PAUSES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,16 +160,27 @@ class Restorer:
             "mcpServers": init.get("mcpServers", []),
         }
         channel.loading = method == "session/load"
+        channel.repeating = channel.record.agent in REPEATING_AGENTS
         if instance is not None and channel.loading:
             instance.bind(channel.native_id, channel)
         try:
             await request_with_login(channel, method, params)
+            await self._drop_repeat()
         except RpcError as error:
             self._tried[method] = str(error)
             return False
         finally:
-            channel.loading = False
+            channel.loading = channel.repeating = False
         return True
+
+    async def _drop_repeat(self) -> None:
+        """Wait until an agent that repeats its history after it was restored has done so."""
+        for _ in range(REPEAT_PAUSES):
+            if not self._channel.repeating:
+                return
+            before = self._channel.repeated
+            await asyncio.sleep(REPEAT_PAUSE_S)
+            self._channel.repeating = self._channel.repeated != before
 
     async def _replay(self) -> str | None:
         channel = self._channel

@@ -20,7 +20,7 @@ from sandbox_agent.sdk.errors import (
 )
 from sandbox_agent.sdk.jsonrpc import Envelope, error_response
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
-from sandbox_agent.sdk.session.permissions.form_drafts import FormDrafts, companion, main_question
+from sandbox_agent.sdk.session.permissions.form_drafts import FormDrafts
 from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest
 from sandbox_agent.sdk.session.permissions.question import REJECT, Answer, Question, Reject
 from sandbox_agent.sdk.universal import UniversalMapper, replies
@@ -60,11 +60,7 @@ class PendingRequests:
 
     @property
     def questions(self) -> list[Question]:
-        return [
-            self._question(one)
-            for one in self._mapper.pending_questions.values()
-            if main_question(one, self._group(one.request_id)) is None
-        ]
+        return [Question.of(one, self._session_id) for one in self._mapper.pending_questions.values()]
 
     def asked(self, envelope: Envelope) -> None:
         """Start answering a request that the mapper has taken in."""
@@ -111,7 +107,7 @@ class PendingRequests:
         if pending is None:
             raise QuestionNotFoundError(question_id)
         group = self._group(pending.request_id)
-        self._drafts.add(pending, group, answers)
+        self._drafts.add(pending, answers)
         chosen = self._drafts.take_complete(group)
         if chosen is not None:
             await self._answer(pending.request_id, replies.question_result(group, chosen))
@@ -166,9 +162,8 @@ class PendingRequests:
         if permission is not None:
             await self._ask_permission(permission)
             return
-        group = self._group(request_id)
-        for question in group:
-            if main_question(question, group) is None and not await self._ask_question(question):
+        for question in self._group(request_id):
+            if not await self._ask_question(question):
                 return
 
     async def _ask_permission(self, request: PermissionRequest) -> None:
@@ -186,7 +181,7 @@ class PendingRequests:
             if not self._watched():
                 await self.reject_question(pending.question_id)
             return False
-        answer = await self.handlers.call(self.handlers.on_question, self._question(pending))
+        answer = await self.handlers.call(self.handlers.on_question, Question.of(pending, self._session_id))
         if answer is None or pending.question_id not in self._mapper.pending_questions:
             return False
         if answer is REJECT or isinstance(answer, Reject):
@@ -245,8 +240,3 @@ class PendingRequests:
     def _group(self, request_id: Any) -> list[PendingQuestion]:
         key = json_text(request_id)
         return [q for q in self._mapper.pending_questions.values() if json_text(q.request_id) == key]
-
-    def _question(self, pending: PendingQuestion) -> Question:
-        group = self._group(pending.request_id)
-        other = companion(pending, group) is not None
-        return Question.of(pending, self._session_id, allow_other=other or not pending.options)

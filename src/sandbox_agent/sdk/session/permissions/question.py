@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
-from sandbox_agent.sdk.universal.user_requests import PendingQuestion, QuestionOption
+from sandbox_agent.sdk.universal.user_requests import PendingQuestion, QuestionOption, QuestionOrigin
 
 
 class Reject:
@@ -39,10 +39,10 @@ class Question:
     """An answer outside the options is allowed."""
     value_type: str
     """The JSON type of the answer: `string`, `integer`, `number`, `boolean` or `array`."""
-    origin: Literal["question", "elicitation", "plan"]
+    origin: QuestionOrigin
 
     @classmethod
-    def of(cls, pending: PendingQuestion, session_id: str, *, allow_other: bool) -> Question:
+    def of(cls, pending: PendingQuestion, session_id: str) -> Question:
         return cls(
             id=pending.question_id,
             session_id=session_id,
@@ -50,7 +50,7 @@ class Question:
             options=tuple(pending.options),
             multi_select=pending.multi_select,
             required=pending.required,
-            allow_other=allow_other,
+            allow_other=pending.allow_other or not pending.options,
             value_type=pending.value_type,
             origin=pending.origin,
         )

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text, json_text
+from sandbox_agent.sdk.universal.mapping.content import block_text
 from sandbox_agent.sdk.universal.meta import tool_name_of
 from sandbox_agent.sdk.universal.user_requests import PendingQuestion, PermissionOption, QuestionOption
 
 PLAN_TOOL = "ExitPlanMode"
+_ANSWER_OPTION = re.compile(r"q\d+_opt_\d+")
+"""The options of a question that Kimi Code asks a client without forms."""
+_NUMBERED = re.compile(r"(q|question_)\d+")
+"""The fields of a form that asks questions; their titles are headers."""
+_OTHER_SUFFIXES = ("_custom", "_note", "_other")
+"""What agents append to the name of a field for the one beside it that takes free text."""
+_STOCK_PHRASES = (
+    "Codex needs your input to continue.",
+    "Please answer the following questions.",
+    "User input required",
+)
+"""Messages of forms that only say that questions follow."""
 NewId = Callable[[], str]
 
 
@@ -36,15 +50,20 @@ def read_question(request_id: Any, params: dict[str, Any], new_id: NewId) -> Pen
         prompt=prompt,
         options=[option for o in as_list(params.get("options")) if (option := _question_option(o))],
         multi_select=params.get("multiSelect") is True,
+        allow_other=params.get("allowOther") is True,
     )
 
 
 def read_form(request_id: Any, params: dict[str, Any], new_id: NewId) -> list[PendingQuestion] | None:
-    """One question per field of a form elicitation, or `None` if the request is not a form."""
+    """The questions of a form elicitation, or `None` if the request is not a form.
+
+    A field for free text beside another one (`choice` and `choice_note`) is no question of its own: it takes
+    an answer outside the options.
+    """
     message, schema = params.get("message"), params.get("requestedSchema")
     if params.get("mode", "form") != "form" or not isinstance(message, str) or not isinstance(schema, dict):
         return None
-    fields = as_dict(schema.get("properties"))
+    fields = {name: as_dict(field) for name, field in as_dict(schema.get("properties")).items()}
     if not fields:
         return [
             PendingQuestion(
@@ -52,24 +71,42 @@ def read_form(request_id: Any, params: dict[str, Any], new_id: NewId) -> list[Pe
             )
         ]
     required = as_list(schema.get("required"))
+    others = {main: name for name in fields if (main := _main_field(name, fields)) and name not in required}
+    questions = [name for name in fields if name not in others.values()]
     return [
-        _field_question(name, as_dict(field), message, name in required, request_id, new_id())
-        for name, field in fields.items()
+        PendingQuestion(
+            question_id=new_id(),
+            request_id=request_id,
+            origin="elicitation",
+            prompt=_prompt(message, name, fields[name], alone=len(questions) == 1),
+            options=_options(fields[name]),
+            multi_select=_type(fields[name]) == "array",
+            required=name in required,
+            property=name,
+            allow_other=name in others,
+            other_property=others.get(name),
+            value_type=_type(fields[name]),
+        )
+        for name in questions
     ]
 
 
-def is_plan_approval(tool_call: dict[str, Any], known: dict[str, Any]) -> bool:
-    """Whether a permission request asks to leave plan mode; `known` has earlier facts about the tool."""
-    named = (tool_name_of(tool_call), tool_call.get("title"), known.get("toolName"))
-    return PLAN_TOOL in named or "switch_mode" in (tool_call.get("kind"), known.get("kind"))
+def is_choice(tool_call: dict[str, Any], options: list[PermissionOption]) -> bool:
+    """Whether a permission request is a question: it leaves plan mode, or its options are answers."""
+    named = (tool_name_of(tool_call), tool_call.get("title"))
+    if PLAN_TOOL in named or tool_call.get("kind") == "switch_mode":
+        return True
+    return any(_ANSWER_OPTION.fullmatch(option.option_id) for option in options)
 
 
-def read_plan(
+def read_choice(
     request_id: Any, tool_call: dict[str, Any], options: list[PermissionOption], question_id: str
 ) -> PendingQuestion:
-    """A plan approval as a question whose options are the names of the permission options."""
+    """A permission request as a question whose options are the names of the permission options."""
     title = as_text(tool_call.get("title")) or "Approve the plan?"
-    plan = as_text(as_dict(tool_call.get("rawInput")).get("plan"))
+    texts = [block_text(as_dict(c).get("content")) for c in as_list(tool_call.get("content"))]
+    shown = "\n".join(text for text in texts if text)
+    plan = as_text(as_dict(tool_call.get("rawInput")).get("plan")) or shown
     return PendingQuestion(
         question_id=question_id,
         request_id=request_id,
@@ -81,12 +118,14 @@ def read_plan(
 
 
 def _question_option(option: Any) -> QuestionOption | None:
-    """An option as `[value, label]`, as plain text, or as `{value | id, label, description}`."""
+    """An option as `[value, label, description]` without or with its last parts, as plain text, or as
+    `{value | id, label, description}`.
+    """
     if isinstance(option, str):
         return QuestionOption(option, option)
     if isinstance(option, list) and option and isinstance(option[0], str):
-        label = option[1] if len(option) > 1 and isinstance(option[1], str) else option[0]
-        return QuestionOption(option[0], label)
+        label, description = [as_text(part) for part in [*option[1:3], None, None][:2]]
+        return QuestionOption(option[0], label or option[0], description)
     fields = as_dict(option)
     value = as_text(fields.get("value")) or as_text(fields.get("id")) or as_text(fields.get("label"))
     if value is None:
@@ -94,24 +133,40 @@ def _question_option(option: Any) -> QuestionOption | None:
     return QuestionOption(value, as_text(fields.get("label")) or value, as_text(fields.get("description")))
 
 
-def _field_question(
-    name: str, field: dict[str, Any], message: str, required: bool, request_id: Any, question_id: str
-) -> PendingQuestion:
-    value_type = field.get("type") if isinstance(field.get("type"), str) else "string"
-    choices = as_dict(field.get("items")) if value_type == "array" else field
-    # Agents put the question into the message, the title or the description: keep all three.
-    lines = [message, as_text(field.get("title")), as_text(field.get("description"))]
-    return PendingQuestion(
-        question_id=question_id,
-        request_id=request_id,
-        origin="elicitation",
-        prompt="\n".join(dict.fromkeys(line for line in lines if line)),
-        options=_choices(choices, value_type),
-        multi_select=value_type == "array",
-        required=required,
-        property=name,
-        value_type=value_type or "string",
-    )
+def _main_field(name: str, fields: dict[str, dict[str, Any]]) -> str | None:
+    """The field beside which this one takes free text; None for a field of its own."""
+    if _options(fields[name]):
+        return None
+    mains = [name.removesuffix(suffix) for suffix in _OTHER_SUFFIXES if name.endswith(suffix)]
+    return next((main for main in mains if main in fields), None)
+
+
+def _prompt(message: str, name: str, field: dict[str, Any], *, alone: bool) -> str:
+    """The question of a field; agents put it into the message, the title or the description.
+
+    The other lines are dropped where they say nothing more: a stock phrase, or the header of a question.
+    """
+    title, description = as_text(field.get("title")), as_text(field.get("description"))
+    said = message.split("\n")
+    own = [line for line in (title, description) if line]
+    asked = [line for line in own if line.rstrip().endswith("?") or line in said]
+    if asked:
+        own = asked
+    elif _NUMBERED.fullmatch(name):
+        own = [description] if description else []
+    elif alone and message.rstrip().endswith("?"):
+        own = []
+    repeated = message in _STOCK_PHRASES or any(line in said for line in own)
+    return "\n".join(dict.fromkeys(own if own and repeated else [message, *own]))
+
+
+def _type(field: dict[str, Any]) -> str:
+    return as_text(field.get("type")) or "string"
+
+
+def _options(field: dict[str, Any]) -> list[QuestionOption]:
+    value_type = _type(field)
+    return _choices(as_dict(field.get("items")) if value_type == "array" else field, value_type)
 
 
 def _choices(field: dict[str, Any], value_type: Any) -> list[QuestionOption]:

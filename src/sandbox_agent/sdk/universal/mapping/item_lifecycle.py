@@ -90,6 +90,10 @@ class ItemLifecycle:
             "item.delta", ItemDeltaData(item.item_id, item.native_item_id, text), synthetic=synthetic
         )
 
+    def update(self, item: Item, content: list[ContentPart], *, synthetic: bool) -> None:
+        """Emit `item.updated`: the open item with new content."""
+        self._out.emit("item.updated", ItemData(item.snapshot(content, "in_progress")), synthetic=synthetic)
+
     def complete(
         self, item: Item, content: list[ContentPart], status: ItemStatus, *, synthetic: bool
     ) -> None:

@@ -29,28 +29,12 @@ from sandbox_agent.sdk.universal.mapping.session_state import (
 from sandbox_agent.sdk.universal.mapping.status_items import add_notice
 from sandbox_agent.sdk.universal.mapping.tools import Tools
 from sandbox_agent.sdk.universal.mapping.user_requests import UserRequests
+from sandbox_agent.sdk.universal.mapping.vendor_questions import GROK_METHODS
 from sandbox_agent.sdk.universal.meta import product_meta
 from sandbox_agent.sdk.universal.user_requests import PendingPermission, PendingQuestion
 
 Direction = Literal["client", "agent"]
 _UNREADABLE = object()
-
-METHODS_WITHOUT_EVENT = frozenset(
-    {
-        "fs/read_text_file",
-        "fs/write_text_file",
-        "terminal/create",
-        "terminal/output",
-        "terminal/release",
-        "terminal/wait_for_exit",
-        "terminal/kill",
-        "elicitation/complete",
-        "mcp/connect",
-        "mcp/message",
-        "mcp/disconnect",
-    }
-)
-"""ACP methods of the agent for which the legacy schema has no event."""
 
 
 class UniversalMapper:
@@ -174,14 +158,15 @@ class UniversalMapper:
             understood = "id" in message and self._user_requests.request_permission(request_id, params)
         elif method == "_sandboxagent/session/request_question":
             understood = "id" in message and self._user_requests.request_question(request_id, params)
+        elif method in GROK_METHODS:
+            understood = "id" in message and self._user_requests.request_grok(request_id, params)
         elif method == "elicitation/create":
             understood = "id" in message and self._user_requests.request_form(request_id, params)
         elif method == "$/cancel_request":
             understood = self._user_requests.withdraw(params.get("requestId")) or "requestId" in params
         elif method.startswith(("_sandboxagent/", "_adapter/")):
             self._notification(message, method, params, synthetic=method.startswith("_adapter/"))
-        else:
-            understood = method in METHODS_WITHOUT_EVENT
+        # Every other method belongs to a service of the client or to the agent's vendor: no universal event.
         if not understood:
             self._unparsed(f"no universal event for {method}", method, message, synthetic=True)
 
@@ -201,8 +186,8 @@ class UniversalMapper:
             self._messages.end_runs()
             (self._tools.call if kind == "tool_call" else self._tools.update)(update, call_id, parent_id)
         else:
-            self._messages.end_runs()
-            add_notice(self._items, kind, update)
+            # A notice between two chunks of a message does not end it.
+            add_notice(self._out, self._items, kind, update)
 
     def _chunk(self, kind: str, update: dict[str, Any], message: dict[str, Any]) -> None:
         block, slot = update.get("content"), SLOT_OF_UPDATE[kind]

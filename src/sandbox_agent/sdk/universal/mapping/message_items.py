@@ -1,7 +1,8 @@
 """Messages and thoughts: consecutive chunks become one item.
 
 Chunks with a `messageId` belong to that message, whatever comes between them. Chunks without one belong
-together until an update of another kind arrives. A thought is an item of its own.
+together until a message of another kind, a tool call or the end of the turn comes; a notice, such as the
+usage so far, does not end a message. A thought is an item of its own.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from sandbox_agent.sdk.universal.items import (
 from sandbox_agent.sdk.universal.json_reading import as_text
 from sandbox_agent.sdk.universal.mapping.content import block_part, block_text
 from sandbox_agent.sdk.universal.mapping.item_lifecycle import Item, ItemLifecycle
-from sandbox_agent.sdk.universal.meta import item_facts, reasoning_visibility
+from sandbox_agent.sdk.universal.meta import ItemFacts, item_facts, reasoning_visibility
 
 Slot = Literal["assistant", "thought", "user"]
 SLOT_OF_UPDATE: dict[str, Slot] = {
@@ -72,9 +73,13 @@ class Messages:
 
     def chunk(self, slot: Slot, update: dict[str, Any], block: dict[str, Any]) -> None:
         """Add a chunk to the message it belongs to."""
-        self.end_runs(keep=slot)
-        message = self._message_for(slot, update)
         text = block_text(block)
+        facts = item_facts(update)
+        if text == "" and not facts.starts and facts.item_id is None:
+            # Some agents open every message with an empty chunk, also those that stay empty.
+            return
+        self.end_runs(keep=slot)
+        message = self._message_for(slot, update, facts)
         if text is None:
             message.add_part(block_part(block))
         else:
@@ -107,8 +112,8 @@ class Messages:
                 return True
         return False
 
-    def _message_for(self, slot: Slot, update: dict[str, Any]) -> _OpenMessage:
-        facts, message_id = item_facts(update), as_text(update.get("messageId"))
+    def _message_for(self, slot: Slot, update: dict[str, Any], facts: ItemFacts) -> _OpenMessage:
+        message_id = as_text(update.get("messageId"))
         current = self._open.get(slot)
         if current is not None:
             another_item = facts.item_id is not None and facts.item_id != current.item.item_id

@@ -17,7 +17,7 @@ from sandbox_agent.sdk.universal.events import (
 )
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_int, as_text
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter
-from sandbox_agent.sdk.universal.meta import product_meta
+from sandbox_agent.sdk.universal.meta import connection_id_of, product_meta
 
 STARTING_METHODS = ("session/new", "session/load", "session/resume", "session/fork")
 _HEAD_LINES = 20
@@ -58,6 +58,8 @@ class SessionState:
             "configOptions": result.get("configOptions"),
             "method": method,
         }
+        if (connection := connection_id_of({"params": params})) is not None:
+            metadata["connectionId"] = connection
         if self._starts or method in ("session/load", "session/resume"):
             metadata["restored"] = True
         self._starts += 1

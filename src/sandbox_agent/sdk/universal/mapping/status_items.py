@@ -1,12 +1,18 @@
-"""Updates that become status items: plans, usage, modes, options, commands, titles and unknown kinds."""
+"""Updates besides messages and tools: plans are items, facts about the session are `session.updated`.
+
+Usage, modes, options, commands and titles describe the session and are nothing to draw in a conversation.
+An update of an unknown kind is an item of kind `unknown`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from sandbox_agent.sdk.universal.events import SessionUpdatedData
 from sandbox_agent.sdk.universal.items import JsonPart, StatusPart
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_int, as_list, as_text, json_text
+from sandbox_agent.sdk.universal.mapping.emitter import Emitter
 from sandbox_agent.sdk.universal.mapping.item_lifecycle import ItemLifecycle
 from sandbox_agent.sdk.universal.meta import item_facts
 
@@ -53,8 +59,11 @@ _DETAIL: dict[str, Callable[[dict[str, Any]], str | None]] = {
 }
 
 
-def add_notice(items: ItemLifecycle, kind: str, update: dict[str, Any]) -> None:
-    """Add one item for the update: `status` for known kinds, `unknown` for others."""
+_PLANS = ("plan", "plan_update", "plan_removed")
+
+
+def add_notice(out: Emitter, items: ItemLifecycle, kind: str, update: dict[str, Any]) -> None:
+    """Map an update that belongs to no message and no tool call."""
     facts = item_facts(update)
     if kind not in _DETAIL:
         item = items.create("unknown", None, facts=facts)
@@ -63,5 +72,8 @@ def add_notice(items: ItemLifecycle, kind: str, update: dict[str, Any]) -> None:
     detail = _DETAIL[kind](update)
     if detail is not None and len(detail) > _LONGEST_DETAIL:
         detail = detail[: _LONGEST_DETAIL - 1] + "…"
+    if kind not in _PLANS:
+        out.emit("session.updated", SessionUpdatedData(kind, detail, update))
+        return
     item = items.create("status", None, facts=facts)
     items.whole(item, [StatusPart(kind, detail), JsonPart(update)], "completed", synthetic=False)

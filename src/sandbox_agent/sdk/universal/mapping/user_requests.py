@@ -13,15 +13,21 @@ from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text, 
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter
 from sandbox_agent.sdk.universal.mapping.forms import (
     answer_text,
-    is_plan_approval,
+    is_choice,
+    read_choice,
     read_form,
     read_permission_options,
-    read_plan,
     read_question,
 )
 from sandbox_agent.sdk.universal.mapping.tools import Tools
+from sandbox_agent.sdk.universal.mapping.vendor_questions import read_grok, read_qwen
 from sandbox_agent.sdk.universal.meta import product_meta
-from sandbox_agent.sdk.universal.user_requests import PendingPermission, PendingQuestion, PermissionOption
+from sandbox_agent.sdk.universal.user_requests import (
+    NO_OPTION,
+    PendingPermission,
+    PendingQuestion,
+    PermissionOption,
+)
 
 _STATUS_OF_KIND: dict[str, PermissionStatus] = {
     "allow_once": "accept",
@@ -46,17 +52,25 @@ class UserRequests:
         if not isinstance(tool_call, dict) or not isinstance(params.get("options"), list):
             return False
         options = read_permission_options(params)
-        if is_plan_approval(tool_call, self._tools.facts(as_text(tool_call.get("toolCallId")))):
-            question = read_plan(request_id, tool_call, options, self._new_question_id())
-            self._ask(question, synthetic=True)
+        # ACP's `toolCall` is an update here: what it leaves out was said before.
+        self._tools.requested(tool_call)
+        known = self._tools.facts(as_text(tool_call.get("toolCallId")))
+        tool_call = {key: value for key, value in tool_call.items() if value is not None}
+        tool_call |= {key: value for key, value in known.items() if key not in tool_call}
+        if isinstance(tool_call.get("rawInput"), dict):
+            tool_call["rawInput"] = {**as_dict(known.get("rawInput")), **tool_call["rawInput"]}
+        if questions := read_qwen(request_id, tool_call, options, self._new_question_id):
+            for question in questions:
+                self._ask(question, synthetic=True)
+            return True
+        if is_choice(tool_call, options):
+            self._ask(read_choice(request_id, tool_call, options, self._new_question_id()), synthetic=True)
             return True
         named = as_text(as_dict(product_meta(params).get("permission")).get("permissionId"))
         pending = PendingPermission(
             permission_id=named if named and named not in self.permissions else self._out.new_id("perm"),
             request_id=request_id,
-            action=next(
-                (text for key in ("title", "kind", "toolCallId") if (text := as_text(tool_call.get(key)))), ""
-            ),
+            action=_action(tool_call),
             tool_call=tool_call,
             options=options,
             metadata={"request_id": request_id, "tool_call": tool_call, "options": params["options"]},
@@ -81,6 +95,13 @@ class UserRequests:
         for question in questions or ():
             self._ask(question, synthetic=False)
         return questions is not None
+
+    def request_grok(self, request_id: Any, params: dict[str, Any]) -> bool:
+        """Map the question request of Grok; returns whether it asks anything."""
+        questions = read_grok(request_id, params, self._new_question_id)
+        for question in questions:
+            self._ask(question, synthetic=False)
+        return bool(questions)
 
     def answer(self, request_id: Any, result: dict[str, Any]) -> None:
         """Map the client's response to a request; an empty result stands for an error."""
@@ -134,12 +155,27 @@ class UserRequests:
             status = _permission_status(option, option_id, recorded)
             data = _permission_data(pending, status, extra)
         self._out.emit("permission.resolved", data, synthetic=True)
+        if data.status == "reject":
+            self._tools.rejected(pending.tool_call, by_choice=option_id is not None)
 
     def _resolve_question(
         self, question: PendingQuestion, status: QuestionStatus, response: str | None
     ) -> None:
         del self.questions[question.question_id]
         self._out.emit("question.resolved", _question_data(question, status, response), synthetic=True)
+
+
+def _action(tool_call: dict[str, Any]) -> str:
+    """What the agent wants to do: its title, with the command if the title does not show it."""
+    words = [as_text(tool_call.get(key)) for key in ("title", "name", "kind", "toolCallId")]
+    action = next((word for word in words if word), "")
+    arguments = as_dict(tool_call.get("rawInput"))
+    command = arguments.get("command") or arguments.get("cmd")
+    if isinstance(command, list):
+        command = " ".join(str(word) for word in command)
+    if isinstance(command, str) and command and command not in action:
+        return f"{action}: {command}"
+    return action
 
 
 def _selected(result: dict[str, Any]) -> str | None:
@@ -185,10 +221,18 @@ def _question_outcome(question: PendingQuestion, result: dict[str, Any]) -> tupl
     if question.origin == "elicitation":
         if result.get("action") != "accept":
             return "rejected", None
-        return "answered", answer_text(as_dict(result.get("content")).get(question.property or ""))
+        content = as_dict(result.get("content"))
+        free_text = answer_text(content.get(question.other_property or ""))
+        chosen = answer_text(content.get(question.property or ""))
+        return "answered", free_text if chosen in (None, NO_OPTION) and free_text else chosen
+    if question.origin in ("qwen", "grok"):
+        answers = result.get("answers")
+        if not isinstance(answers, dict):
+            return "rejected", None
+        return "answered", answer_text(answers.get(question.property or ""))
     mirror = product_meta(result)
     outcome = result.get("status") or result.get("outcome") or mirror.get("outcome")
     if outcome != "answered":
         return "rejected", None
-    answers = as_list(result.get("answers")) or as_list(mirror.get("answers"))
-    return "answered", answer_text(answers[0]) if answers else None
+    given = as_list(result.get("answers")) or as_list(mirror.get("answers"))
+    return "answered", answer_text(given[0]) if given else None

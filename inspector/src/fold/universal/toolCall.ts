@@ -1,0 +1,182 @@
+/** One tool call: the merged fields of its updates, what it is called, and its output. */
+
+import {
+  asList,
+  asObject,
+  asText,
+  isObject,
+  jsonText,
+  parseJson,
+  type Json,
+  type JsonObject,
+} from "../../json";
+import { blockPart, blockText, diffPart } from "./content";
+import type { Item } from "./items";
+import { toolNameOf } from "./meta";
+import { terminalText } from "../terminalOutput";
+import type { Part } from "./universalEvent";
+
+const MERGED = ["title", "content", "locations", "rawInput", "rawOutput"];
+
+export class ToolCall {
+  rejected = false;
+  completed = false;
+  private fields: JsonObject = {};
+  /** The name of the tool in the events; the first one stays. */
+  private name = "";
+  private kind: string | null = null;
+  /** Output that the agent sent beside its updates. */
+  private terminal = "";
+  /** Texts of the content that describe the call instead of showing its output. */
+  private readonly described = new Set<string>();
+  private askedDiffs: Json[] = [];
+
+  constructor(
+    readonly callId: string,
+    readonly item: Item,
+    readonly turn: number,
+  ) {}
+
+  /** Merge the first update of a call; until the tool runs, its text says what the tool will do. */
+  announce(update: JsonObject): void {
+    this.merge(update);
+    if (update.status === "in_progress") return;
+    for (const text of this.texts()) this.described.add(text);
+  }
+
+  /** Merge a permission request for the call; its diff is kept if the result shows none. */
+  request(toolCall: JsonObject): void {
+    // Texts are for the person who decides, and so are facts in place of the arguments of the call.
+    const { content, rawInput, ...rest } = toolCall;
+    this.merge(isEmpty(this.fields.rawInput) ? { ...rest, rawInput } : rest);
+    const diffs = asList(content).filter(isDiff);
+    if (diffs.length > 0) this.askedDiffs = diffs;
+  }
+
+  merge(update: JsonObject, final = false): void {
+    for (const key of MERGED)
+      if (update[key] !== undefined && update[key] !== null) this.fields[key] = update[key];
+    if (this.kind === null || this.kind === "other") this.kind = asText(update.kind) ?? this.kind;
+    this.name ||= this.findName(update);
+    this.terminal = terminalText(this.terminal, asObject(update._meta));
+    if (!final) this.readArguments();
+  }
+
+  /** Mark the call as completed and drop what is no longer needed; long sessions have thousands. */
+  finish(): void {
+    this.completed = true;
+    this.fields = "title" in this.fields ? { title: this.fields.title } : {};
+    this.terminal = "";
+    this.described.clear();
+    this.askedDiffs = [];
+  }
+
+  /** The merged ACP fields. */
+  facts(): JsonObject {
+    const facts: JsonObject = { ...this.fields };
+    if (this.kind !== null) facts.kind = this.kind;
+    if (this.name !== "") facts.name = this.name;
+    return facts;
+  }
+
+  callContent(): Part[] {
+    const written = "rawInput" in this.fields ? jsonText(this.fields.rawInput) : "{}";
+    const title = asText(this.fields.title);
+    const known = {
+      ...(this.kind === null ? {} : { kind: this.kind }),
+      ...(title === null ? {} : { title }),
+    };
+    return [{ type: "tool_call", name: this.name, arguments: written, call_id: this.callId, ...known }];
+  }
+
+  /** The readable output so far. */
+  output(): string {
+    const texts = this.texts().filter((text) => !this.described.has(text));
+    return texts.join("\n") || this.terminal;
+  }
+
+  /** Whether there is a result to show for a call without a final status. */
+  hasOutput(): boolean {
+    const pieces = asList(this.fields.content).length;
+    return "rawOutput" in this.fields || this.output() !== "" || pieces > this.texts().length;
+  }
+
+  resultContent(): Part[] {
+    const raw = this.fields.rawOutput;
+    // Text comes before JSON; some agents decorate the text of the content.
+    let output = asText(raw) ?? this.output();
+    if (output === "" && raw !== undefined) output = typeof raw === "string" ? raw : jsonText(raw);
+    let pieces = asList(this.fields.content);
+    if (!this.rejected && !pieces.some(isDiff)) pieces = [...pieces, ...this.askedDiffs];
+    const parts: Part[] = [
+      { type: "tool_result", call_id: this.callId, output: output || this.texts().join("\n") },
+    ];
+    for (const piece of pieces) {
+      const part = this.part(piece);
+      if (part) parts.push(part);
+    }
+    if (this.kind === "read") {
+      for (const place of asList(this.fields.locations)) {
+        const path = asText(asObject(place).path);
+        if (path) parts.push({ type: "file_ref", path, action: "read", diff: null });
+      }
+    }
+    return parts;
+  }
+
+  /** The name that the agent states, else a title that is one word, else the kind of tool. */
+  private findName(update: JsonObject): string {
+    const title = asText(update.title) ?? "";
+    const stated = toolNameOf(update);
+    if (stated !== null) return stated;
+    const oneWord = /^[\p{L}\p{N}_.-]+$/u.test(title) && !repeats(title, this.fields.rawInput);
+    if (oneWord || this.kind === null || this.kind === "other") return title;
+    return this.kind;
+  }
+
+  /** Find the texts that are no output; complete arguments among them count if no others are known. */
+  private readArguments(): void {
+    for (const text of this.texts()) {
+      if (!repeats(text, this.fields.rawInput)) continue;
+      this.described.add(text);
+      const written = parseJson(text);
+      if (isEmpty(this.fields.rawInput) && isObject(written)) this.fields.rawInput = written;
+    }
+  }
+
+  private texts(): string[] {
+    const texts = asList(this.fields.content).map((content) => blockText(asObject(content).content));
+    return texts.filter((text) => text !== null);
+  }
+
+  /** The part for one piece of content; text and terminals are already in the output. */
+  private part(content: Json): Part | null {
+    const fields = asObject(content);
+    if (isDiff(content)) return diffPart(fields);
+    if (fields.type === "content" && isObject(fields.content)) {
+      return blockText(fields.content) === null ? blockPart(fields.content) : null;
+    }
+    return fields.type === "terminal" && this.terminal !== "" ? null : { type: "json", json: content };
+  }
+}
+
+function isDiff(content: Json): boolean {
+  return asObject(content).type === "diff";
+}
+
+function strings(value: Json | undefined): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(strings);
+  return isObject(value) ? Object.values(value).flatMap(strings) : [];
+}
+
+function isEmpty(input: Json | undefined): boolean {
+  return input === undefined || (isObject(input) && Object.keys(input).length === 0);
+}
+
+/** Whether text of a running call is part of its arguments, or all of them as JSON, maybe incomplete. */
+function repeats(text: string, input: Json | undefined): boolean {
+  if (isEmpty(input)) return text.startsWith("{");
+  if (strings(input).some((value) => value.trim() === text.trim())) return true;
+  return text.startsWith("{") && jsonText(parseJson(text)) === jsonText(input);
+}

@@ -1,0 +1,184 @@
+"""One tool call: the merged fields of its updates, what it is called, and its output.
+
+An ACP update replaces the fields it contains. Output comes in three ways: as text content, beside the
+update in `_meta` (`terminal_output`, `terminal_output_delta`), and as `rawOutput`. Text that repeats the
+arguments of the call, as some agents send while the tool runs, is not output.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.universal.items import ContentPart, FileRefPart, JsonPart, ToolCallPart, ToolResultPart
+from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text, json_text
+from sandbox_agent.sdk.universal.mapping.content import block_part, block_text, diff_part
+from sandbox_agent.sdk.universal.mapping.item_lifecycle import Item
+from sandbox_agent.sdk.universal.meta import tool_name_of
+
+_MERGED = ("title", "content", "locations", "rawInput", "rawOutput")
+_NO_KIND = (None, "other")
+_WORD = re.compile(r"[\w.-]+")
+
+
+class ToolCall:
+    """A tool call with the merged fields of its updates."""
+
+    def __init__(self, call_id: str, item: Item, turn: int) -> None:
+        self.call_id = call_id
+        self.item = item
+        self.turn = turn
+        self.name = ""
+        """The name of the tool in the events; the first one stays."""
+        self.kind: str | None = None
+        self.fields: dict[str, Any] = {}
+        self.terminal = ""
+        """Output that the agent sent beside its updates."""
+        self.rejected = False
+        self.completed = False
+        self._described: frozenset[str] = frozenset()
+        """Texts of the content that describe the call instead of showing its output."""
+        self._asked_diffs: list[Any] = []
+
+    def announce(self, update: dict[str, Any]) -> None:
+        """Merge the first update of a call; until the tool runs, its text says what the tool will do."""
+        self.merge(update)
+        if update.get("status") != "in_progress":
+            self._described |= frozenset(self._texts())
+
+    def request(self, tool_call: dict[str, Any]) -> None:
+        """Merge a permission request for the call; its diff is kept if the result shows none."""
+        # Texts are for the person who decides, and so are facts in place of the arguments of the call.
+        left_out = ("content", "rawInput") if self.fields.get("rawInput") else ("content",)
+        self.merge({key: value for key, value in tool_call.items() if key not in left_out})
+        self._asked_diffs = [c for c in as_list(tool_call.get("content")) if _is_diff(c)] or self._asked_diffs
+
+    def merge(self, update: dict[str, Any], *, final: bool = False) -> None:
+        self.fields.update({key: update[key] for key in _MERGED if update.get(key) is not None})
+        if self.kind in _NO_KIND:
+            self.kind = as_text(update.get("kind")) or self.kind
+        self.name = self.name or self._find_name(update)
+        self.terminal = _terminal_text(self.terminal, as_dict(update.get("_meta")))
+        if not final:
+            self._read_arguments()
+
+    def finish(self) -> None:
+        """Mark the call as completed and drop what is no longer needed; long sessions have thousands."""
+        self.completed = True
+        self.fields = {"title": self.fields["title"]} if "title" in self.fields else {}
+        self.terminal, self._described, self._asked_diffs = "", frozenset(), []
+
+    def facts(self) -> dict[str, Any]:
+        """The merged ACP fields."""
+        known = {"kind": self.kind, "name": self.name}
+        return {**self.fields, **{key: value for key, value in known.items() if value}}
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ToolCall:
+        if self.completed:
+            return self
+        clone = copy.copy(self)
+        clone.item, clone.fields = copy.deepcopy(self.item, memo), copy.deepcopy(self.fields, memo)
+        return clone
+
+    def call_content(self) -> list[ContentPart]:
+        arguments = json_text(self.fields["rawInput"]) if "rawInput" in self.fields else "{}"
+        title = as_text(self.fields.get("title"))
+        return [ToolCallPart(self.name, arguments, self.call_id, self.kind, title)]
+
+    def output(self) -> str:
+        """The readable output so far."""
+        texts = [text for text in self._texts() if text not in self._described]
+        return "\n".join(texts) or self.terminal
+
+    def has_output(self) -> bool:
+        """Whether there is a result to show for a call without a final status."""
+        pieces = as_list(self.fields.get("content"))
+        return bool("rawOutput" in self.fields or self.output() or len(pieces) > len(self._texts()))
+
+    def result_content(self) -> list[ContentPart]:
+        raw = self.fields.get("rawOutput")
+        # Text comes before JSON; some agents decorate the text of the content.
+        output = raw if isinstance(raw, str) and raw else self.output()
+        if not output and raw is not None:
+            output = json_text(raw)
+        pieces = as_list(self.fields.get("content"))
+        if not self.rejected and not any(map(_is_diff, pieces)):
+            pieces = [*pieces, *self._asked_diffs]
+        parts: list[ContentPart] = [ToolResultPart(self.call_id, output or "\n".join(self._texts()))]
+        parts += [part for piece in pieces if (part := self._part(piece)) is not None]
+        if self.kind == "read":
+            paths = [as_text(as_dict(place).get("path")) for place in as_list(self.fields.get("locations"))]
+            parts += [FileRefPart(path, "read", None) for path in paths if path]
+        return parts
+
+    def _find_name(self, update: dict[str, Any]) -> str:
+        """The name that the agent states, else a title that is one word, else the kind of tool."""
+        title = as_text(update.get("title")) or ""
+        if name := tool_name_of(update):
+            return name
+        one_word = _WORD.fullmatch(title) and not _repeats(title, self.fields.get("rawInput"))
+        return title if one_word or self.kind in _NO_KIND else self.kind or title
+
+    def _read_arguments(self) -> None:
+        """Find the texts that are no output; complete arguments among them count if no others are known."""
+        for text in self._texts():
+            if not _repeats(text, self.fields.get("rawInput")):
+                continue
+            self._described |= {text}
+            if not self.fields.get("rawInput") and isinstance(arguments := _json(text), dict):
+                self.fields["rawInput"] = arguments
+
+    def _texts(self) -> list[str]:
+        blocks = [as_dict(content).get("content") for content in as_list(self.fields.get("content"))]
+        return [text for block in blocks if (text := block_text(block)) is not None]
+
+    def _part(self, content: Any) -> ContentPart | None:
+        """The part for one piece of content; text and terminals are already in the output."""
+        fields = as_dict(content)
+        block = fields.get("content")
+        if _is_diff(content):
+            return diff_part(fields)
+        if fields.get("type") == "content" and isinstance(block, dict):
+            return None if block_text(block) is not None else block_part(block)
+        return None if fields.get("type") == "terminal" and self.terminal else JsonPart(content)
+
+
+def _is_diff(content: Any) -> bool:
+    return as_dict(content).get("type") == "diff"
+
+
+def _terminal_text(before: str, meta: dict[str, Any]) -> str:
+    """Terminal output after an update: a delta is appended, a text that repeats the start replaces it."""
+    if (data := as_text(as_dict(meta.get("terminal_output")).get("data"))) is not None:
+        data = data.replace("\r\n", "\n")
+        before = data if data.startswith(before) else before + data
+    if (delta := as_text(as_dict(meta.get("terminal_output_delta")).get("data"))) is not None:
+        before += delta.replace("\r\n", "\n")
+    return before
+
+
+def _repeats(text: str, arguments: Any) -> bool:
+    """Whether text of a running call is part of its arguments, or all of them as JSON, maybe incomplete."""
+    if arguments in (None, {}):
+        return text.startswith("{")
+    if text.strip() in map(str.strip, _strings(arguments)):
+        return True
+    return text.startswith("{") and bool(_json(text) == arguments)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _strings(part)
+
+
+def _json(text: str) -> Any:
+    try:
+        return json_codec.decode(text)
+    except (ValueError, RecursionError):
+        return None
