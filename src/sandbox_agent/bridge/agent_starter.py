@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.bridge.launch_spec import LaunchSpec
+    from sandbox_agent.bridge.process.agent_process import ProcessOwner
     from sandbox_agent.bridge.process.limits import ProcessLimits
     from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
+    from sandbox_agent.bridge.warm_pool import WarmPool
 
     class Launcher(Protocol):
         """Determines how to start an agent."""
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
             self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
         ) -> LaunchSpec | None:
             """How to start the agent; None if that takes time, for example for an install."""
+
+        def launch_if_installed(
+            self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+        ) -> LaunchSpec | None:
+            """How to start the agent if it is installed; `cwd` is not checked."""
 
         async def prepare(
             self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
@@ -71,6 +78,7 @@ class AgentStarter:
         self.server_tag = tags.new_server_tag()
         self.on_first_agent: Callable[[], None] | None = None
         """Set by the server command: starts watchdog and subreaper. Called with the first agent."""
+        self.warm: WarmPool | None = None
         self._launcher = launcher
         self._sweeper = sweeper
         self._process_limits = process_limits
@@ -91,9 +99,13 @@ class AgentStarter:
             return
         spec = None
         try:
+            warm = self.warm.take(bootstrap, instance) if self.warm is not None else None
+            if warm is not None:
+                self._attach(instance, warm, warm=True)
+                return
             spec = self._launcher.prepare_now(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
             if spec is not None:
-                self._attach(instance, self._spawn(spec, instance))
+                self._attach(instance, self.spawn(spec, instance))
         except Exception as error:
             self._failed(instance, error)
             return
@@ -115,30 +127,38 @@ class AgentStarter:
             async with asyncio.timeout(START_LIMIT_S):
                 spec = await self._launcher.prepare(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
             if not instance.closed:
-                self._attach(instance, self._spawn(spec, instance))
+                self._attach(instance, self.spawn(spec, instance))
         except TimeoutError:
             self._failed(instance, Timeout(f"the agent was not ready after {START_LIMIT_S:.0f} s"))
         except Exception as error:
             self._failed(instance, error)
 
-    def _attach(self, instance: Instance, process: AgentProcess) -> None:
+    def _attach(self, instance: Instance, process: AgentProcess, *, warm: bool = False) -> None:
         instance.attach(process)
-        logger.info("instance.started", server_id=instance.server_id, agent=instance.agent, pid=process.pid)
-        self._ensure_watchdog()
-        if self._spawned == 1:
-            running_loop.running_loop().call_later(_LOAD_MSGSPEC_AFTER_S, envelope.load_msgspec)
+        facts = {"warm": True} if warm else {}
+        logger.info(
+            "instance.started",
+            server_id=instance.server_id,
+            agent=instance.agent,
+            pid=process.pid,
+            **facts,
+        )
 
-    def _spawn(self, spec: LaunchSpec, instance: Instance) -> AgentProcess:
+    def spawn(self, spec: LaunchSpec, owner: ProcessOwner) -> AgentProcess:
+        """Start a process. Raises `StreamError`."""
         self._spawned += 1
         tag = tags.instance_tag(self.server_tag, self._spawned)
         try:
             process = AgentProcess(
-                spec, tag, self._max_line_bytes, instance, self._sweeper, self._process_limits
+                spec, tag, self._max_line_bytes, owner, self._sweeper, self._process_limits
             )
         except (OSError, ValueError, KeyError) as error:
             raise StreamError(f"failed to start agent process: {error}") from error
         self._agent_pids.add(process.pid)
         process.on_reaped = self._agent_pids.discard
+        self._ensure_watchdog()
+        if self._spawned == 1:
+            running_loop.running_loop().call_later(_LOAD_MSGSPEC_AFTER_S, envelope.load_msgspec)
         return process
 
     def _ensure_watchdog(self) -> None:

@@ -31,7 +31,6 @@ CAPABILITIES = (
 )
 """The capability flags of `GET /v1/agents`, in the order of the response."""
 
-OPTION_CATEGORIES = ("model", "mode", "thought_level")
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -72,8 +71,9 @@ class AgentSpec(NamedTuple):
     install: tuple[InstallStep, ...] = ()
     registry: tuple[str, ...] = ()
     credentials: tuple[str, ...] = ()
+    keys: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Per provider, the variables under which the agent gets its key."""
     capabilities: frozenset[str] = frozenset()
-    options: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     size_mb: int | None = None
     verify_env: Mapping[str, str] = _NO_VARIABLES
     quirks: tuple[str, ...] = ()

@@ -17,8 +17,9 @@ would wait 9 ms for the parser.
                   is installed only for such a request; `program` is the path of the vendor's program in
                   it, and `env` makes the adapter use that program instead of its own
     registry      names of the agent in the ACP registry
-    credentials   what the agent reads: a provider, `env:NAME` or `file:PATH`
-    options       shown by GET /v1/agents until the agent itself has been probed; the first value is current
+    credentials   what the agent reads: `env:NAME`, `file:PATH` or `file:PATH#key.in.its.json`
+    keys          provider -> the names under which the agent gets the key of that provider; a key that is set
+                  under one of them is passed under all of them
     verify_env    variables for the first start after an install, if the agent does not start unconfigured
     adapter       the ACP adapter of this package that runs the `native` program; there is no `command`
     size_mb       size on disk, for the progress bar
@@ -48,7 +49,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native_file": "node_modules/@anthropic-ai/claude-agent-sdk-{platform}/claude",
         "node": 22,
         "registry": ["claude-acp", "claude-agent-acp"],
-        "credentials": ["anthropic"],
+        "credentials": [
+            "env:ANTHROPIC_API_KEY",
+            "env:ANTHROPIC_AUTH_TOKEN",
+            "env:CLAUDE_CODE_OAUTH_TOKEN",
+            "file:~/.claude/.credentials.json#claudeAiOauth.accessToken",
+            "file:~/.claude.json#primaryApiKey",
+        ],
+        "keys": {"anthropic": ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY"]},
         "capabilities": [
             "permissions",
             "questions",
@@ -82,10 +90,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 },
             },
         ],
-        "options": {
-            "model": ["default", "sonnet", "opus", "haiku"],
-            "mode": ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"],
-        },
     },
     "codex": {
         "id": "codex",
@@ -98,7 +102,13 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native_file": "node_modules/.bin/codex",
         "node": 20,
         "registry": ["codex-acp"],
-        "credentials": ["openai"],
+        "credentials": [
+            "env:OPENAI_API_KEY",
+            "env:CODEX_API_KEY",
+            "file:~/.codex/auth.json#OPENAI_API_KEY",
+            "file:~/.codex/auth.json#tokens.access_token",
+        ],
+        "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
         "capabilities": [
             "planMode",
             "permissions",
@@ -137,18 +147,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "env": {"CODEX_PATH": "{root}/vendor/node_modules/.bin/codex"},
             },
         ],
-        "options": {
-            "model": [
-                "gpt-5.3-codex",
-                "gpt-5.3-codex-spark",
-                "gpt-5.2-codex",
-                "gpt-5.1-codex-max",
-                "gpt-5.2",
-                "gpt-5.1-codex-mini",
-            ],
-            "mode": ["read-only", "auto", "full-access"],
-            "thought_level": ["high", "low", "medium", "xhigh"],
-        },
     },
     "opencode": {
         "id": "opencode",
@@ -164,13 +162,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native_file": "node_modules/opencode-ai/bin/opencode.exe",
         "registry": ["opencode"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:OPENCODE_API_KEY",
             "env:GEMINI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.local/share/opencode/auth.json",
         ],
+        "keys": {"openai": ["OPENAI_API_KEY"]},
         "capabilities": [
             "toolCalls",
             "toolResults",
@@ -190,7 +189,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Opens an HTTP server on 127.0.0.1:4096; set OPENCODE_SERVER_PASSWORD to protect it.",
         ],
         "install": [{"npm": ["opencode-ai@1.18.33"], "native": True}],
-        "options": {"model": ["opencode/gemini-3-pro"], "mode": ["build", "plan"]},
     },
     "amp": {
         "id": "amp",
@@ -209,6 +207,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.local/share/amp/secrets.json",
             "file:~/.amp/config.json",
         ],
+        "keys": {"anthropic": ["ANTHROPIC_API_KEY"]},
         "capabilities": ["toolCalls", "toolResults", "textMessages", "errorEvents", "mcpTools"],
         "size_mb": 40,
         "quirks": [
@@ -223,7 +222,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "native": True,
             },
         ],
-        "options": {"model": ["amp-default"], "mode": ["default", "bypass"]},
     },
     "pi": {
         "id": "pi",
@@ -239,8 +237,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "node": 22,
         "registry": ["pi-acp"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:GEMINI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "env:MISTRAL_API_KEY",
@@ -272,7 +270,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "native": True,
             },
         ],
-        "options": {"model": ["default"]},
     },
     "cursor": {
         "id": "cursor",
@@ -299,7 +296,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "quirks": [
             "On neither npm nor PyPI: installed from the ACP registry, or used from PATH.",
         ],
-        "options": {"model": ["opus-4.6-thinking"]},
     },
     "mock": {
         "id": "mock",
@@ -324,11 +320,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "streamingDeltas",
             "itemStarted",
         ],
-        "options": {
-            "model": ["mock", "mock-fast"],
-            "mode": ["normal", "plan"],
-            "thought_level": ["low", "medium", "high"],
-        },
     },
     # Further agents. Their flags say what was seen in docs/agents.md.
     "gemini": {
@@ -368,7 +359,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "`session/load` fails with -32603: this version does not find the sessions it has stored.",
         ],
         "install": [{"npm": ["@google/gemini-cli@0.61.0"]}],
-        "options": {"mode": ["default", "autoEdit", "yolo", "plan"]},
     },
     "qwen": {
         "id": "qwen",
@@ -378,7 +368,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["qwen", "--acp"],
         "node": 22,
         "registry": ["qwen-code"],
-        "credentials": ["openai", "env:DASHSCOPE_API_KEY", "file:~/.qwen/oauth_creds.json"],
+        "credentials": ["env:OPENAI_API_KEY", "env:DASHSCOPE_API_KEY", "file:~/.qwen/oauth_creds.json"],
         "capabilities": [
             "planMode",
             "permissions",
@@ -402,7 +392,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Offers two options of kind `allow_once`; questions are permission requests with an additional field.",
         ],
         "install": [{"npm": ["@qwen-code/qwen-code@0.24.4"]}],
-        "options": {"mode": ["auto", "default", "plan", "auto-edit", "yolo"]},
     },
     "copilot": {
         "id": "copilot",
@@ -444,13 +433,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "check": ["node_modules/@github/copilot-{platform}/copilot"],
             },
         ],
-        "options": {
-            "mode": [
-                "https://agentclientprotocol.com/protocol/session-modes#agent",
-                "https://agentclientprotocol.com/protocol/session-modes#plan",
-                "https://agentclientprotocol.com/protocol/session-modes#autopilot",
-            ],
-        },
     },
     "goose": {
         "id": "goose",
@@ -461,8 +443,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["goose", "acp"],
         "registry": ["goose"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:GOOSE_PROVIDER",
             "env:GOOGLE_API_KEY",
             "env:OPENROUTER_API_KEY",
@@ -495,7 +477,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "check": ["node_modules/@aaif/goose-binary-{platform}/bin/goose"],
             },
         ],
-        "options": {"mode": ["auto", "approve", "smart_approve", "chat"]},
     },
     "kimi-code": {
         "id": "kimi-code",
@@ -527,7 +508,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         ],
         "size_mb": 60,
         "install": [{"npm": ["@moonshot-ai/kimi-code@2.1.0"]}],
-        "options": {"mode": ["default", "plan", "auto", "yolo"]},
     },
     "mistral-vibe": {
         "id": "mistral-vibe",
@@ -557,7 +537,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Waits for the answer of an open permission request even after `session/cancel`.",
         ],
         "install": [{"pypi": ["mistral-vibe==3.0.2"], "python": "3.12"}],
-        "options": {"mode": ["accept-edits", "ask", "auto-approve"]},
     },
     "grok": {
         "id": "grok",
@@ -599,8 +578,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["hermes-acp"],
         "registry": ["hermes"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.hermes/.env",
             "file:~/.hermes/config.yaml",
@@ -624,7 +603,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Waits for the answer of an open permission request even after `session/cancel`.",
         ],
         "install": [{"pypi": ["hermes-agent[acp]==0.19.0"], "python": "3.11"}],
-        "options": {"mode": ["default", "accept_edits", "dont_ask"]},
     },
     "fast-agent": {
         "id": "fast-agent",
@@ -641,8 +619,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         ],
         "registry": ["fast-agent"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:GENERIC_API_KEY",
             "env:GOOGLE_API_KEY",
             "env:OPENROUTER_API_KEY",
@@ -684,7 +662,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         },
         "native": "claude",
         "native_file": "node_modules/@anthropic-ai/claude-agent-sdk-{platform}/claude",
-        "credentials": ["anthropic"],
+        "credentials": [
+            "env:ANTHROPIC_API_KEY",
+            "env:ANTHROPIC_AUTH_TOKEN",
+            "env:CLAUDE_CODE_OAUTH_TOKEN",
+            "file:~/.claude/.credentials.json#claudeAiOauth.accessToken",
+            "file:~/.claude.json#primaryApiKey",
+        ],
+        "keys": {"anthropic": ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY"]},
         "capabilities": [
             "planMode",
             "permissions",
@@ -717,10 +702,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "native": True,
             },
         ],
-        "options": {
-            "model": ["default", "sonnet", "opus", "haiku"],
-            "mode": ["default", "acceptEdits", "plan", "dontAsk"],
-        },
     },
     "codex-native": {
         "id": "codex-native",
@@ -729,7 +710,13 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native": "codex",
         "native_file": "node_modules/.bin/codex",
         "node": 20,
-        "credentials": ["openai"],
+        "credentials": [
+            "env:OPENAI_API_KEY",
+            "env:CODEX_API_KEY",
+            "file:~/.codex/auth.json#OPENAI_API_KEY",
+            "file:~/.codex/auth.json#tokens.access_token",
+        ],
+        "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
         "capabilities": [
             "planMode",
             "permissions",
@@ -761,10 +748,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "native": True,
             },
         ],
-        "options": {
-            "model": ["gpt-5.3-codex"],
-            "mode": ["workspace-write", "read-only", "full-access"],
-        },
     },
     "opencode-native": {
         "id": "opencode-native",
@@ -777,13 +760,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native": "opencode",
         "native_file": "node_modules/opencode-ai/bin/opencode.exe",
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:OPENCODE_API_KEY",
             "env:GEMINI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.local/share/opencode/auth.json",
         ],
+        "keys": {"openai": ["OPENAI_API_KEY"]},
         "capabilities": [
             "permissions",
             "questions",
@@ -808,7 +792,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Its server listens on a free port and has a random password.",
         ],
         "install": [{"npm": ["opencode-ai@1.18.33"], "native": True}],
-        "options": {"model": ["opencode/gemini-3-pro"], "mode": ["build", "plan"]},
     },
     "amp-native": {
         "id": "amp-native",
@@ -823,6 +806,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.local/share/amp/secrets.json",
             "file:~/.amp/config.json",
         ],
+        "keys": {"anthropic": ["ANTHROPIC_API_KEY"]},
         "capabilities": [
             "toolCalls",
             "toolResults",
@@ -839,6 +823,5 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Sends complete messages, no chunks.",
         ],
         "install": [{"npm": ["@sourcegraph/amp@0.0.1777897475-g2324e1"], "native": True}],
-        "options": {"mode": ["default", "bypass"]},
     },
 }

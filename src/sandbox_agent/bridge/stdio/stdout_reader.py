@@ -54,9 +54,9 @@ class StdoutReader:
         "_framer",
         "_loop",
         "_on_end",
-        "_owner",
         "_read_step",
         "is_paused",
+        "owner",
     )
 
     def __init__(
@@ -70,7 +70,7 @@ class StdoutReader:
         """`on_end` is called when the process closes its stdout, not by `close`."""
         self._loop = loop
         self._fd = fd
-        self._owner = owner
+        self.owner = owner
         self._on_end = on_end
         self._framer = LineFramer(max_line_bytes)
         self._read_step = 0
@@ -98,8 +98,8 @@ class StdoutReader:
         if size <= self._framer.whole_up_to and size < self._fitted_bytes and data[-1] == LF:
             # The usual case: whole lines in one read.
             if not self._discards:
-                self._owner.output.take_block(data)
-                self._owner.on_output()
+                self.owner.output.take_block(data)
+                self.owner.on_output()
             return
         pieces = self._framer.feed(data)
         self._hand_over(pieces)
@@ -124,8 +124,8 @@ class StdoutReader:
 
     def _hand_over(self, pieces: list[Piece]) -> None:
         if pieces and not self._discards:
-            self._owner.output.take(pieces)
-            self._owner.on_output()
+            self.owner.output.take(pieces)
+            self.owner.on_output()
 
     def pause(self) -> None:
         """Stop reading; further output stays in the pipe."""

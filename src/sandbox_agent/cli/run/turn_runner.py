@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import click
 
-from sandbox_agent.cli.api.install_progress import install
+from sandbox_agent.cli.api.install_progress import show_progress
 from sandbox_agent.cli.run.renderer import Renderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
-from sandbox_agent.sdk.transport.http_api import HttpApi
 
 
 @dataclass(frozen=True)
@@ -59,10 +58,6 @@ async def _prepare_agent(client: AsyncSandboxAgent, agent: str) -> None:
     """Install a missing agent, with progress, and warn about missing credentials."""
     info = await client.agents.get(agent)
     if not info.installed:
-        api = HttpApi(client.base_url, token=client.token)
-        try:
-            await install(api, agent, {})
-        finally:
-            await api.aclose()
+        await client.agents.install(agent, on_progress=show_progress)
     if not info.credentials_available:
         click.echo(f"no credentials for {agent} were found; see `sandbox-agent credentials status`", err=True)

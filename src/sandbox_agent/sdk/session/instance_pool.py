@@ -17,6 +17,7 @@ from typing import Any
 from sandbox_agent.sdk.errors import AgentExitedError, APIStatusError, SandboxAgentError
 from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.resources.files import AsyncFiles
+from sandbox_agent.sdk.resources.install_progress import OnInstallProgress, watched_install
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.stores import SessionRecord, SessionStore
 from sandbox_agent.sdk.transport.http_api import HttpApi
@@ -45,7 +46,9 @@ class InstancePool:
         *,
         server_alive: Callable[[], bool] | None = None,
         default_directory: str | None = None,
+        on_install_progress: OnInstallProgress | None = None,
     ) -> None:
+        self._on_install_progress = on_install_progress
         self.api = api
         self.store = store
         self._server_alive = server_alive
@@ -133,7 +136,8 @@ class InstancePool:
     async def _open(self, key: InstanceKey, server_id: str, after: int | None) -> AgentInstance:
         instance = AgentInstance(self.api, server_id, key.agent, after=after, server_alive=self._server_alive)
         try:
-            await instance.open(key.directory, forms=key.forms)
+            async with watched_install(self.api, key.agent, self._on_install_progress):
+                await instance.open(key.directory, forms=key.forms)
         except BaseException:
             await asyncio.shield(_end(instance, delete=True))
             raise
