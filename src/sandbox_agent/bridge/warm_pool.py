@@ -60,7 +60,7 @@ class _Shelf:
     def __init__(self, target: WarmTarget, now: float) -> None:
         self.target = target
         self.processes: list[WarmProcess] = []
-        self.last_used = now
+        self.idle_since = now
         self.failures = 0
         """Processes in a row that exited before they were taken."""
         self.refill: running_loop.Timer | None = None
@@ -105,7 +105,7 @@ class WarmPool:
             return None
         now = running_loop.running_loop().time()
         for shelf in shelves:
-            shelf.last_used = now
+            shelf.idle_since = now
             self._refill_later(shelf, REFILL_AFTER_S)
         wanted = self._launcher.launch_if_installed(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
         if wanted is None:
@@ -149,6 +149,7 @@ class WarmPool:
             self._end_outdated(shelf, spec)
             while len(shelf.processes) < target.processes:
                 shelf.processes.append(self._started(shelf, spec))
+                shelf.idle_since = running_loop.running_loop().time()
         except SandboxAgentError as error:
             logger.warning("warm.not_started", agent=target.agent, error=str(error))
             return
@@ -191,11 +192,11 @@ class WarmPool:
     def _check_idle_later(self, shelf: _Shelf) -> None:
         if self._idle_s and shelf.idle_check is None:
             loop = running_loop.running_loop()
-            shelf.idle_check = loop.call_at(shelf.last_used + self._idle_s, self._check_idle, shelf)
+            shelf.idle_check = loop.call_at(shelf.idle_since + self._idle_s, self._check_idle, shelf)
 
     def _check_idle(self, shelf: _Shelf) -> None:
         shelf.idle_check = None
-        if running_loop.running_loop().time() < shelf.last_used + self._idle_s:
+        if running_loop.running_loop().time() < shelf.idle_since + self._idle_s:
             self._check_idle_later(shelf)
             return
         if shelf.refill is not None:
@@ -209,12 +210,18 @@ class WarmPool:
         processes = [warm.process for warm in shelf.processes]
         shelf.processes = []
         for process in processes:
-            process.discard_output()
+            _release(process)
         return processes
 
     def _end(self, warm: WarmProcess) -> None:
-        warm.process.discard_output()
+        _release(warm.process)
         self._stop(warm.process)
+
+
+def _release(process: AgentProcess) -> None:
+    """Let the process end like any other: its output is read and discarded."""
+    process.on_unowned_exit = None
+    process.discard_output()
 
 
 class _NoOwner:
