@@ -15,7 +15,7 @@ import shutil
 import uuid
 
 import msgspec
-from acp import RequestError
+from acp import Client, RequestError
 
 from sandbox_agent.agents.adapters.amp import events
 from sandbox_agent.agents.adapters.amp.flags import AmpFlags, AmpRequest, read_help
@@ -46,25 +46,22 @@ class AmpAgent(NativeAgent):
 
     def __init__(self, program: str) -> None:
         super().__init__(program)
-        self._flags: AmpFlags | None = None
+        self._flags: asyncio.Future[AmpFlags] | None = None
         self._processes: dict[str, NativeProcess] = {}
         self._threads: dict[str, str | None] = {}
         """The thread of each session; None until the first turn of a session has begun one."""
 
     async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
-        # In parallel: each is a start of Node.js.
-        flags, printed = await asyncio.gather(
-            self._usable_flags(), self._run(["threads", "new"], cwd), return_exceptions=True
-        )
-        if isinstance(flags, BaseException):
-            raise flags
+        flags = await self._usable_flags()
         if flags.family == "print":
             # The first turn begins the thread.
             session_id = f"amp-{uuid.uuid4()}"
             self._threads[session_id] = None
             return self._session(session_id, cwd, mcp_servers, flags)
-        if isinstance(printed, BaseException):
-            raise _explain(flags, printed)
+        try:
+            printed = await self._run(["threads", "new"], cwd)
+        except RequestError as error:
+            raise _explain(flags, error) from error
         thread = _THREAD.search(printed)
         if thread is None:
             raise adapter_errors.turn_failed("amp", f"amp made no thread: {printed[-500:]}")
@@ -92,7 +89,7 @@ class AmpAgent(NativeAgent):
             bypass=session.config.current("mode") == "bypass",
             choice=None if choice == "default" else choice,
             mcp_config=json.dumps(servers) if servers else None,
-            messages=as_messages,
+            prompt=None if as_messages else prompt.decode(),
         )
         process: NativeProcess | None = None
         for words in flags.command_lines(wanted):
@@ -185,13 +182,22 @@ class AmpAgent(NativeAgent):
         for message in messages:
             await self.channel.send_updates(session.id, events.exported(message))
 
+    def on_connect(self, conn: Client) -> None:
+        super().on_connect(conn)
+        # A start of Node.js, which need not wait for the first session.
+        self._flags = asyncio.ensure_future(self._read_flags())
+        self._flags.add_done_callback(lambda flags: flags.cancelled() or flags.exception())
+
     async def _usable_flags(self) -> AmpFlags:
-        if self._flags is None:
-            flags = read_help(await self._run(["--help"], os.getcwd()))
-            if flags.family is None:
-                raise adapter_errors.turn_failed("amp", _UNSUPPORTED_VERSION, sorted(flags.known))
-            self._flags = flags
-        return self._flags
+        if self._flags is None or (self._flags.done() and self._flags.exception() is not None):
+            self._flags = asyncio.ensure_future(self._read_flags())
+        return await asyncio.shield(self._flags)
+
+    async def _read_flags(self) -> AmpFlags:
+        flags = read_help(await self._run(["--help"], os.getcwd()))
+        if flags.family is None:
+            raise adapter_errors.turn_failed("amp", _UNSUPPORTED_VERSION, sorted(flags.known))
+        return flags
 
     async def _run(self, words: list[str], cwd: str) -> str:
         """The output of an amp command; raises a `RequestError` if it fails."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 _FLAG = re.compile(r"^\s+(?:-\w, )?(--[a-z][a-z-]+)", re.MULTILINE)
+_LONGEST_ARGUMENT = 30_000
 _CHOICES = r"--{} <[\w-]+>\s+[^(\n]*\(([^)]+)\)"
 
 
@@ -25,8 +26,8 @@ class AmpRequest:
     choice: str | None = None
     """The mode (`--mode`) or the model (`--model`) that the user chose."""
     mcp_config: str | None = None
-    messages: bool = False
-    """The prompt is a line of JSON."""
+    prompt: str | None = ""
+    """The text of the prompt; None if it is a line of JSON on stdin."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class AmpFlags:
 
     def _threads(self, wanted: AmpRequest) -> list[list[str]]:
         thread = ["threads", "continue", wanted.thread or "", "--execute", "--stream-json"]
-        needed = ["--stream-json-input"] if wanted.messages else []
+        needed = ["--stream-json-input"] if wanted.prompt is None else []
         needed += self._needed(wanted)
         chosen = ["--mode", wanted.choice] if wanted.choice and "--mode" in self.known else []
         lines = [[*thread, *needed, *chosen], [*thread, *needed]]
@@ -86,8 +87,11 @@ class AmpFlags:
         thread = ["--continue", wanted.thread] if wanted.thread else []
         chosen = ["--model", wanted.choice] if wanted.choice and "--model" in self.known else []
         needed = [*thread, *self._needed(wanted)]
+        # A longer one is read from stdin only; a leading dash would make it a flag.
+        text = wanted.prompt or ""
+        prompt = [f" {text}" if text.startswith("-") else text] if 0 < len(text) < _LONGEST_ARGUMENT else []
         names = [name for name in ("--print", "--execute") if name in self.known]
-        return [[name, *output, *choice, *needed] for choice in (chosen, []) for name in names]
+        return [[name, *output, *choice, *needed, *prompt] for choice in (chosen, []) for name in names]
 
     def _needed(self, wanted: AmpRequest) -> list[str]:
         needed = [self._allow_all_flag] if wanted.bypass else []

@@ -9,6 +9,8 @@ from sandbox_agent.agents.adapters.common.native_process import Message
 from sandbox_agent.agents.adapters.common.prompt import PromptPart, PromptText
 
 _DEFAULT_MODE = "build"
+# Its server does not say which model it takes if neither the client nor its config names one.
+_OWN_CHOICE = ConfigValue("default", "OpenCode's choice")
 
 
 def config_options(agents: list[Message], providers: Message, config: Message) -> ConfigOptions:
@@ -23,7 +25,7 @@ def prompt_body(session: NativeSession, parts: list[PromptPart]) -> Message:
     """The prompt; a model or mode that the client has not set is left to OpenCode and its config."""
     body: Message = {"parts": [_part(part) for part in parts]}
     chosen = session.config["model"]
-    if chosen.is_selected:
+    if chosen.is_selected and chosen.current != _OWN_CHOICE.id:
         provider, _, model = chosen.current.partition("/")
         body["model"] = {"providerID": provider, "modelID": model}
     if session.config["mode"].is_selected:
@@ -58,10 +60,9 @@ def _model_option(providers: Message, configured: str) -> ConfigOption:
         for provider in providers.get("providers") or []
         for model_id, model in (provider.get("models") or {}).items()
     ]
-    defaults = [f"{provider}/{model}" for provider, model in (providers.get("default") or {}).items()]
-    known = [value.id for value in values]
-    current = next((model for model in [configured, *defaults, *known] if model in known), "")
-    return ConfigOption("model", "Model", current, values, "model")
+    if any(value.id == configured for value in values):
+        return ConfigOption("model", "Model", configured, values, "model")
+    return ConfigOption("model", "Model", _OWN_CHOICE.id, [_OWN_CHOICE, *values], "model")
 
 
 def _part(part: PromptPart) -> Message:
