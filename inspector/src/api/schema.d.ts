@@ -496,6 +496,11 @@ export interface components {
             version?: string;
             path?: string;
             capabilities: components["schemas"]["AgentCapabilities"];
+            /**
+             * @description Whether the agent asks before its tools run. `always`: before each that changes something. `partly`: before some, or as its config or mode says. `terminal`: only clients that serve `terminal` and `fs`. `never`: every tool runs. Absent if it is not known.
+             * @enum {unknown}
+             */
+            permissionRequests?: "always" | "never" | "partly" | "terminal";
             serverStatus?: components["schemas"]["ServerStatus"];
             /**
              * @description Whether models and modes are known. `known`: the agent has reported what `configOptions`, `models` and `modes` have. `asking`: it is being asked, ask again. `failed`: `configError` says why. `unknown`: it was not asked, because it is not installed or has no credentials.

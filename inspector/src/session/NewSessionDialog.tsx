@@ -125,6 +125,11 @@ export function NewSessionDialog({ agent, close, created }: Props) {
   );
 }
 
+/** The page serves no terminal. */
+function neverAsks(agent: AgentInfo): boolean {
+  return agent.permissionRequests === "never" || agent.permissionRequests === "terminal";
+}
+
 function AgentRadio({ agent, checked, choose }: { agent: AgentInfo; checked: boolean; choose: () => void }) {
   return (
     <label className={checked ? "agent-option chosen" : "agent-option"}>
@@ -134,6 +139,7 @@ function AgentRadio({ agent, checked, choose }: { agent: AgentInfo; checked: boo
         {agent.installed ? "installed" : "not installed"}
       </span>
       {!agent.credentialsAvailable && <span className="pill warn">no credentials</span>}
+      {neverAsks(agent) && <span className="pill warn">every tool runs without asking</span>}
     </label>
   );
 }

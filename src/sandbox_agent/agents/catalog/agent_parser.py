@@ -9,11 +9,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, AgentSpec, InstallStep
+from sandbox_agent.agents.catalog.agent_spec import ASKS, CAPABILITIES, AgentSpec, InstallStep
 
 _AGENT_KEYS = frozenset(
     "id name command args env default_env cwd on_path native native_file node install registry "
-    "credentials keys capabilities size_mb verify_env quirks builtin adapter".split()
+    "credentials keys asks capabilities size_mb verify_env quirks builtin adapter".split()
 )
 _STEP_KEYS = frozenset("npm pypi into python check native on_request program env".split())
 _PROVIDER_VARIABLES = {"anthropic": "env:ANTHROPIC_API_KEY", "openai": "env:OPENAI_API_KEY"}
@@ -38,6 +38,9 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
     capabilities = table.strings("capabilities")
     if unknown := [flag for flag in capabilities if flag not in CAPABILITIES]:
         raise CatalogError(f"{where}: unknown capability `{unknown[0]}`; known are {', '.join(CAPABILITIES)}")
+    asks = table.string("asks")
+    if asks is not None and asks not in ASKS:
+        raise table.fault("asks", f"one of {', '.join(ASKS)}")
     command = table.string("command")
     if not (command or raw.get("on_path") or raw.get("registry") or raw.get("builtin") or raw.get("adapter")):
         raise CatalogError(f"{where} says neither `command` nor `registry`: there is no way to start it")
@@ -57,6 +60,7 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
         credentials=tuple(_PROVIDER_VARIABLES.get(one, one) for one in table.strings("credentials")),
         keys=table.lists("keys"),
         capabilities=frozenset(capabilities),
+        asks=asks,
         size_mb=table.integer("size_mb"),
         verify_env=table.mapping("verify_env"),
         quirks=table.strings("quirks"),

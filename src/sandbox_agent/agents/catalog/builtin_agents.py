@@ -20,6 +20,7 @@ would wait 9 ms for the parser.
     credentials   what the agent reads: `env:NAME`, `file:PATH` or `file:PATH#key.in.its.json`
     keys          provider -> the names under which the agent gets the key of that provider; a key that is set
                   under one of them is passed under all of them
+    asks          whether it asks before its tools run: always, partly, terminal or never (`ASKS`)
     verify_env    variables for the first start after an install, if the agent does not start unconfigured
     adapter       the ACP adapter of this package that runs the `native` program; there is no `command`
     size_mb       size on disk, for the progress bar
@@ -57,6 +58,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.claude.json#primaryApiKey",
         ],
         "keys": {"anthropic": ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY"]},
+        "asks": "always",
         "capabilities": [
             "permissions",
             "questions",
@@ -109,6 +111,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.codex/auth.json#tokens.access_token",
         ],
         "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
+        "asks": "partly",
         "capabilities": [
             "planMode",
             "permissions",
@@ -170,6 +173,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.local/share/opencode/auth.json",
         ],
         "keys": {"openai": ["OPENAI_API_KEY"]},
+        "asks": "partly",
         "capabilities": [
             "toolCalls",
             "toolResults",
@@ -208,6 +212,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.amp/config.json",
         ],
         "keys": {"anthropic": ["ANTHROPIC_API_KEY"]},
+        "asks": "never",
         "capabilities": ["toolCalls", "toolResults", "textMessages", "errorEvents", "mcpTools"],
         "size_mb": 40,
         "quirks": [
@@ -247,6 +252,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.pi/agent/auth.json",
             "file:~/.pi/agent/models.json",
         ],
+        "asks": "never",
         "capabilities": [
             "toolCalls",
             "toolResults",
@@ -301,6 +307,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "id": "mock",
         "name": "Mock",
         "builtin": True,
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -336,6 +343,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:GOOGLE_API_KEY",
             "file:~/.gemini/oauth_creds.json",
         ],
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -369,6 +377,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "node": 22,
         "registry": ["qwen-code"],
         "credentials": ["env:OPENAI_API_KEY", "env:DASHSCOPE_API_KEY", "file:~/.qwen/oauth_creds.json"],
+        "asks": "partly",
         "capabilities": [
             "planMode",
             "permissions",
@@ -408,6 +417,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:COPILOT_PROVIDER_API_KEY",
             "file:~/.copilot/config.json",
         ],
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -450,6 +460,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:OPENROUTER_API_KEY",
             "file:~/.config/goose/config.yaml",
         ],
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "toolCalls",
@@ -488,6 +499,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "node": 22,
         "registry": ["kimi"],
         "credentials": ["env:KIMI_MODEL_API_KEY", "env:KIMI_API_KEY", "env:MOONSHOT_API_KEY"],
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -516,6 +528,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["vibe-acp"],
         "registry": ["mistral-vibe"],
         "credentials": ["env:MISTRAL_API_KEY", "file:~/.vibe/.env"],
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "questions",
@@ -546,6 +559,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["grok", "agent", "stdio"],
         "registry": ["grok-build"],
         "credentials": ["env:XAI_API_KEY", "file:~/.grok/auth.json"],
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "questions",
@@ -584,6 +598,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.hermes/.env",
             "file:~/.hermes/config.yaml",
         ],
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "toolCalls",
@@ -627,6 +642,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.fast-agent/fastagent.secrets.yaml",
         ],
         "verify_env": {"FAST_AGENT_MODEL": "passthrough"},
+        "asks": "terminal",
         "capabilities": [
             "permissions",
             "toolCalls",
@@ -670,6 +686,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.claude.json#primaryApiKey",
         ],
         "keys": {"anthropic": ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY"]},
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -717,6 +734,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.codex/auth.json#tokens.access_token",
         ],
         "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
+        "asks": "partly",
         "capabilities": [
             "planMode",
             "permissions",
@@ -768,6 +786,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.local/share/opencode/auth.json",
         ],
         "keys": {"openai": ["OPENAI_API_KEY"]},
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "questions",
@@ -807,6 +826,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.amp/config.json",
         ],
         "keys": {"anthropic": ["ANTHROPIC_API_KEY"]},
+        "asks": "never",
         "capabilities": [
             "toolCalls",
             "toolResults",

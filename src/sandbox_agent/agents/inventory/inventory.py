@@ -70,6 +70,8 @@ class Inventory:
         if config:
             info |= await self._version_and_path(spec, program, no_cache)
         info["capabilities"] = {flag: flag in spec.capabilities for flag in CAPABILITIES}
+        if spec.asks is not None:
+            info["permissionRequests"] = spec.asks
         if config:
             info |= self._options(spec, program, has_credentials)
         return info

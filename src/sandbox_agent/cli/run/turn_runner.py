@@ -10,6 +10,7 @@ from sandbox_agent.cli.api.install_progress import show_progress
 from sandbox_agent.cli.run.renderer import Renderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+from sandbox_agent.sdk.resources.models import AgentInfo
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ async def run_turn(request: TurnRequest, prompter: TerminalPrompter, renderer: R
     else:
         client = await AsyncSandboxAgent.connect(request.endpoint, request.token)
     async with client:
-        await _prepare_agent(client, request.agent)
+        agent = await _prepared_agent(client, request.agent, prompter)
         session = await client.sessions.create(
             request.agent,
             directory=request.directory,
@@ -41,7 +42,7 @@ async def run_turn(request: TurnRequest, prompter: TerminalPrompter, renderer: R
             mode=request.mode,
             thought_level=request.thought_level,
             use_directory_config=True,
-            on_permission=prompter.decide,
+            on_permission=None if agent.never_asks else prompter.decide,
             on_question=prompter.answer,
         )
         for event in await session.events():
@@ -54,10 +55,12 @@ async def run_turn(request: TurnRequest, prompter: TerminalPrompter, renderer: R
         return result.stop_reason
 
 
-async def _prepare_agent(client: AsyncSandboxAgent, agent: str) -> None:
-    """Install a missing agent, with progress, and warn about missing credentials."""
+async def _prepared_agent(client: AsyncSandboxAgent, agent: str, prompter: TerminalPrompter) -> AgentInfo:
+    """Install a missing agent, with progress; say what the user should know before it starts."""
     info = await client.agents.get(agent)
+    prompter.check_agent(info)
     if not info.installed:
         await client.agents.install(agent, on_progress=show_progress)
     if not info.credentials_available:
         click.echo(f"no credentials for {agent} were found; see `sandbox-agent credentials status`", err=True)
+    return info

@@ -81,6 +81,17 @@ class AgentInfo(msgspec.Struct, rename="camel", kw_only=True):
     version: str | UnsetType = UNSET
     path: str | UnsetType = UNSET
     capabilities: AgentCapabilities
+    permission_requests: (
+        Annotated[
+            Literal["always", "partly", "terminal", "never"],
+            Meta(
+                description="Whether the agent asks before its tools run. `always`: before each that changes "
+                "something. `partly`: before some, or as its config or mode says. `terminal`: only clients "
+                "that serve `terminal` and `fs`. `never`: every tool runs. Absent if it is not known."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     server_status: ServerStatus | UnsetType = UNSET
     config_status: (
         Annotated[

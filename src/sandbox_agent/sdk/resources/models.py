@@ -40,6 +40,9 @@ class AgentInfo:
     installed: bool
     credentials_available: bool
     capabilities: Mapping[str, bool]
+    permission_requests: str | None = None
+    """Whether it asks before its tools run: `always`, `partly`, `terminal` (only clients that serve one) or
+    `never`; None if the server does not know."""
     installing: InstallProgress | None = None
     """Set while the agent is being installed."""
     version: str | None = None
@@ -54,6 +57,11 @@ class AgentInfo:
     modes: list[dict[str, Any]] = field(default_factory=list)
     raw: Json = field(default_factory=dict, repr=False)
 
+    @property
+    def never_asks(self) -> bool:
+        """No tool of the agent waits for a permission of this client, so none can be refused."""
+        return self.permission_requests in ("never", "terminal")
+
     @classmethod
     def from_json(cls, data: Json) -> AgentInfo:
         return cls(
@@ -61,6 +69,7 @@ class AgentInfo:
             installed=bool(data.get("installed")),
             credentials_available=bool(data.get("credentialsAvailable")),
             capabilities=dict(data.get("capabilities") or {}),
+            permission_requests=data.get("permissionRequests"),
             installing=_installing(data),
             version=data.get("version"),
             path=data.get("path"),

@@ -16,6 +16,7 @@ from typing import Any
 
 from sandbox_agent.sdk.errors import AgentExitedError, APIStatusError, SandboxAgentError
 from sandbox_agent.sdk.keyed_locks import KeyedLocks
+from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.resources.install_progress import OnInstallProgress, watched_install
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
@@ -56,6 +57,7 @@ class InstancePool:
         self._shared: dict[InstanceKey, AgentInstance] = {}
         self._users: dict[AgentInstance, int] = {}
         self._locks = KeyedLocks()
+        self._checked_agents: set[str] = set()
 
     async def default_directory(self) -> str:
         """The directory of sessions that name none: the configured one, else the server's home directory."""
@@ -69,6 +71,18 @@ class InstancePool:
             return directory
         base = await self.default_directory()
         return base if not directory else normpath(join(base, directory))
+
+    async def warn_if_never_asks(self, agent: str) -> None:
+        """Warn, once per agent, that its tools run without a call of `on_permission`."""
+        if agent in self._checked_agents:
+            return
+        self._checked_agents.add(agent)
+        try:
+            info = await AsyncAgents(self.api).get(agent)
+        except SandboxAgentError:
+            return  # The start of the agent reports what is wrong.
+        if info.never_asks:
+            log.warning("%s never asks for permission: on_permission is not called, every tool runs", agent)
 
     async def acquire(self, key: InstanceKey) -> AgentInstance:
         """A live instance for `key`, started if there is none; `release` it when done."""

@@ -64,6 +64,8 @@ class SessionFactory:
             mode=options.get("mode"),
             model=options.get("model"),
         )
+        if handlers.on_permission is not None:
+            await self._pool.warn_if_never_asks(agent)
         channel = SessionChannel(self._pool, self._record(agent, options, init), handlers)
         session = AsyncSession(channel, self._settings(key), Restored("created"))
         initial = InitialConfig(
