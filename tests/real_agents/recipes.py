@@ -126,6 +126,12 @@ model:
   api_key: dummy
 """
 
+_NANOCODER = {
+    "nanocoder": {
+        "providers": [{"name": "fake", "models": ["fake-model"], "baseUrl": "{base}/v1", "apiKey": "dummy"}]
+    }
+}
+
 RECIPES = {
     recipe.agent: recipe
     for recipe in (
@@ -241,6 +247,24 @@ RECIPES = {
             },
             asks_only_if_served=True,
             thoughts=False,
+        ),
+        Recipe(
+            "kilo",
+            {
+                "KILO_CONFIG_CONTENT": json.dumps(_OPENCODE),
+                "KILO_DISABLE_MODELS_FETCH": "1",
+                "KILO_DISABLE_DEFAULT_PLUGINS": "1",
+                "KILO_DISABLE_SESSION_INGEST": "1",
+            },
+        ),
+        Recipe(
+            "nanocoder",
+            {"NANOCODER_CONFIG_DIR": "{home}/.config/nanocoder"},
+            {".config/nanocoder/agents.config.json": json.dumps(_NANOCODER)},
+        ),
+        Recipe(
+            "gptme",
+            {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": "{base}/v1", "MODEL": "local/fake-model"},
         ),
     )
 }

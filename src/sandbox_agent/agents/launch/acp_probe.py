@@ -145,6 +145,9 @@ class AcpProbe:
         self._stderr_reader.cancel()
         with suppress(asyncio.CancelledError):
             await self._stderr_reader
+        # A pipe whose end was not read yet would complain when the loop is gone.
+        cast(Any, self._process)._transport.close()
+        await asyncio.sleep(0)
 
 
 @asynccontextmanager
