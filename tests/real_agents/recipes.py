@@ -126,11 +126,9 @@ model:
   api_key: dummy
 """
 
-_NANOCODER = {
-    "nanocoder": {
-        "providers": [{"name": "fake", "models": ["fake-model"], "baseUrl": "{base}/v1", "apiKey": "dummy"}]
-    }
-}
+_NANOCODER = [
+    {"name": "fake", "models": ["fake-model"], "baseUrl": "{base}/v1", "apiKey": "dummy"},
+]
 
 RECIPES = {
     recipe.agent: recipe
@@ -259,12 +257,16 @@ RECIPES = {
         ),
         Recipe(
             "nanocoder",
-            {"NANOCODER_CONFIG_DIR": "{home}/.config/nanocoder"},
-            {".config/nanocoder/agents.config.json": json.dumps(_NANOCODER)},
+            {"NANOCODER_PROVIDERS": json.dumps(_NANOCODER), "NANOCODER_TRUST_DIRECTORY": "1"},
         ),
         Recipe(
             "gptme",
-            {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": "{base}/v1", "MODEL": "local/fake-model"},
+            {
+                "OPENAI_API_KEY": "dummy",
+                "OPENAI_BASE_URL": "{base}/v1",
+                "MODEL": "local/fake-model",
+                "TOOL_FORMAT": "tool",
+            },
         ),
     )
 }

@@ -218,7 +218,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "quirks": [
             "Never asks for permission; tools need the mode `bypass`.",
             "Ignores `cwd` of `session/new`: give the instance its directory with `?cwd=`.",
-            "Cancels only when the model's stream has ended; cannot load sessions.",
+            "Its adapter does nothing on `session/cancel` (`cancel` of its Python driver is empty): the turn ends, as `cancelled`, when the model's stream has ended. `amp-native` cancels at once.",
+            "Cannot load sessions.",
         ],
         "install": [
             {"pypi": ["acp-amp==0.1.3", "amp-sdk==0.1.6"], "python": "3.10"},
@@ -717,7 +718,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "args": ["{root}/node_modules/@nanocollective/nanocoder/dist/cli.js", "--acp"],
         "on_path": ["nanocoder", "--acp"],
         "node": 22,
-        "credentials": ["file:~/.config/nanocoder/agents.config.json"],
+        "credentials": [
+            "env:NANOCODER_PROVIDERS",
+            "env:NANOCODER_PROVIDERS_FILE",
+            "file:~/.config/nanocoder/agents.config.json",
+        ],
+        "verify_env": {
+            "NANOCODER_PROVIDERS": '[{"name": "none", "models": ["none"], "baseUrl": "http://127.0.0.1:9/v1"}]',
+        },
         "asks": "always",
         "capabilities": [
             "permissions",
@@ -732,7 +740,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         ],
         "size_mb": 305,
         "quirks": [
-            "Does not start without a provider in `~/.config/nanocoder/agents.config.json` or in its directory.",
+            "Does not start without a provider: NANOCODER_PROVIDERS, or `agents.config.json` in `~/.config/nanocoder` or its directory.",
         ],
         "install": [{"npm": ["@nanocollective/nanocoder@1.30.0"]}],
     },
