@@ -92,6 +92,10 @@ def _replay_beside_load(server: RunningServer, ms: int) -> dict[str, float]:
     return {"other p99 µs": probe["p99_us"]}
 
 
+def _memory(server: RunningServer, ms: int) -> dict[str, float]:
+    return {"resident KB": process_usage.memory(server.pid).resident_kb}
+
+
 def _publish(server: RunningServer) -> None:
     server.read_stream(server_id="a", mode="flood", readers=1, count=REPLAY_EVENTS, bytes=EVENT_BYTES)
 
@@ -107,6 +111,7 @@ CASES: dict[str, Measure] = {
     "one event": _one_event,
     "replay": _replay,
     "replay beside load": _replay_beside_load,
+    "memory": _memory,
 }
 
 

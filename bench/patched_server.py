@@ -16,7 +16,7 @@ def main() -> None:
     if chosen != "all":
         TRICKS[int(chosen)].switch_off()
     sys.argv = ["sandbox-agent", *arguments]
-    from sandbox_agent.cli.entry import main as run_command
+    from sandbox_agent.cli.main import main as run_command
 
     run_command()
 

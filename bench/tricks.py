@@ -76,14 +76,15 @@ def _direct_writes() -> None:
     segment = _module("bridge.eventlog.segment").Segment
     append, step = segment.append, 8 << 20
 
-    def append_and_release(self: Any, blocks: Any, last: int, *, directly: bool) -> None:
+    def append_and_release(self: Any, blocks: Any, last: int) -> None:
         start = self.size
-        append(self, blocks, last, directly=False)
-        if directly and start // step != self.size // step:
+        append(self, blocks, last)
+        if start // step != self.size // step:
             # The advice starts the write of dirty pages and drops clean ones, so each step is advised twice.
             offset = max(0, start - step)
             os.posix_fadvise(self.file.fd, offset, self.size - offset, os.POSIX_FADV_DONTNEED)
 
+    _replace(segment, "_write_directly", lambda *_: False)
     _replace(segment, "append", append_and_release)
 
 
@@ -128,6 +129,13 @@ def _replay_socket_buffer() -> None:
     _replace(_module("http.http1.socket_options"), "prepare_for_files", lambda *_: None)
 
 
+def _own_token_comparison() -> None:
+    """Compare tokens with the function of the standard library, which loads OpenSSL."""
+    import hmac
+
+    _replace(_module("http.access"), "_equal_in_constant_time", hmac.compare_digest)
+
+
 TRICKS = (
     Trick("cached heads", "200 B x8", _cached_heads),
     Trick("busy polling", "200 B x1", _busy_poll),
@@ -143,4 +151,5 @@ TRICKS = (
     Trick("sendfile", "replay", _sendfile),
     Trick("page cache checked on the loop", "replay", _page_cache_check),
     Trick("socket buffer for replays", "replay beside load", _replay_socket_buffer),
+    Trick("own comparison of tokens", "memory", _own_token_comparison),
 )

@@ -32,7 +32,7 @@ def main() -> None:
     os.environ.setdefault("SANDBOX_AGENT_BIN", launcher)
     sys.path[0] = site
     sys.argv[0] = launcher
-    from sandbox_agent.cli.entry import main as program
+    from sandbox_agent.cli.main import main as program
 
     sys.exit(program())
 
@@ -104,7 +104,7 @@ def write_launcher(path: str, site: str) -> None:
 import sys
 
 sys.path[0] = {site!r}
-from sandbox_agent.cli.entry import main
+from sandbox_agent.cli.main import main
 
 sys.exit(main())
 """

@@ -22,6 +22,7 @@ _FUNCTIONS = frozenset(
         "image",
         "resource",
         "resource_link",
+        "spawn_server",
         "text",
     )
 )

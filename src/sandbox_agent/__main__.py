@@ -4,6 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from sandbox_agent.cli.entry import main
+from sandbox_agent.cli.main import main
 
 sys.exit(main())

@@ -25,6 +25,7 @@ SandboxAgentError
 ├── AgentProcessExited        502
 ├── StreamError               502  spawn, pipe or system failure
 ├── TooManyInstances          503
+├── OutOfDescriptors          503
 ├── ServerStopping            503
 └── Timeout                   504
 
@@ -34,6 +35,7 @@ Each class has its kind, title and status; an instance adds the readable `detail
 
 from __future__ import annotations
 
+import errno
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -244,6 +246,14 @@ class TooManyInstances(_WithMessage):
         super().__init__(f"the server already runs {limit} instances; close some with DELETE", limit=limit)
 
 
+class OutOfDescriptors(_WithMessage):
+    kind, title, status, prefix = "out_of_descriptors", "Out Of Descriptors", 503, "out of descriptors"
+
+    def __init__(self) -> None:
+        super().__init__("the server has no file descriptors left; close connections or raise `ulimit -n`")
+        self.headers["retry-after"] = "1"
+
+
 class ServerStopping(_WithMessage):
     kind, title, status, prefix = "server_stopping", "Server Stopping", 503, "server stopping"
 
@@ -256,3 +266,10 @@ class Timeout(SandboxAgentError):
 
     def __init__(self, message: str = "timed out waiting for agent response") -> None:
         super().__init__("timeout", {"details": {"message": message}})
+
+
+def unexpected(error: Exception) -> SandboxAgentError:
+    """What a client is told of an exception that no handler expected."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return OutOfDescriptors()
+    return InternalError()

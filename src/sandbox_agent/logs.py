@@ -3,6 +3,8 @@
 A log call names the event and its fields: `logger.info("instance.started", pid=42)`. The `server` command
 writes the lines itself (`set_up`). In a program that mounts the application they go to Python's `logging`
 under the same names.
+
+A log call never raises: without memory, descriptors or a usable clock the line says less, or is lost.
 """
 
 from __future__ import annotations
@@ -94,24 +96,42 @@ class _Writer:
     def write(self, level: int, event: str, fields: Fields, raised: BaseException | None) -> None:
         if level < self._level:
             return
-        now = time.time()
-        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
-        facts = {
-            "time": f"{moment}.{int(now % 1 * 1000):03d}Z",
-            "level": _NAMES.get(level, "critical"),
-            "event": event,
-            **fields,
-        }
-        if raised is not None:
-            import traceback  # only for exceptions: it takes 10 ms to load
-
-            facts["exception"] = "".join(traceback.format_exception(raised)).rstrip("\n")
-        line = self._form({name: value for name, value in facts.items() if value is not None})
         try:
+            facts = {
+                "time": _moment(),
+                "level": _NAMES.get(level, "critical"),
+                "event": event,
+                **fields,
+                "exception": None if raised is None else _traceback(raised),
+            }
+            line = self._form({name: value for name, value in facts.items() if value is not None})
             self._stream.write(line + "\n")
             self._stream.flush()
-        except (OSError, ValueError):
-            pass  # The reader of the log is gone, or the disk is full; the server continues.
+        except Exception:  # noqa: S110 - what prevents this line may be what the caller reports with it
+            pass
+
+
+def _moment() -> str:
+    try:
+        now = time.time()
+    except OverflowError:
+        return "after-the-year-2262"  # beyond what Python can read from the clock
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now))
+    return f"{moment}.{int(now % 1 * 1000):03d}Z"
+
+
+def _traceback(raised: BaseException) -> str:
+    try:
+        import traceback  # only for exceptions: it takes 10 ms to load
+
+        return "".join(traceback.format_exception(raised)).rstrip("\n")
+    except Exception:  # Out of descriptors, so that no module can be loaded, or out of memory.
+        place, steps = raised.__traceback__, []
+        while place is not None:
+            code = place.tb_frame.f_code
+            steps.append(f"{code.co_filename}:{place.tb_lineno} in {code.co_name}")
+            place = place.tb_next
+        return "\n".join([*steps, f"{type(raised).__name__}: {raised}"])
 
 
 def _as_json(facts: dict[str, Any]) -> str:

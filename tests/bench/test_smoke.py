@@ -1,4 +1,4 @@
-"""A few seconds of the benchmark against our server: it measures and checks; no figure is judged."""
+"""A few seconds of the benchmark against this server: it measures and checks, no figure has a limit."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def k_browser(server: ServerProcess) -> str:
 
 
 def l_blocking_file(server: ServerProcess) -> str:
-    """Five writes into a FIFO that nobody reads, then health."""
+    """Five writes into a FIFO without a reader, then health."""
     os.mkfifo(server.home / "fifo")
     path = f"/v1/fs/file?path={server.home}/fifo"
     for _ in range(5):

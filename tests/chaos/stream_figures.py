@@ -20,7 +20,7 @@ def a_reconnects_close_behind(server: ServerProcess) -> str:
 
 
 def a_reconnects_far_behind(server: ServerProcess) -> str:
-    """1,500 reconnects of three readers against a flood that waits for nobody."""
+    """1,500 reconnects of three readers against a flood that waits for no reader."""
     return _reconnects(server, FAR_BEHIND, lead=None)
 
 

@@ -1,4 +1,4 @@
-"""A real small disk below the spill directory: it fills up, events go on, readers are told the truth."""
+"""A real small disk below the spill directory: it fills up, events go on, readers get a gap."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.clause("promise-B-full-disk")
-def test_a_full_disk_costs_the_oldest_events_and_is_told_as_a_gap(small_disk: Path, start_server) -> None:
+def test_a_full_disk_costs_the_oldest_events_and_is_reported_as_a_gap(small_disk: Path, start_server) -> None:
     server: ServerProcess = start_server(arguments=["--replay-max-events", "100"])
     acp = server.acp
     server_id = acp.start()

@@ -22,7 +22,7 @@ def test_a_problem_goes_to_stderr_as_the_server_wrote_it(api: Api) -> None:
 
 
 @pytest.mark.clause("cli-api-errors")
-def test_a_wrong_token_is_told_and_not_repeated(sandbox: SandboxDirectory, server: ServerProcess) -> None:
+def test_a_wrong_token_is_reported_and_not_repeated(sandbox: SandboxDirectory, server: ServerProcess) -> None:
     url = f"http://127.0.0.1:{server.port}"
     result = sandbox.run("api", "health", "-e", url, "--token", "guessed-wrongly")
     assert result.code == 1
@@ -31,7 +31,7 @@ def test_a_wrong_token_is_told_and_not_repeated(sandbox: SandboxDirectory, serve
 
 
 @pytest.mark.clause("cli-api-errors")
-def test_nobody_listening_is_one_sentence(sandbox: SandboxDirectory) -> None:
+def test_a_refused_connection_is_one_sentence(sandbox: SandboxDirectory) -> None:
     result = sandbox.run("api", "health", "--endpoint", f"http://127.0.0.1:{free_port()}")
     assert result.code == 1
     assert result.err.startswith("sandbox-agent: cannot reach the server")

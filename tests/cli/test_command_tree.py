@@ -12,7 +12,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from sandbox_agent.cli.commands import root
+from sandbox_agent.cli.command_tree import root
 from sandbox_agent.cli.server.settings_parser import parse
 from sandbox_agent.settings import SettingsError
 from tests.cli.sandbox_directory import PROGRAM, SandboxDirectory
@@ -104,7 +104,7 @@ def test_no_token_wins_over_the_environment(sandbox: SandboxDirectory, server: S
 
 @pytest.mark.clause("cli-server-help-is-quick")
 def test_help_of_the_server_costs_less_than_150_ms(sandbox: SandboxDirectory) -> None:
-    """Processor time of the quickest run: the clock on the wall tells how busy the machine is."""
+    """Processor time of the quickest run: wall-clock time would depend on the load of the machine."""
     costs = []
     for _ in range(5):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -116,7 +116,7 @@ def test_help_of_the_server_costs_less_than_150_ms(sandbox: SandboxDirectory) ->
 
 def _imported_by(words: list[str]) -> set[str]:
     script = (
-        "import sys; from sandbox_agent.cli.entry import main\n"
+        "import sys; from sandbox_agent.cli.main import main\n"
         "try: main(sys.argv[1:])\n"
         "except SystemExit: pass\n"
         "print('\\n'.join(name for name, module in sys.modules.items() if module), file=sys.stderr)"

@@ -31,7 +31,7 @@ def keys(sandbox: SandboxDirectory) -> SandboxDirectory:
 
 
 @pytest.mark.clause("credentials-stay-secret")
-def test_extract_redacts_unless_told_to_reveal(keys: SandboxDirectory) -> None:
+def test_extract_redacts_unless_asked_to_reveal(keys: SandboxDirectory) -> None:
     hidden = keys.run("credentials", "extract").good()
     assert hidden.json["anthropic"]["source"] == str(keys.home / ".claude.json")
     assert hidden.json["openai"]["auth_type"] == "oauth"

@@ -50,7 +50,7 @@ def daemon(sandbox: SandboxDirectory) -> Iterator[Daemon]:
 
 @pytest.fixture
 def unrelated_process() -> Iterator[subprocess.Popen[bytes]]:
-    """A process that has nothing to do with us."""
+    """A process that is not the daemon."""
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     yield process
     process.kill()
@@ -164,7 +164,7 @@ def test_a_daemon_that_hangs_is_neither_running_nor_stopped(daemon: Daemon) -> N
 
 
 @pytest.mark.clause("daemon-real-failure")
-def test_a_port_in_use_is_told_in_words(daemon: Daemon) -> None:
+def test_a_port_in_use_is_reported_in_words(daemon: Daemon) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", daemon.port))
         other.listen()

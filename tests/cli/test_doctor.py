@@ -18,7 +18,7 @@ def _by_subject(
 
 
 @pytest.mark.clause("cli-doctor")
-def test_a_machine_without_agents_is_healthy_and_told_how_to_get_them(sandbox: SandboxDirectory) -> None:
+def test_a_machine_without_agents_is_healthy_and_shown_how_to_get_them(sandbox: SandboxDirectory) -> None:
     result = sandbox.run("doctor").good()
     found = {finding["subject"]: finding for finding in result.json}
     assert found["Python"]["verdict"] == "ok"
@@ -29,7 +29,7 @@ def test_a_machine_without_agents_is_healthy_and_told_how_to_get_them(sandbox: S
 
 
 @pytest.mark.clause("cli-doctor", "credentials-stay-secret")
-def test_an_agent_without_a_key_is_told_which_one_it_reads(sandbox: SandboxDirectory) -> None:
+def test_an_agent_without_a_key_is_shown_with_the_variable_it_reads(sandbox: SandboxDirectory) -> None:
     place_launcher(sandbox.data.parent, "codex", "#!/bin/sh\n")
     finding = _by_subject(sandbox)["agent codex"]
     assert "OPENAI_API_KEY" in finding["remedy"]

@@ -14,7 +14,7 @@ import pytest
 import sandbox_agent
 
 HEAVY = ("asyncio",)
-PROGRAM = "from sandbox_agent.cli.entry import main; main(['server', '--port', '0', '--no-token'])"
+PROGRAM = "from sandbox_agent.cli.main import main; main(['server', '--port', '0', '--no-token'])"
 INITIALIZE = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -33,14 +34,14 @@ def test_tools_are_shown_on_stderr_and_can_be_left_out(sandbox: SandboxDirectory
     [("refuse", 3), ("max_tokens", 4), ("max_turn_requests", 5), ("fail", 1), ("crash", 1)],
     ids=["refusal", "tokens", "turns", "agent error", "agent crash"],
 )
-def test_the_exit_code_tells_how_it_ended(sandbox: SandboxDirectory, prompt: str, code: int) -> None:
+def test_the_exit_code_says_how_it_ended(sandbox: SandboxDirectory, prompt: str, code: int) -> None:
     result = sandbox.run("run", "mock", prompt)
     assert result.code == code, result
     assert result.err.strip()
     assert "Traceback" not in result.err
 
 
-def test_an_unknown_agent_is_told_by_the_server(sandbox: SandboxDirectory) -> None:
+def test_an_unknown_agent_is_reported_by_the_server(sandbox: SandboxDirectory) -> None:
     result = sandbox.run("run", "unknown", "hello")
     assert result.code == 1
     assert json.loads(result.err)["type"] == "urn:sandbox-agent:error:unsupported_agent"
@@ -76,6 +77,36 @@ def test_a_question_without_a_person_is_rejected(sandbox: SandboxDirectory) -> N
     result = sandbox.run("run", "mock", "question").good()
     assert result.out == "You rejected the question.\n"
     assert "not answered" in result.err
+
+
+@pytest.mark.clause("cli-run-session")
+def test_a_named_conversation_continues(sandbox: SandboxDirectory) -> None:
+    """The mock tells in `info` which values its session has, and it loads the session it had."""
+    first = sandbox.run("run", "mock", "echo one", "--session", "mine", "--model", "mock-fast").good()
+    assert first.out == "one\n"
+    told = sandbox.run("run", "mock", "info", "--session", "mine").good()
+    assert json.loads(told.out)["values"]["model"] == "mock-fast"
+    assert "one" not in told.out, "the turns before are not shown again"
+    again = sandbox.run("run", "mock", "info", "-s", "mine", "--mode", "plan", "--json").good()
+    events = [json.loads(line) for line in again.out.splitlines()]
+    assert [event["type"] for event in events][-1] == "turn.ended"
+    assert {event["session_id"] for event in events} == {"mine"}
+    other = json.loads(sandbox.run("run", "mock", "info", "--session", "other").good().out)
+    assert other["values"]["model"] == "mock"
+    store = sandbox.data / "conversations.db"
+    assert store.stat().st_mode & 0o777 == 0o600
+    sandbox.wait_until_quiet()
+
+
+@pytest.mark.clause("cli-run-session")
+def test_a_conversation_belongs_to_its_agent_and_directory(sandbox: SandboxDirectory, tmp_path: Path) -> None:
+    sandbox.run("run", "mock", "echo one", "--session", "mine").good()
+    wrong = sandbox.run("run", "claude", "hello", "--session", "mine")
+    assert wrong.code == 2 and "mock" in wrong.err
+    assert sandbox.run("run", "mock", "hello", "--session", " ").code == 2
+    elsewhere = sandbox.run("run", "mock", "info", "--session", "mine", "-d", str(tmp_path)).good()
+    assert json.loads(elsewhere.out)["sessionDirectory"] != str(tmp_path)
+    assert "takes place in" in elsewhere.err
 
 
 @pytest.mark.clause("cli-run")

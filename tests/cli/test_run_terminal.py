@@ -107,7 +107,7 @@ def test_control_c_while_a_question_waits_ends_everything(
 
 
 @pytest.mark.clause("cli-run-in-a-terminal")
-def test_words_appear_while_the_agent_still_speaks(
+def test_words_appear_while_the_agent_still_streams(
     sandbox: SandboxDirectory, terminal: list[pexpect.spawn]
 ) -> None:
     child = _run(sandbox, terminal, "mock", "stream 3 700")

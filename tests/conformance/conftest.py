@@ -55,7 +55,7 @@ def http_server(request: pytest.FixtureRequest) -> HttpServer:
 
 @dataclass
 class Target:
-    """The server under test: how to reach it, and the process behind it if it is ours to look at."""
+    """The server under test: its address, and its process if the tests started it."""
 
     client: Client
     acp: Acp

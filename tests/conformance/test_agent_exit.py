@@ -1,4 +1,4 @@
-"""The agent dies: who is told, how soon, with which facts, and how it starts again (wire 2.6, D16, G)."""
+"""The agent exits: the errors of its requests, how soon they come, and the next start (wire 2.6, D16, G)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def test_waiting_requests_get_502_within_a_second_with_code_and_stderr(
 
 @pytest.mark.clause("decision-16")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT])
-def test_a_death_by_signal_is_told_by_its_name(acp: Acp, server_id: str, number: signal.Signals) -> None:
+def test_an_exit_by_signal_is_reported_with_its_name(
+    acp: Acp, server_id: str, number: signal.Signals
+) -> None:
     with acp.stream(server_id) as stream:
         problem = assert_problem(
             acp.send(server_id, "test/kill_self", {"signal": number}), 502, "agent_process_exited"

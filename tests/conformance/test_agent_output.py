@@ -30,7 +30,7 @@ def test_turn_and_updates_are_streamed_in_the_order_they_were_written(acp: Acp, 
     assert [event.json()["params"]["n"] for event in events[1:-1]] == list(range(1, 11))
 
 
-def test_an_answer_nobody_waits_for_is_streamed(acp: Acp, server_id: str) -> None:
+def test_an_answer_without_a_waiting_request_is_streamed(acp: Acp, server_id: str) -> None:
     with acp.stream(server_id) as stream:
         write_lines(acp, server_id, b'{"jsonrpc":"2.0","id":"nobody","result":1}\n')
         stream.until(lambda event: event.data == b'{"jsonrpc":"2.0","id":"nobody","result":1}')
@@ -64,7 +64,7 @@ def test_blank_lines_are_nothing(acp: Acp, server_id: str) -> None:
         (b'{"a":"\x01"}', '{"a":"\x01"}'),
     ],
 )
-def test_a_line_that_is_not_json_is_told_and_the_stream_lives_on(
+def test_a_line_that_is_not_json_is_reported_and_the_stream_continues(
     acp: Acp, server_id: str, line: bytes, raw: str
 ) -> None:
     with acp.stream(server_id) as stream:
@@ -79,7 +79,7 @@ def test_a_line_that_is_not_json_is_told_and_the_stream_lives_on(
 
 
 @pytest.mark.parametrize("fault", [b"\x01", b"\xff", b"\\q", b'"'])
-def test_a_long_line_with_one_wrong_byte_is_told(acp: Acp, server_id: str, fault: bytes) -> None:
+def test_a_long_line_with_one_wrong_byte_is_reported(acp: Acp, server_id: str, fault: bytes) -> None:
     text = b"bG9uZyB0ZXh0" * 9000
     with acp.stream(server_id) as stream:
         write_lines(acp, server_id, b'{"method":"long","params":"%b%b%b"}\n' % (text, fault, text))
@@ -146,7 +146,7 @@ def test_a_line_of_fifty_megabytes_goes_through_post_and_stream(acp: Acp, server
 
 
 @pytest.mark.clause("decision-18", "promise-E")
-def test_a_line_over_the_limit_is_dropped_and_told(start_server) -> None:
+def test_a_line_over_the_limit_is_dropped_and_reported(start_server) -> None:
     server = start_server(
         settings={"SANDBOX_AGENT_ACP_MAX_LINE_BYTES": "100000", "SANDBOX_AGENT_MAX_BODY_BYTES": "1000000"}
     )
@@ -192,7 +192,7 @@ def test_adapter_messages_can_be_switched_off(start_server) -> None:
 
 
 @pytest.mark.clause("promise-D")
-def test_five_megabytes_on_stderr_while_streaming_block_nobody(acp: Acp, server_id: str) -> None:
+def test_five_megabytes_on_stderr_while_streaming_do_not_block_the_stream(acp: Acp, server_id: str) -> None:
     waiting = acp.in_background(acp.send, server_id, "test/stderr", {"bytes": 5_000_000}, timeout=20)
     assert waiting.result(20).json()["result"] == {"wrote": 5_000_000}
     assert acp.call(server_id, "test/flood", {"count": 100}) == {"sent": 100}

@@ -115,7 +115,7 @@ def test_an_error_of_the_agent_is_a_200(acp: Acp, server_id: str) -> None:
     ],
 )
 def test_no_method_is_handled_by_the_server(acp: Acp, server_id: str, method: str) -> None:
-    """The scripted agent answers each of them with its own error: it got them, and nobody else did."""
+    """The scripted agent, not the server, answers each method, with its own error."""
     params = {"_meta": {"sandboxagent.dev": {"agent": "pi", "title": "x"}}, "sessionId": "s"}
     answer = acp.send(server_id, method, params)
     assert answer.status == 200

@@ -32,10 +32,10 @@ def test_an_id_never_seen_is_404(acp: Acp) -> None:
 
 @pytest.mark.clause("spec1-3.1-delete", "spec1-3.3-delete")
 def test_a_living_agent_is_gone_and_the_id_too(acp: Acp, server_id: str) -> None:
-    who = acp.call(server_id, "test/info")
+    agent_process = acp.call(server_id, "test/info")
     assert timed_delete(acp, server_id) < BOUND
     assert acp.entry(server_id) is None
-    wait_until_dead([who], TREE_BOUND)
+    wait_until_dead([agent_process], TREE_BOUND)
     assert_problem(acp.client.get(acp.path(server_id)), 404, "session_not_found")
     assert_problem(acp.post(server_id, message("x")), 404, "session_not_found")
 
@@ -86,32 +86,32 @@ def test_streams_end_cleanly(acp: Acp, server_id: str) -> None:
 @pytest.mark.clause("decision-3")
 def test_an_agent_that_ignores_signals_and_eof_is_killed(acp: Acp, server_id: str) -> None:
     acp.call(server_id, "test/ignore_signals")
-    who = acp.call(server_id, "test/info")
+    agent_process = acp.call(server_id, "test/info")
     assert timed_delete(acp, server_id) < BOUND
     assert acp.entry(server_id) is None
-    wait_until_dead([who], TREE_BOUND)
+    wait_until_dead([agent_process], TREE_BOUND)
 
 
 @pytest.mark.clause("decision-3")
 def test_an_agent_that_does_not_read_and_has_a_full_stdin_is_deleted(acp: Acp, server_id: str) -> None:
-    who = acp.call(server_id, "test/info")
+    agent_process = acp.call(server_id, "test/info")
     acp.call(server_id, "test/stop_reading")
     pad = {"pad": "y" * 2_000_000}
     calls = [acp.in_background(acp.send, server_id, "x", pad, request_id=number) for number in range(3)]
     acp.wait_until_pending(server_id, 3)
     assert timed_delete(acp, server_id) < BOUND
     assert {call.result(8).status for call in calls} == {502}
-    wait_until_dead([who], TREE_BOUND)
+    wait_until_dead([agent_process], TREE_BOUND)
 
 
 @pytest.mark.clause("decision-3")
 def test_a_flooding_agent_is_deleted(acp: Acp, server_id: str) -> None:
-    who = acp.call(server_id, "test/info")
+    agent_process = acp.call(server_id, "test/info")
     acp.call(server_id, "test/flood", {"count": 100_000_000, "size": 200, "background": True})
     with acp.stream(server_id) as stream:
         stream.take(100)
         assert timed_delete(acp, server_id) < BOUND
-    wait_until_dead([who], TREE_BOUND)
+    wait_until_dead([agent_process], TREE_BOUND)
 
 
 @pytest.mark.clause("spec1-4-lifecycle-only", "decision-3")
@@ -157,7 +157,9 @@ def test_retained_events_are_gone_after_close_and_start(acp: Acp, server_id: str
     assert first.json()["id"] == "again"
 
 
-def test_an_old_position_of_a_restarted_id_is_told_as_a_gap_or_continued(acp: Acp, server_id: str) -> None:
+def test_an_old_position_of_a_restarted_id_is_reported_as_a_gap_or_continued(
+    acp: Acp, server_id: str
+) -> None:
     acp.call(server_id, "test/flood", {"count": 20})
     acp.delete(server_id)
     acp.call(server_id, "test/echo", agent=AGENT, request_id="again")
@@ -184,7 +186,7 @@ def test_delete_in_the_middle_of_many_starts_is_safe(acp: Acp) -> None:
     assert acp.send(server_id, "test/echo", agent=AGENT).status == 200
 
 
-def test_delete_while_another_id_is_busy_disturbs_nobody(acp: Acp, server_id: str) -> None:
+def test_delete_while_another_id_is_busy_does_not_disturb_it(acp: Acp, server_id: str) -> None:
     other = acp.start()
     bystander = acp.call(other, "test/info")
     child = acp.call(other, "test/double_fork_clean_env")

@@ -85,7 +85,7 @@ def test_a_wrong_method_on_an_instance_is_405_and_names_the_right_ones(client: C
 
 @pytest.mark.own_server("uvicorn answers requests that it cannot read, in its own words")
 @pytest.mark.ours
-def test_a_method_that_nobody_knows_is_405_too_and_ends_the_connection(client: Client) -> None:
+def test_an_unknown_method_is_405_too_and_ends_the_connection(client: Client) -> None:
     with client.connect() as connection:
         connection.send(client.build("BREW", "/v1/acp/some-id") + client.build("BREW", "/v1/acp"))
         answer = connection.read_answer()

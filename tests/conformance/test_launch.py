@@ -25,9 +25,9 @@ from tests.support.server_process import (
 @pytest.mark.clause("agents-inherited-environment")
 def test_a_launcher_is_started_without_arguments_in_the_servers_directory(start_server) -> None:
     server = start_server()
-    who = server.acp.call(server.acp.start(), "test/info")
-    assert who["argv"][1:] == []
-    assert who["cwd"] == str(server.home)
+    agent_process = server.acp.call(server.acp.start(), "test/info")
+    assert agent_process["argv"][1:] == []
+    assert agent_process["cwd"] == str(server.home)
 
 
 @pytest.mark.clause("agents-inherited-environment")
@@ -90,10 +90,10 @@ def test_a_user_can_add_an_agent_by_command(start_server, tmp_path: Path) -> Non
         f'cwd = "{tmp_path}"\nenv = {{ COLOUR = "blue" }}\n'
     )
     server = start_server(arguments=["--agents-file", str(agents)])
-    who = server.acp.call("u", "test/info", agent="mine")
-    assert who["argv"][1:] == ["one"]
-    assert who["cwd"] == str(tmp_path)
-    assert who["env"]["COLOUR"] == "blue"
+    agent_process = server.acp.call("u", "test/info", agent="mine")
+    assert agent_process["argv"][1:] == ["one"]
+    assert agent_process["cwd"] == str(tmp_path)
+    assert agent_process["env"]["COLOUR"] == "blue"
 
 
 @pytest.mark.ours

@@ -145,7 +145,7 @@ def test_the_checks_of_a_post_come_in_the_order_of_the_table(acp: Acp) -> None:
     client, unknown = acp.client, acp.new_id()
     bad_type, bad_accept = {"content-type": "text/plain"}, {"accept": "text/html"}
     json_type = {"content-type": "application/json"}
-    twice = f"/v1/acp/{unknown}?agent=nobody&agent=nobody"
+    twice = f"/v1/acp/{unknown}?agent=unknown&agent=unknown"
     assert post(client, twice, {**bad_type, **bad_accept}, b"[").status == 400
     path = acp.path(unknown, "nobody")
     assert post(client, path, {**bad_type, **bad_accept}, b"[").status == 415

@@ -87,7 +87,7 @@ for line in sys.stdin:
 @pytest.mark.own_server("only the server command adopts orphans and starts the watchdog")
 @pytest.mark.ours
 @pytest.mark.parametrize("seconds", ["0.1", "600"])
-def test_no_dead_child_is_left_uncollected_whatever_it_looks_like(start_server, seconds: str) -> None:
+def test_every_dead_child_is_reaped(start_server, seconds: str) -> None:
     server = start_server()
     place_launcher(server.data_home, "pi", QUICK_FORK.format(seconds=seconds))
     before = children_of(server.pid)
@@ -96,7 +96,7 @@ def test_no_dead_child_is_left_uncollected_whatever_it_looks_like(start_server, 
     wait_until(lambda: len(children_of(server.pid) - before) >= 3, 10, "the orphan's arrival")
     if seconds == "600":
         assert server.acp.delete("quick").status == 204
-    wait_until(lambda: not zombies_of(server.pid), 5, "nobody left uncollected")
+    wait_until(lambda: not zombies_of(server.pid), 5, "the end of all zombies")
     if seconds != "600":
         assert server.acp.delete("quick").status == 204
 
@@ -142,8 +142,8 @@ def test_server_killed_while_agents_flood_and_hold_requests(start_server) -> Non
 
 @pytest.mark.clause("agents-inherited-environment")
 def test_agents_run_in_a_session_and_group_of_their_own(acp: Acp, server_id: str) -> None:
-    who = acp.call(server_id, "test/info")
-    assert who["sid"] == who["pgid"] != os.getsid(0)
+    agent_process = acp.call(server_id, "test/info")
+    assert agent_process["sid"] == agent_process["pgid"] != os.getsid(0)
 
 
 @pytest.mark.serial
@@ -154,10 +154,10 @@ def test_a_wrapper_script_and_its_agent_both_end(start_server) -> None:
     place_launcher(server.data_home, AGENT, f"#!/bin/sh\ntrap '' TERM\n'{inner}'\necho over >&2\nsleep 600\n")
     acp = server.acp
     server_id = acp.start()
-    who = acp.call(server_id, "test/info")
-    wrapper = who["ppid"]
+    agent_process = acp.call(server_id, "test/info")
+    wrapper = agent_process["ppid"]
     began = time.monotonic()
     assert acp.delete(server_id).status == 204
     assert time.monotonic() - began < 1.5
-    wait_until_dead([who], 5)
+    wait_until_dead([agent_process], 5)
     wait_until(lambda: wrapper not in server.marked_processes(), 5, "the end of the wrapper")

@@ -24,7 +24,7 @@ def flooded(acp: Acp, count: int, size: int = 0) -> str:
 
 
 @pytest.mark.clause("decision-6", "promise-B")
-def test_a_position_that_has_fallen_out_is_told_as_a_gap(start_server) -> None:
+def test_a_position_that_has_fallen_out_is_reported_as_a_gap(start_server) -> None:
     acp = start_server(settings=TINY).acp
     server_id = flooded(acp, 100)
     with acp.stream(server_id, last_event_id=5) as stream:
@@ -47,7 +47,7 @@ def test_a_position_at_the_edge_of_the_ring_is_no_gap(start_server) -> None:
 
 @pytest.mark.clause("decision-6")
 def test_without_a_position_a_cut_log_begins_with_a_gap(start_server) -> None:
-    """Events 1 to 90 are gone; a reader from the start is told so."""
+    """Events 1 to 90 are gone; a reader from the start gets a gap."""
     acp = start_server(settings=TINY).acp
     server_id = flooded(acp, 100)
     with acp.stream(server_id, last_event_id="0") as stream:
@@ -78,7 +78,7 @@ def test_an_event_larger_than_the_whole_ring_still_reaches_a_live_reader(start_s
 
 
 @pytest.mark.clause("decision-7", "promise-C")
-def test_a_connected_reader_that_retention_overtakes_is_told_in_mid_stream(start_server) -> None:
+def test_a_connected_reader_that_retention_overtakes_gets_a_gap_in_mid_stream(start_server) -> None:
     acp = start_server(settings=TINY).acp
     server_id = acp.start()
     with acp.stream(server_id, receive_buffer=SMALL_BUFFER, timeout=30) as stream:

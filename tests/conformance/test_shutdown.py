@@ -89,14 +89,14 @@ def test_a_second_signal_forces(start_server, number) -> None:
     acp = server.acp
     server_id = acp.start()
     acp.call(server_id, "test/ignore_signals")
-    who = acp.call(server_id, "test/info")
+    agent_process = acp.call(server_id, "test/info")
     server.signal(number)
     with pytest.raises(OSError):
         wait_until(lambda: server.client.connect(1).close(), 2, "refused connections")
     began = server.signal(number)
     server.wait_for_exit(4)
     assert time.monotonic() - began < 1.5
-    wait_until_dead([who], 3)
+    wait_until_dead([agent_process], 3)
 
 
 def test_idle_keep_alive_connections_do_not_delay_the_end(start_server) -> None:

@@ -70,7 +70,7 @@ def test_an_instance_that_is_being_installed_is_starting_and_has_no_pid(slow: Sl
 
 @pytest.mark.serial
 @pytest.mark.clause("decision-3", "promise-I")
-def test_delete_during_an_install_is_quick_and_releases_everyone(slow: SlowServer) -> None:
+def test_delete_during_an_install_is_quick_and_releases_all_waiting_requests(slow: SlowServer) -> None:
     posts = [
         slow.acp.in_background(slow.acp.post, "x", message("initialize", request_id=n), agent=AGENT)
         for n in range(3)

@@ -1,4 +1,4 @@
-"""Nothing lost, nothing twice, nobody slowed: paused readers, reconnects against a flood (D8, M1, M2)."""
+"""Nothing lost, nothing twice, no reader slowed: paused readers, reconnects against a flood (D8, M1, M2)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_paused_reader_loses_none_of_twenty_thousand_notifications(acp: Acp, s
 
 @pytest.mark.clause("decision-8", "promise-C")
 @pytest.mark.parametrize(("count", "size", "batch"), [(6000, 20_000, 20), (12_000, 10_000, 1)])
-def test_a_stuck_reader_costs_no_memory_and_slows_nobody(start_server, count, size, batch) -> None:
+def test_a_stuck_reader_costs_no_memory_and_slows_no_other_reader(start_server, count, size, batch) -> None:
     """120 MB go by; the ring holds 4 MB, the rest is on disk, and the stuck reader gets every byte of it."""
     server = start_server(settings={"SANDBOX_AGENT_REPLAY_MAX_BYTES": str(4 << 20)})
     acp = server.acp
@@ -60,7 +60,7 @@ def test_reconnects_against_a_live_flood_lose_nothing_and_repeat_nothing(acp: Ac
 @pytest.mark.clause("http-reconnects")
 @pytest.mark.timeout(240)
 def test_readers_that_a_flood_leaves_behind_reconnect_and_lose_nothing(acp: Acp, server_id: str) -> None:
-    """The same against a flood that waits for nobody, so that replays come from ever farther back."""
+    """The same against a flood that waits for no reader, so that replays come from ever farther back."""
     outcome = reconnect_against_a_flood(acp, server_id, FAR_BEHIND, lead=None)
     assert not outcome.faults, outcome.faults[:20]
     assert outcome.reconnects == FAR_BEHIND

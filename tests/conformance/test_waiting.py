@@ -93,6 +93,36 @@ def test_prefer_wait_shortens_the_limit_for_one_request(acp: Acp, server_id: str
     assert 0.9 < time.monotonic() - began < 2.5
 
 
+@pytest.mark.clause("decision-49")
+def test_prefer_wait_counts_while_a_request_of_the_agent_is_unanswered(acp: Acp, server_id: str) -> None:
+    with acp.stream(server_id) as stream:
+        acp.notify(server_id, "test/ask_client", {"id": 5})
+        stream.until(method_is("client/ask"))
+    patient = acp.in_background(acp.send, server_id, "test/hold", request_id="patient")
+    began = time.monotonic()
+    assert_timeout(acp.send(server_id, "test/silent", headers={"prefer": "wait=1"}))
+    assert 0.9 < time.monotonic() - began < 4
+    acp.notify(server_id, "test/release")
+    assert patient.result(5).status == 200, "a call without a limit of its own waits on"
+
+
+@pytest.mark.clause("decision-49")
+def test_prefer_wait_starts_again_with_every_line(acp: Acp, server_id: str) -> None:
+    acp.notify(server_id, "test/ask_client", {"id": 5})
+    slow = acp.in_background(
+        acp.send,
+        server_id,
+        "test/answer_after",
+        {"ms": 1400},
+        request_id="slow",
+        headers={"prefer": "wait=1"},
+    )
+    for _ in range(6):
+        time.sleep(0.2)  # the pauses of the agent are what is tested
+        acp.call(server_id, "test/echo")
+    assert slow.result(5).status == 200
+
+
 @pytest.mark.clause("decision-13")
 def test_prefer_wait_lengthens_the_limit_for_one_request(impatient: Acp) -> None:
     server_id = impatient.start()
@@ -141,7 +171,7 @@ def test_an_id_sent_asynchronously_is_in_flight_until_it_is_answered(acp: Acp, s
 
 @pytest.mark.serial
 @pytest.mark.clause("decision-13", "promise-D")
-def test_an_agent_that_does_not_take_the_bytes_is_a_504_and_delays_nobody(impatient: Acp) -> None:
+def test_an_agent_that_does_not_take_the_bytes_is_a_504_and_delays_no_other_instance(impatient: Acp) -> None:
     server_id, other = impatient.start(), impatient.start()
     impatient.call(server_id, "test/stop_reading")
     big = message("x", {"pad": "y" * 1_000_000})

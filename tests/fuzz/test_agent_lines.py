@@ -128,7 +128,7 @@ def agent(server: ServerProcess) -> Iterator[Agent]:
 @pytest.mark.clause("fuzz-lines")
 @FUZZ
 @given(data=output)
-def test_every_line_is_told_as_what_it_is(agent: Agent, data: bytes) -> None:
+def test_every_line_is_classified_as_what_it_is(agent: Agent, data: bytes) -> None:
     assert agent.write(data) == expected(data)
 
 
@@ -141,5 +141,5 @@ def test_objects_torn_by_line_ends_are_never_put_together(agent: Agent, data: by
 
 @FUZZ
 @given(data=st.lists(mostly_one_string, min_size=1, max_size=2).map(b"\n".join))
-def test_long_lines_are_told_as_what_they_are(agent: Agent, data: bytes) -> None:
+def test_long_lines_are_classified_as_what_they_are(agent: Agent, data: bytes) -> None:
     assert agent.write(data) == expected(data)

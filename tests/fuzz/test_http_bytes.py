@@ -18,7 +18,7 @@ from tests.fuzz.effort import FUZZ
 from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.timeout(600)  # thousands of examples in full
-# Each answer to such a request names the id, which tells what the server has taken for a request.
+# Each answer to such a request names the id, so it shows what the server has read as a request.
 _ids = st.integers(0, 9).map(lambda n: b"fuzz-%d" % n)
 request_line = st.builds(
     lambda method, name, version: method + b" /v1/acp/" + name + b" " + version,

@@ -13,7 +13,7 @@ BOUND_S = 5
 
 
 class Client:
-    """The server's side of ASGI: collects what is sent, and leaves when told."""
+    """The server's side of ASGI: collects what is sent, and disconnects on request."""
 
     def __init__(self) -> None:
         self.sent: list[Message] = []

@@ -14,7 +14,7 @@ from .program import Program
 def test_the_command_loads_nothing_that_costs_before_our_code(installed: Path) -> None:
     lines = (installed / "sandbox-agent").read_text().splitlines()
     imports = [line for line in lines if line.startswith(("import ", "from "))]
-    assert imports == ["import sys", "from sandbox_agent.cli.entry import main"]
+    assert imports == ["import sys", "from sandbox_agent.cli.main import main"]
 
 
 @pytest.mark.clause("packaging-wheel-and-sdist")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from tests.real_agents.conftest import client, start_server
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
+from tests.support.polling import eventually
 from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.timeout(300)
@@ -43,10 +43,7 @@ async def test_nothing_of_a_real_agent_outlives_its_server(
                 assert len(home_processes.with_home(matrix.home)) >= 2
                 own.signal(ending)
                 await asyncio.to_thread(own.wait_for_exit, 10)
-                deadline = time.monotonic() + _GONE_WITHIN_S
-                while left := home_processes.with_home(matrix.home):
-                    assert time.monotonic() < deadline, f"still alive: {left}"
-                    await asyncio.sleep(0.05)
+                await eventually(lambda: not home_processes.with_home(matrix.home), _GONE_WITHIN_S)
     finally:
         await asyncio.to_thread(own.stop)
         own.kill_leftovers()

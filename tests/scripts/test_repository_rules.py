@@ -11,6 +11,11 @@ def test_a_word_that_is_not_plain_english_is_found_with_its_line() -> None:
     assert finding.startswith("docs/page.md:3: 'Whoever'")
 
 
+def test_such_a_word_is_found_in_the_name_of_a_test() -> None:
+    (finding,) = findings_of("tests/test_page.py", b"def test_a_reader_slows_nobody() -> None: ...\n")
+    assert finding.startswith("tests/test_page.py:1: 'nobody'")
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [

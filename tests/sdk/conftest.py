@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import inspect
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -14,16 +12,6 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent, asgi
 from tests.sdk.live_server import LiveServer
-
-
-async def eventually(condition: Callable[[], Awaitable[bool] | bool], limit_s: float = 15.0) -> None:
-    """Poll until the condition holds; fail after the limit."""
-    async with asyncio.timeout(limit_s):
-        for _ in range(1_000_000):
-            result = condition()
-            if await result if inspect.isawaitable(result) else result:
-                return
-            await asyncio.sleep(0.02)
 
 
 @contextmanager

@@ -25,9 +25,10 @@ from sandbox_agent import (
     SandboxAgentError,
     UnsupportedAgentError,
 )
-from sandbox_agent.sdk import errors
-from tests.sdk.conftest import Connect, eventually, within_a_second
+from sandbox_agent.sdk import errors, response_errors
+from tests.sdk.conftest import Connect, within_a_second
 from tests.sdk.live_server import LiveServer
+from tests.support.polling import eventually
 from tests.support.server_process import free_port, place_launcher
 
 
@@ -35,10 +36,12 @@ from tests.support.server_process import free_port, place_launcher
 async def test_an_unknown_agent_is_refused_at_once(client: AsyncSandboxAgent) -> None:
     with (
         within_a_second(),
-        pytest.raises(UnsupportedAgentError, match="unsupported agent: nobody") as failure,
+        pytest.raises(UnsupportedAgentError, match="unsupported agent: unknown-agent") as failure,
     ):
-        await client.sessions.create("nobody")
-    assert failure.value.error_type == "unsupported_agent" and failure.value.problem["agent"] == "nobody"
+        await client.sessions.create("unknown-agent")
+    assert (
+        failure.value.error_type == "unsupported_agent" and failure.value.problem["agent"] == "unknown-agent"
+    )
 
 
 @pytest.mark.clause("sdk-nothing-hangs")
@@ -50,7 +53,7 @@ async def test_an_agent_that_cannot_start_says_why(client: AsyncSandboxAgent, tm
 
 
 @pytest.mark.clause("sdk-nothing-hangs")
-async def test_an_agent_that_dies_at_once_tells_its_last_words(
+async def test_an_agent_that_exits_at_once_is_reported_with_its_last_stderr(
     client: AsyncSandboxAgent, tmp_path: Path
 ) -> None:
     place_launcher(tmp_path / "data", "amp", "#!/bin/sh\necho 'no key in sight' >&2\nexit 3\n")
@@ -127,7 +130,7 @@ async def test_connect_waits_for_a_server_for_the_given_time(own_server: LiveSer
     waiting = asyncio.create_task(
         AsyncSandboxAgent.connect(own_server.url, own_server.token, wait_for_health=30)
     )
-    await asyncio.sleep(0.2)
+    await asyncio.sleep(0.2)  # the time without a server, in which several attempts are refused
     await own_server.start()
     async with await waiting as client:
         assert (await client.health())["status"] == "ok"
@@ -188,18 +191,18 @@ async def test_answers_that_are_no_problem_documents_are_understood() -> None:
 @pytest.mark.clause("decision-15-client")
 def test_a_late_failure_of_the_server_is_the_exception_its_status_would_be() -> None:
     problem = {"type": "urn:sandbox-agent:error:timeout", "status": 504, "detail": "timeout"}
-    assert isinstance(errors.rpc_error({"code": -32603, "data": problem}), AgentTimeoutError)
+    assert isinstance(response_errors.rpc_error({"code": -32603, "data": problem}), AgentTimeoutError)
     gone = {**problem, "type": "urn:sandbox-agent:error:agent_process_exited", "details": {"exitCode": 4}}
-    error = errors.rpc_error({"code": -32603, "data": gone})
+    error = response_errors.rpc_error({"code": -32603, "data": gone})
     assert isinstance(error, AgentExitedError) and error.exit_code == 4
-    assert isinstance(errors.rpc_error("odd"), RpcError)
+    assert isinstance(response_errors.rpc_error("odd"), RpcError)
 
 
 @pytest.mark.clause("sdk-errors")
 def test_every_error_survives_pickling_and_keeps_its_facts() -> None:
     samples: list[SandboxAgentError] = [
         errors.APIConnectionError("a", delivery_unknown=True),
-        errors.status_error(409, {"type": "urn:sandbox-agent:error:conflict", "detail": "no"}),
+        response_errors.status_error(409, {"type": "urn:sandbox-agent:error:conflict", "detail": "no"}),
         errors.RpcError(-1, "m", {"d": 1}, method="x/y"),
         errors.AgentExitedError(exit_code=1, stderr="s"),
         errors.SessionNotRestoredError("s", {"reattach": "gone"}),
@@ -246,4 +249,4 @@ def test_all_errors_are_one_tree() -> None:
 def test_the_kind_rules_and_the_status_is_the_fallback(
     status: int, kind: str, expected: type[APIStatusError]
 ) -> None:
-    assert type(errors.status_error(status, {"type": f"urn:sandbox-agent:error:{kind}"})) is expected
+    assert type(response_errors.status_error(status, {"type": f"urn:sandbox-agent:error:{kind}"})) is expected

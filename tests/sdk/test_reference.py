@@ -107,7 +107,7 @@ async def test_turns_are_streamed_and_attachments_sent_on_the_reference(
 
 @pytest.mark.clause("sdk-reference")
 @pytest.mark.timeout(120)
-async def test_the_end_of_the_reference_is_told_and_the_conversation_goes_on_with_the_next(
+async def test_the_end_of_the_reference_is_reported_and_the_conversation_goes_on_with_the_next(
     reference: AsyncSandboxAgent, reference_server: LiveServer
 ) -> None:
     session = await reference.sessions.create("amp", mode="wild")

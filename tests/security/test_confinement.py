@@ -15,7 +15,7 @@ import pytest
 from tests.support.processes import is_alive, wait_until, wait_until_dead
 from tests.support.server_process import SCRIPTED_AGENT, ServerProcess, bare_environment, place_launcher
 
-NOBODY = 65534
+UNPRIVILEGED_UID = 65534
 
 
 def limits_of(pid: int) -> dict[str, tuple[str, str]]:
@@ -31,7 +31,7 @@ def reachable_for_all(directory: Path) -> None:
             parent.chmod(parent.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
 
 
-# A shell agent that any user can run: it answers the first line with who and where it is, then waits.
+# A shell agent that any user can run: it answers the first line with its user and groups, then waits.
 SHELL_AGENT = """#!/bin/sh
 read -r line
 printf '{"jsonrpc":"2.0","id":1,"result":{"uid":"%s","groups":"%s","home":"%s","user":"%s"}}\\n' \\
@@ -48,11 +48,11 @@ def test_agents_run_as_the_user_that_is_named_and_go_with_the_server(start_serve
     place_launcher(server.data_home, "pi", SHELL_AGENT)
     reachable_for_all(server.data_home / "sandbox-agent" / "bin" / "agent_processes")
     result = server.acp.call("x", "who", request_id=1, agent="pi")
-    assert result["uid"] == str(NOBODY)
+    assert result["uid"] == str(UNPRIVILEGED_UID)
     assert "0" not in result["groups"].split(), "the server's groups must not be inherited"
     assert result["user"] == "nobody" and result["home"] != os.environ["HOME"]
     row = server.acp.entry("x")
-    assert row is not None and os.stat(f"/proc/{row['pid']}").st_uid == NOBODY
+    assert row is not None and os.stat(f"/proc/{row['pid']}").st_uid == UNPRIVILEGED_UID
     assert server.acp.delete("x").status == 204
     wait_until(lambda: not os.path.exists(f"/proc/{row['pid']}"), 5, "the end of the other user's process")
 
@@ -104,7 +104,7 @@ def test_an_agent_that_wants_too_much_memory_fails_alone(start_server) -> None:
 
 
 @pytest.mark.clause("security-confinement")
-def test_an_agent_that_burns_its_cpu_time_is_ended_and_told(start_server) -> None:
+def test_an_agent_that_burns_its_cpu_time_is_ended_and_reported(start_server) -> None:
     server: ServerProcess = start_server(arguments=["--agent-cpu-s", "1"])
     place_launcher(server.data_home, "pi", "#!/bin/sh\nread -r line\nwhile :; do :; done\n")
     answer = server.acp.send("x", "burn", agent="pi", timeout=50)
@@ -117,7 +117,7 @@ def test_an_agent_that_burns_its_cpu_time_is_ended_and_told(start_server) -> Non
 def test_a_fork_bomb_stops_at_its_limit_and_is_swept_away(start_server, tmp_path: Path) -> None:
     """The kernel counts processes by user and does not limit root, so the fork bomb runs as another user."""
     reachable_for_all(tmp_path)
-    limit = len([p for p in os.listdir("/proc") if p.isdigit() and _owner(p) == NOBODY]) + 20
+    limit = len([p for p in os.listdir("/proc") if p.isdigit() and _owner(p) == UNPRIVILEGED_UID]) + 20
     server: ServerProcess = start_server(
         arguments=["--agent-user", "nobody", "--agent-processes", str(limit)]
     )

@@ -13,8 +13,8 @@ from tests.conformance.test_auth import started
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess, place_launcher
 
-TOKEN = "token-that-nobody-may-see-4711"
-KEY = "sk-key-that-nobody-may-see-4712"
+TOKEN = "token-that-must-not-appear-4711"
+KEY = "sk-key-that-must-not-appear-4712"
 
 
 @pytest.mark.clause("security-secrets")

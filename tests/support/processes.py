@@ -8,22 +8,12 @@ because the kernel reuses it.
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+
+from tests.support.polling import wait_until
 
 MARK_VARIABLE = "SANDBOX_AGENT_TEST_MARK"
-
-
-def wait_until(condition: Callable[[], Any], timeout: float, what: str) -> Any:
-    """Poll until `condition()` is true, and return its value; fail with `what` after `timeout` seconds."""
-    deadline = time.monotonic() + timeout
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {timeout} s: {what}")
-        time.sleep(0.01)
-    return value
 
 
 def _stat_fields(pid: int) -> list[bytes] | None:
@@ -33,10 +23,10 @@ def _stat_fields(pid: int) -> list[bytes] | None:
         return None
 
 
-def is_alive(who: dict[str, int]) -> bool:
-    """`who` is `{"pid", "started"}` as the scripted agent reports it; a zombie is not alive."""
-    fields = _stat_fields(who["pid"])
-    return fields is not None and int(fields[19]) == who["started"] and fields[0] not in (b"Z", b"X")
+def is_alive(process: dict[str, int]) -> bool:
+    """`process` is `{"pid", "started"}` as the scripted agent reports it; a zombie is not alive."""
+    fields = _stat_fields(process["pid"])
+    return fields is not None and int(fields[19]) == process["started"] and fields[0] not in (b"Z", b"X")
 
 
 def marked(mark: str) -> dict[int, str]:
@@ -75,12 +65,12 @@ def zombies_of(parent: int) -> list[int]:
     return found
 
 
-def wait_until_dead(who: Iterable[dict[str, int]], timeout: float = 5.0) -> None:
-    everyone = list(who)
+def wait_until_dead(processes: Iterable[dict[str, int]], timeout: float = 5.0) -> None:
+    expected = list(processes)
     wait_until(
-        lambda: not any(is_alive(one) for one in everyone),
+        lambda: not any(is_alive(process) for process in expected),
         timeout,
-        f"the end of {everyone}; alive: {[one for one in everyone if is_alive(one)]}",
+        f"the end of {expected}; alive: {[process for process in expected if is_alive(process)]}",
     )
 
 

@@ -16,7 +16,7 @@ DEFAULT_TIMEOUT = 8.0
 
 
 class ConnectionClosed(Exception):
-    """The peer ended the connection in the middle of what we were reading."""
+    """The peer ended the connection in the middle of a response."""
 
 
 @dataclass(frozen=True)

@@ -85,8 +85,12 @@ class ServerProcess:
         host: str = "127.0.0.1",
         isolated: bool = False,
         http_server: HttpServer = HttpServer.OWN,
+        prefix: list[str] | None = None,
     ) -> None:
-        """An isolated server can write below `directory` only and serves the files of `home`."""
+        """An isolated server can write below `directory` only and serves the files of `home`.
+
+        `prefix` is a command that executes the server, `prlimit` for example.
+        """
         self.mark = secrets.token_hex(8)
         self.home, self.data_home = directory / "home", directory / "data"
         self.log_path = directory / "server.log"
@@ -102,7 +106,7 @@ class ServerProcess:
         self.arguments += arguments or []
         self.environment = self._environment(settings or {})
         self.http_server = http_server
-        command = [*server_command(http_server), *self.arguments]
+        command = [*(prefix or []), *server_command(http_server), *self.arguments]
         if isolated:
             self.environment["TMPDIR"] = str(self.home)
             command = in_mount_namespace([*command, "--fs-root", str(self.home)], directory, cwd=self.home)
@@ -158,7 +162,7 @@ class ServerProcess:
         return time.monotonic()
 
     def tasks(self) -> list[str]:
-        """The names of the running asyncio tasks; an idle server has none. For our own server only."""
+        """The names of the running asyncio tasks; an idle server has none. For the `server` command only."""
         told = self._hooks / "tasks"
         told.unlink(missing_ok=True)
         self.signal(signal.SIGUSR2)
@@ -167,7 +171,7 @@ class ServerProcess:
         return tasks
 
     def set_clock_ahead(self, seconds: int) -> None:
-        """Move the server's wall clock by so many seconds, also backwards. For our own server only."""
+        """Move the server's wall clock by so many seconds, also backwards. For the `server` command only."""
         (self._hooks / "clock").write_text(str(seconds))
         self.tasks()  # the clock has moved when the list is there
 

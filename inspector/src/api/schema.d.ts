@@ -501,6 +501,7 @@ export interface components {
              * @enum {unknown}
              */
             permissionRequests?: "always" | "never" | "partly" | "terminal";
+            skillsDirectory?: string;
             serverStatus?: components["schemas"]["ServerStatus"];
             /**
              * @description Whether models and modes are known. `known`: the agent has reported what `configOptions`, `models` and `modes` have. `asking`: it is being asked, ask again. `failed`: `configError` says why. `unknown`: it was not asked, because it is not installed or has no credentials.
@@ -899,6 +900,16 @@ export interface components {
             detail: string;
             details?: Record<string, unknown>;
         };
+        ProblemOutOfDescriptors: {
+            /** @constant */
+            type: "urn:sandbox-agent:error:out_of_descriptors";
+            /** @constant */
+            title: "Out Of Descriptors";
+            /** @constant */
+            status: 503;
+            detail: string;
+            details: Record<string, unknown>;
+        };
         ProblemPayloadTooLarge: {
             /** @constant */
             type: "urn:sandbox-agent:error:payload_too_large";
@@ -1166,6 +1177,24 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemNotFound"];
             };
         };
+        /** @description Out Of Descriptors (`urn:sandbox-agent:error:out_of_descriptors`), or Server Stopping (`urn:sandbox-agent:error:server_stopping`) */
+        OutOfDescriptorsServerStopping: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemOutOfDescriptors"] | components["schemas"]["ProblemServerStopping"];
+            };
+        };
+        /** @description Out Of Descriptors (`urn:sandbox-agent:error:out_of_descriptors`), or Server Stopping (`urn:sandbox-agent:error:server_stopping`), or Too Many Instances (`urn:sandbox-agent:error:too_many_instances`) */
+        OutOfDescriptorsServerStoppingTooManyInstances: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemOutOfDescriptors"] | components["schemas"]["ProblemServerStopping"] | components["schemas"]["ProblemTooManyInstances"];
+            };
+        };
         /** @description Payload Too Large (`urn:sandbox-agent:error:payload_too_large`) */
         PayloadTooLarge: {
             headers: {
@@ -1200,24 +1229,6 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ProblemRequestTimeout"];
-            };
-        };
-        /** @description Server Stopping (`urn:sandbox-agent:error:server_stopping`) */
-        ServerStopping: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemServerStopping"];
-            };
-        };
-        /** @description Server Stopping (`urn:sandbox-agent:error:server_stopping`), or Too Many Instances (`urn:sandbox-agent:error:too_many_instances`) */
-        ServerStoppingTooManyInstances: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ProblemServerStopping"] | components["schemas"]["ProblemTooManyInstances"];
             };
         };
         /** @description Session Not Found (`urn:sandbox-agent:error:session_not_found`) */
@@ -1312,7 +1323,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     getOpenApi: {
@@ -1339,7 +1350,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     getDocs: {
@@ -1366,7 +1377,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     getHealth: {
@@ -1399,7 +1410,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     listAcpServers: {
@@ -1444,7 +1455,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     streamAcpEvents: {
@@ -1487,7 +1498,7 @@ export interface operations {
             429: components["responses"]["TooManyStreams"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     postAcpMessage: {
@@ -1576,7 +1587,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InstallFailedInternalError"];
             502: components["responses"]["AgentProcessExitedStreamError"];
-            503: components["responses"]["ServerStoppingTooManyInstances"];
+            503: components["responses"]["OutOfDescriptorsServerStoppingTooManyInstances"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -1610,7 +1621,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     listAgents: {
@@ -1680,7 +1691,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     getAgent: {
@@ -1752,7 +1763,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     installAgent: {
@@ -1805,7 +1816,7 @@ export interface operations {
             421: components["responses"]["MisdirectedRequest"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InstallFailedInternalError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     listFsEntries: {
@@ -1854,7 +1865,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -1933,7 +1944,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -1994,7 +2005,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2098,7 +2109,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description ServerStopping */
+            /** @description OutOfDescriptorsServerStopping */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -2157,7 +2168,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2199,7 +2210,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2248,7 +2259,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2295,7 +2306,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2345,7 +2356,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2382,7 +2393,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2425,7 +2436,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2472,7 +2483,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2513,7 +2524,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2568,7 +2579,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2611,7 +2622,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2658,7 +2669,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2699,7 +2710,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };
@@ -2754,7 +2765,7 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["StreamError"];
-            503: components["responses"]["ServerStopping"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
         };
     };

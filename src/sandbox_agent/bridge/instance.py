@@ -7,7 +7,6 @@ event loop with callbacks, without tasks.
 
 from __future__ import annotations
 
-from time import time_ns
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.jsonrpc.message_id import id_key
@@ -16,6 +15,7 @@ from sandbox_agent.bridge.pending_calls import PendingCall
 from sandbox_agent.bridge.silence_timeout import SilenceTimeout
 from sandbox_agent.errors import AgentProcessExited, SandboxAgentError, StreamError, Timeout
 from sandbox_agent.runtime import running_loop
+from sandbox_agent.runtime.wall_clock import now_ns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +78,7 @@ class Instance:
         self.log = log
         self.status: Literal["starting", "running", "exited"] = "starting"
         self.closed = False
-        self.last_activity_ns = time_ns()
+        self.last_activity_ns = now_ns()
         self.created_at_ms = self.last_activity_ms
         self.pid: int | None = None
         self.exit: ProcessExit | None = None
@@ -112,7 +112,7 @@ class Instance:
         key = raw_id if raw_id.isdigit() else id_key(raw_id)
         in_flight = self._calls.get(key)
         if in_flight is not None:
-            self.last_activity_ns = time_ns()
+            self.last_activity_ns = now_ns()
             in_flight.join(body, waiter)
         else:
             call = PendingCall(key, body, waiter, limit_s)
@@ -137,7 +137,7 @@ class Instance:
             raise
 
     def _send(self, call: PendingCall) -> None:
-        self.last_activity_ns = time_ns()
+        self.last_activity_ns = now_ns()
         if self.status == "exited" or self.closed:
             raise self.exit_error()
         if self.process is None:
@@ -147,7 +147,7 @@ class Instance:
         if stdin.queued_bytes + call.size > self._limits.stdin_queue_bytes:
             raise StreamError("the agent does not read its input")
         now = self._loop.time()
-        call.sent_at = self._silence.active(now)
+        call.sent_at = self._silence.active(now) if call.limit_s is None else now
         # The earliest time at which its limit can be exceeded.
         check_at = now + (self._silence.limit_s if call.limit_s is None else call.limit_s)
         if check_at < self._timer_at:
@@ -165,7 +165,7 @@ class Instance:
     def attach(self, process: AgentProcess) -> None:
         """The process runs: send the waiting messages and start the time-outs."""
         if self.exit is not None:  # a fresh process under the same id is a new creation
-            self.last_activity_ns = time_ns()
+            self.last_activity_ns = now_ns()
             self.created_at_ms = self.last_activity_ms
         self.process = process
         self.pid = process.pid
@@ -175,6 +175,7 @@ class Instance:
         self._silence = SilenceTimeout(now, self._limits.first_line_s, self._limits.silence_s)
         unsent, self._unsent = self._unsent, []
         for call in unsent:
+            call.sent_at = 0.0 if call.limit_s is None else now
             process.input.put(call)
         if unsent:
             self._check_silence()
@@ -246,7 +247,7 @@ class Instance:
     def on_output(self) -> None:
         """The agent has written something, and it is published."""
         self._silence.line(self._loop.time())
-        self.last_activity_ns = time_ns()
+        self.last_activity_ns = now_ns()
 
     def on_message_with_id(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
         """The agent has answered a call, or sent a request to the client."""
@@ -256,6 +257,11 @@ class Instance:
         elif call := self._calls.pop(key, None):
             for waiter in call.waiters:
                 waiter(line)
+
+    def on_dropped_answer(self, raw_id: bytes) -> None:
+        """The answer to a call is too long, or there is no memory for it: the call fails."""
+        if call := self._calls.pop(id_key(raw_id), None):
+            call.settle(StreamError("the answer of the agent is too long or does not fit in memory"))
 
     def pause_output(self) -> None:
         if self.process is not None:
@@ -285,8 +291,10 @@ class Instance:
         now = self._loop.time()
         next_check = None
         for call in self._all_calls:
-            limit = self._silence.limit_s if call.limit_s is None else call.limit_s
-            left = limit - self._silence.silence(call.sent_at, now)
+            if call.limit_s is None:
+                left = self._silence.limit_s - self._silence.silence(call.sent_at, now)
+            else:
+                left = call.limit_s - self._silence.silence_by_clock(call.sent_at, now)
             if left <= 0:
                 self._give_up(call)
             elif next_check is None or left < next_check:

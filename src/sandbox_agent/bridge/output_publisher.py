@@ -1,9 +1,9 @@
 """Publishes the lines that an agent writes, unchanged, and reports messages with an id to the instance.
 
-A block of lines is handled as a whole if every line is a JSON object. Otherwise each line is handled by
-itself: blank lines are dropped, and a line that is not JSON is published as `_adapter/invalid_stdout`. A long
-line that only the scanner understands is scanned in a worker thread; later lines are held back until then, so
-that the order is kept.
+A block of lines is handled as a whole as far as every line is a JSON object. From the first other line on,
+each line is handled by itself: blank lines are dropped, and a line that is not JSON is published as
+`_adapter/invalid_stdout`. A long line that only the scanner understands is scanned in a worker thread, and
+large blocks are handled in steps; later lines are held back until then, so that the order is kept.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc import notification_batch
 from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
-from sandbox_agent.bridge.stdio.line_framer import OVERLONG
+from sandbox_agent.bridge.stdio.line_framer import DroppedLine
 from sandbox_agent.bridge.stdio.split_lines import CR, split_lines
 from sandbox_agent.runtime import running_loop
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
         def on_message_with_id(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
             """The agent has answered a call, or sent a request to the client."""
 
+        def on_dropped_answer(self, raw_id: bytes) -> None:
+            """The agent has answered a call with a line that was dropped."""
+
         def pause_output(self) -> None:
             """Stop reading the agent's output until `resume_output`."""
 
@@ -40,6 +43,9 @@ if TYPE_CHECKING:
 
 
 _RAW_SHOWN_BYTES = 4096
+# What is handled before other work of the loop goes first: about five milliseconds at the worst.
+_STEP_BYTES = 128 * 1024
+_LINES_PER_STEP = 400
 
 
 class OutputPublisher:
@@ -54,7 +60,7 @@ class OutputPublisher:
         self._adapter_messages = adapter_messages
         self._held: list[Piece] = []
         self.is_held = False
-        """A line is being scanned in a worker thread; later lines wait in `_held`."""
+        """What an earlier step has left, or a worker thread scans, comes first; the rest waits in `_held`."""
 
     def take(self, pieces: list[Piece]) -> None:
         """Publish several pieces, then wake the subscribers."""
@@ -70,12 +76,12 @@ class OutputPublisher:
             self._log.wake_waiting()
 
     def _take(self, piece: Piece) -> None:
-        if piece is not OVERLONG:
-            self.take_block(piece)
-        elif self.is_held:
-            self._held.append(OVERLONG)
+        if self.is_held:
+            self._held.append(piece)
+        elif isinstance(piece, DroppedLine):
+            self._publish_dropped(piece)
         else:
-            self._publish_invalid(f"a line of more than {self._max_line_bytes} bytes was dropped", b"")
+            self.take_block(piece)
 
     def take_block(self, block: bytes) -> None:
         """Publish a block of whole lines."""
@@ -84,14 +90,16 @@ class OutputPublisher:
             return
         newline = block.find(b"\n")
         if 0 <= newline < len(block) - 1:
-            if not self._take_batch(block):
-                self._take_lines(block)
+            if len(block) > _STEP_BYTES:
+                self._take_in_steps(block)
+            else:
+                self._take_several(block)
             return
         # The usual case: one line per read.
         line = block if newline < 0 else block[:-1]
         message = envelopes.peek_quickly(line)
         if message is None:
-            self._take_lines(block)
+            self._take_unusual(line, None, b"")
             return
         if line.endswith(b"\r"):
             line = line[:-1]
@@ -104,69 +112,128 @@ class OutputPublisher:
             log = self._log
             log.append(frames.encode_line(log.last + 1, line), 1)
 
-    def _take_batch(self, block: bytes) -> bool:
-        """Publish several lines as one block; False if any of them is not a JSON object."""
+    def _take_in_steps(self, block: bytes) -> None:
+        end = block.rfind(b"\n", 0, _STEP_BYTES) + 1 or block.find(b"\n") + 1
+        self.take_block(block[:end])
+        self._continue_later(block[end:])
+
+    def _take_several(self, block: bytes) -> None:
+        """Publish several lines as one block, up to one that is not a JSON object for msgspec."""
         batch = notification_batch.encode(self._log.last + 1, block)
         if batch:
             self._log.append(*batch)
-            return True
+            return
         lines = split_lines(block)
-        messages = [message for message in map(envelopes.peek_quickly, lines) if message]
-        if len(messages) < len(lines):
-            return False
+        messages: list[Envelope] = []
+        for line in lines:
+            message = envelopes.peek_quickly(line)
+            if message is None:
+                break
+            messages.append(message)
+        usual = lines if len(messages) == len(lines) else lines[: len(messages)]
+        size = sum(map(len, usual)) + len(usual)
         if CR in block:
-            lines = [line.removesuffix(b"\r") for line in lines]
-        self._log.publish(lines)
+            usual = [line.removesuffix(b"\r") for line in usual]
+        self._log.publish(usual)
         on_message_with_id = self._owner.on_message_with_id
-        for message, line in zip(messages, lines, strict=True):
+        for message, line in zip(messages, usual, strict=True):
             if message.id:
                 on_message_with_id(message.id, message.has_method, line)
-        return True
+        if len(usual) < len(lines):
+            self._take_one_by_one(block[size:])
 
-    def _take_lines(self, block: bytes) -> None:
-        """Publish line by line, up to one that has to be scanned in a worker thread."""
-        lines = split_lines(block)
-        for index, line in enumerate(lines):
-            line = line.removesuffix(b"\r")
-            if not line.strip(b" \t\r"):
-                continue
-            try:
+    def _take_one_by_one(self, block: bytes) -> None:
+        """Publish line by line for a while, then let other work of the loop go first."""
+        log, at = self._log, 0
+        deferred, log.defers_wake = log.defers_wake, True
+        try:
+            for _ in range(_LINES_PER_STEP):
+                newline = block.index(b"\n", at)
+                line, at = block[at:newline], newline + 1
                 message = envelopes.peek_quickly(line)
-                if message is None and len(line) > SCAN_IN_THREAD_ABOVE:
-                    self._hold(line, b"".join(later + b"\n" for later in lines[index + 1 :]))
+                later = block[at:] if len(line) > SCAN_IN_THREAD_ABOVE else b""
+                if not self._take_unusual(line, message, later) or at == len(block):
                     return
-                self._publish(message or envelopes.peek_thoroughly(line), line)
-            except NotJson as error:
-                self._publish_invalid(str(error), line)
+        finally:
+            log.defers_wake = deferred
+            if not deferred:
+                log.wake_waiting()
+        self._continue_later(block[at:])
+
+    def _take_unusual(self, line: bytes, message: Envelope | None, later: bytes) -> bool:
+        """Publish any line; false if a worker thread scans it, with `later` held back until then."""
+        line = line.removesuffix(b"\r")
+        if not line.strip(b" \t\r"):
+            return True
+        try:
+            if message is None and len(line) > SCAN_IN_THREAD_ABOVE:
+                self._scan_in_thread(line, later)
+                return False
+            self._publish(message or envelopes.peek_thoroughly(line), line)
+        except NotJson as error:
+            self._publish_invalid(str(error), line)
+        return True
 
     def _publish(self, message: Envelope, line: bytes) -> None:
         self._log.publish_line(line)
         if message.id:
             self._owner.on_message_with_id(message.id, message.has_method, line)
 
-    def _hold(self, line: bytes, rest: bytes) -> None:
-        """Scan a long line in a worker thread, then continue with the rest."""
-        if rest:
-            self._held.insert(0, rest)
-        self.is_held = True
-        self._owner.pause_output()
+    # ---- lines that are held back ------------------------------------------------------------------------
 
+    def _scan_in_thread(self, line: bytes, later: bytes) -> None:
         def scanned(message: Envelope | None, error: BaseException | None) -> None:
             if self._owner.closed:
                 return
             if message is not None:
                 self._publish(message, line)
+            elif isinstance(error, MemoryError):
+                self._publish_dropped(DroppedLine(line))
             else:
                 self._publish_invalid(str(error), line)
-            self.is_held = False
-            while self._held and not self.is_held:
-                self._take(self._held.pop(0))
-            if not self.is_held:
-                self._owner.resume_output()
+            self._continue()
 
+        self._hold(later)
         running_loop.in_thread(lambda: envelopes.peek_thoroughly(line), scanned)
 
+    def _continue_later(self, block: bytes) -> None:
+        """Publish the block in another turn of the loop, so that no agent keeps others waiting."""
+        if self.is_held:
+            self._held.append(block)
+        else:
+            self._hold(block)
+            running_loop.running_loop().call_soon(self._continue)
+
+    def _hold(self, block: bytes) -> None:
+        if block:
+            self._held.insert(0, block)
+        self.is_held = True
+        self._owner.pause_output()
+
+    def _continue(self) -> None:
+        """Publish the next piece that is held back."""
+        if self._owner.closed:
+            return
+        self.is_held = False
+        if self._held:
+            self._take(self._held.pop(0))
+        if self.is_held:
+            return
+        if self._held:
+            self.is_held = True
+            running_loop.running_loop().call_soon(self._continue)
+        else:
+            self._owner.resume_output()
+
     # ---- messages of the server --------------------------------------------------------------------------
+
+    def _publish_dropped(self, dropped: DroppedLine) -> None:
+        limit = self._max_line_bytes
+        self._publish_invalid(
+            f"a line of more than {limit} bytes, or of more than the memory, was dropped", b""
+        )
+        if raw_id := envelopes.id_at_beginning(dropped.beginning):
+            self._owner.on_dropped_answer(raw_id)
 
     def _publish_invalid(self, error: str, line: bytes) -> None:
         whole = len(line) <= _RAW_SHOWN_BYTES

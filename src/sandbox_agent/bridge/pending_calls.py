@@ -42,7 +42,7 @@ class PendingCall(QueuedMessage):
         self.limit_s = limit_s
         """The silence allowed for this call; None for the default of the instance."""
         self.sent_at = 0.0
-        """Active time at which it was queued for stdin."""
+        """When it was queued for stdin: active time, or the clock's time if it has a limit of its own."""
 
     def join(self, data: bytes, waiter: Waiter | None) -> None:
         """Add the waiter of the same message. Raises Conflict if the message differs."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.agent_starter import Bootstrap, Launcher
     from sandbox_agent.bridge.eventlog.event_log import Retention
     from sandbox_agent.bridge.eventlog.spill import Spill
-    from sandbox_agent.bridge.inactivity import InactivityCheck
+    from sandbox_agent.bridge.idle_instances import IdleInstances
     from sandbox_agent.bridge.instance import InstanceLimits
     from sandbox_agent.bridge.process.agent_process import AgentProcess
     from sandbox_agent.bridge.warm_pool import WarmProcess
@@ -89,9 +89,11 @@ class InstanceRegistry:
         self._instances: dict[str, Instance] = {}
         self._closed: OrderedDict[str, int] = OrderedDict()
         self._background: set[asyncio.Task[None]] = set()
+        self.ended = 0
+        """Instances that have been closed, or whose agent has exited, so far."""
         self._spills = 0
         self._stopping = False
-        self._inactivity_check: InactivityCheck | None = None
+        self._idle_instances: IdleInstances | None = None
 
     def start_warm(self) -> None:
         """Start the processes of `--warm`. Called when the server listens."""
@@ -160,12 +162,10 @@ class InstanceRegistry:
         instance.on_exited = self._on_exited
         self._instances[server_id] = instance
         self._start(instance, bootstrap)
-        if self._settings.idle_timeout_s and self._inactivity_check is None:
-            from sandbox_agent.bridge.inactivity import InactivityCheck  # only with --idle-timeout
+        if self._settings.idle_timeout_s and self._idle_instances is None:
+            from sandbox_agent.bridge.idle_instances import IdleInstances  # only with --idle-timeout
 
-            self._inactivity_check = InactivityCheck(
-                self._settings.idle_timeout_s, self, self._close_inactive
-            )
+            self._idle_instances = IdleInstances(self._settings.idle_timeout_s, self, self._close_inactive)
         return instance
 
     def _new_spill(self) -> Spill | None:
@@ -197,6 +197,7 @@ class InstanceRegistry:
 
     def _on_exited(self, instance: Instance, process: AgentProcess) -> None:
         exit = instance.exit
+        self.ended += 1
         _log(
             "instance.exited", instance, pid=process.pid, code=exit and exit.code, signal=exit and exit.signal
         )
@@ -219,6 +220,7 @@ class InstanceRegistry:
     def _close(self, instance: Instance) -> asyncio.Task[None] | None:
         self.starter.cancel(instance)
         process = instance.close()
+        self.ended += 1
         _log("instance.closed", instance, last_event=instance.log.last)
         return self._in_task(process.stop()) if process is not None else None
 
@@ -240,8 +242,8 @@ class InstanceRegistry:
         import asyncio
 
         self._stopping = True
-        if self._inactivity_check is not None:
-            self._inactivity_check.end()
+        if self._idle_instances is not None:
+            self._idle_instances.end()
         if self.starter.warm is not None:
             for process in self.starter.warm.close():
                 self._in_task(process.stop())

@@ -2,7 +2,8 @@
 
 Silence is measured in *active* time, which stops while a request of the agent to the client is unanswered
 (for at most 24 hours). The silence of a call is the active time since it was sent or since the agent's last
-line, whichever is later. The times are arguments: nothing here reads a clock.
+line, whichever is later. A call whose client has set the limit is measured by the clock alone, which never
+stops. The times are arguments: nothing here reads a clock.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ _MAX_OPEN_REQUESTS = 65_536
 
 
 class SilenceTimeout:
-    __slots__ = ("_active", "_last_line", "_later_limit_s", "_open", "_since", "limit_s")
+    __slots__ = ("_active", "_last_line", "_last_line_at", "_later_limit_s", "_open", "_since", "limit_s")
 
     def __init__(self, now: float, first_line_limit_s: float, limit_s: float) -> None:
         self.limit_s = first_line_limit_s
@@ -24,6 +25,7 @@ class SilenceTimeout:
         self._since = now
         """The time up to which `_active` counts; in the future while active time is stopped."""
         self._last_line = 0.0
+        self._last_line_at = now
 
     def active(self, now: float) -> float:
         return self._active + (now - self._since) if now > self._since else self._active
@@ -32,8 +34,13 @@ class SilenceTimeout:
         """The silence of a call that was sent at active time `sent_at`."""
         return self.active(now) - max(sent_at, self._last_line)
 
+    def silence_by_clock(self, sent_at: float, now: float) -> float:
+        """The silence of a call that was sent at the time `sent_at`."""
+        return now - max(sent_at, self._last_line_at)
+
     def line(self, now: float) -> None:
         self.limit_s = self._later_limit_s
+        self._last_line_at = now
         self._last_line = self.active(now)
 
     def asked(self, key: bytes, now: float) -> None:

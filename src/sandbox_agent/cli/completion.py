@@ -11,7 +11,7 @@ COMPLETE_VARIABLE = "_SANDBOX_AGENT_COMPLETE"
 @click.command(help="Print a script that completes the commands and options of sandbox-agent in SHELL.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    from sandbox_agent.cli.commands import root
+    from sandbox_agent.cli.command_tree import root
 
     kind = get_completion_class(shell)
     if kind is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from sandbox_agent import logs
-from sandbox_agent.errors import InternalError, SandboxAgentError
+from sandbox_agent.errors import SandboxAgentError, unexpected
 from sandbox_agent.http import problems
 from sandbox_agent.http.access import ACCESS_EXTENSION, VARY, AccessGranted
 from sandbox_agent.http.messages import (
@@ -72,12 +72,13 @@ class App:
         except SandboxAgentError as error:
             if started:
                 raise  # The status has been sent: the server breaks the connection.
+            error.__traceback__ = None  # as in `Exchange.fail`
             await _send(problems.response(error), extra, method, send)
-        except Exception:
+        except Exception as error:
             if started:
                 raise
             logger.exception("request.failed", method=method)
-            await _send(problems.response(InternalError()), extra, method, send)
+            await _send(problems.response(unexpected(error)), extra, method, send)
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> HeaderList:
         method = scope["method"]

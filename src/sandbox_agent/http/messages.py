@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.errors import InvalidRequest, PayloadTooLarge
+from sandbox_agent.errors import InvalidRequest
+from sandbox_agent.http.body_limit import check_body_size
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
@@ -128,16 +129,13 @@ class Request:
 
     async def body(self, limit: int) -> bytes:
         """The whole body, or PayloadTooLarge as soon as it is known to exceed `limit` bytes."""
-        too_large = PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
         length = self.headers.get(b"content-length", b"0")
-        if length.isdigit() and int(length) > limit:
-            raise too_large
+        check_body_size(int(length) if length.isdigit() else 0, limit)
         parts: list[bytes] = []
         size = 0
         async for chunk in self.stream():
             size += len(chunk)
-            if size > limit:
-                raise too_large
+            check_body_size(size, limit)
             parts.append(chunk)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 

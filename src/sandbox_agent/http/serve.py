@@ -16,12 +16,13 @@ from sandbox_agent import logs
 from sandbox_agent.http.access import VARY
 from sandbox_agent.http.direct_routes import DirectRoutes
 from sandbox_agent.http.http1.options import Http1Options
-from sandbox_agent.http.http1.server import Http1Server
+from sandbox_agent.http.http1.server import RESERVED_DESCRIPTORS, Http1Server
 from sandbox_agent.http.loopback import is_loopback
 from sandbox_agent.http.request_log import RequestLog
 from sandbox_agent.http.services import Services
-from sandbox_agent.runtime import running_loop
+from sandbox_agent.runtime import descriptors, running_loop
 from sandbox_agent.runtime.loop import Loop
+from sandbox_agent.runtime.memory_release import MemoryRelease
 from sandbox_agent.settings import SettingsError
 
 if TYPE_CHECKING:
@@ -32,15 +33,18 @@ if TYPE_CHECKING:
 
 logger = logs.Log("sandbox_agent.server")
 
-_TRIM_S = 1.0
 # The published SDK sends SIGKILL after five seconds; what is not stopped by then is left to the watchdog.
 _STOP_LIMIT_S = 3.5
 _LAST_WRITES_S = 0.3
 _COLLECTOR_THRESHOLDS = (10_000, 20, 20)
 # Bounds how long the loop waits for a worker thread to release the interpreter lock.
 _SWITCH_INTERVAL_S = 0.0003
-# Returning memory to the system is worth the time after this many ended streams.
+# Ended streams count for the return of memory by this many; a single one holds little.
 _MANY_STREAMS = 32
+# For loading asyncio, or answering a connection, when no other descriptor is left.
+_HELD_DESCRIPTORS = 6
+# The most descriptors that an instance has open, without spilled events: three pipes and a pidfd.
+_DESCRIPTORS_PER_INSTANCE = 4
 # Delay of the work that the first agent makes necessary, so that its first answer does not wait for it.
 _AFTER_FIRST_AGENT_S = 0.05
 
@@ -56,20 +60,12 @@ class Server:
             max_header_bytes=services.settings.max_header_bytes,
             request_timeout_s=services.settings.request_timeout_ms / 1000,
             keep_alive_s=services.settings.keep_alive_ms / 1000,
+            write_timeout_s=services.settings.write_timeout_ms / 1000,
             problem_headers=[VARY],
             on_response=None if request_log is None else request_log.write,
         )
         self.http = Http1Server(loop, DirectRoutes(services, loop), options)
-        loop.call_later(_TRIM_S, self._trim_memory)
-
-    def _trim_memory(self) -> None:
-        """Return the memory of ended streams to the system, in a thread."""
-        self.loop.call_later(_TRIM_S, self._trim_memory)
-        if self.services.streams.ended >= _MANY_STREAMS:
-            from sandbox_agent.runtime import malloc
-
-            self.services.streams.ended = 0
-            self.loop.in_thread(malloc.trim, lambda *_: None)
+        MemoryRelease(loop, lambda: services.instances.ended + services.streams.ended // _MANY_STREAMS)
 
     async def stop(self) -> None:
         """Stop accepting, end streams and agents, let the last responses go out."""
@@ -80,7 +76,8 @@ class Server:
 
 def serve(settings: Settings) -> None:
     """Serve until a signal says stop. Raises OSError if the address cannot be bound."""
-    loop = Loop(settings.busy_poll_us / 1_000_000)
+    descriptors.raise_limit()
+    loop = Loop(settings.busy_poll_us / 1_000_000, reserved_descriptors=_HELD_DESCRIPTORS)
     running_loop.set_server_loop(loop)
     services = Services(settings)
     server = Server(services, loop)
@@ -96,6 +93,7 @@ def serve(settings: Settings) -> None:
 
     services.instances.starter.on_first_agent = on_first_agent
     _announce(settings, port)
+    _check_limits(settings)
     _relax_garbage_collector()
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     loop.in_thread(services.claim_spill_directory, lambda *_: None)
@@ -128,7 +126,6 @@ def _relax_garbage_collector() -> None:
     """Collect rarely: what was loaded at start stays, and messages make no reference cycles."""
     gc.freeze()
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
-    gc.enable()
 
 
 def _stop_on_signals(server: Server, watchdogs: list[Watchdog]) -> None:
@@ -161,6 +158,16 @@ def _announce(settings: Settings, port: int) -> None:
     if settings.token is None:
         reach = "" if is_loopback(settings.host) else " to every program that can reach this address"
         logger.warning("server.open", note=f"no token: the server is open{reach}")
+
+
+def _check_limits(settings: Settings) -> None:
+    """Say at start which settings cannot be reached, not with the instance that does not start."""
+    needed = settings.max_instances * _DESCRIPTORS_PER_INSTANCE + settings.max_streams + RESERVED_DESCRIPTORS
+    if needed > (limit := descriptors.limit()):
+        note = (
+            f"--max-instances and --max-streams need {needed} file descriptors; `ulimit -Hn` allows {limit}"
+        )
+        logger.warning("limits.unreachable", note=note)
 
 
 def check_exposure(settings: Settings) -> None:

@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 class HostedAsyncio(asyncio.SelectorEventLoop):
     def __init__(self, host: Loop) -> None:
         self._hosted_selector = _HostedSelector(host)
-        super().__init__(self._hosted_selector)
+        try:
+            super().__init__(self._hosted_selector)
+        except OSError:
+            self._closed = True  # what `__del__` looks at
+            self._hosted_selector.close()
+            raise
         logs.forward("asyncio")
         asyncio.set_event_loop(self)
 
@@ -57,6 +62,10 @@ class _HostedSelector(selectors.EpollSelector):
 
     def _is_ready(self) -> None:
         self.has_work = True
+
+    def close(self) -> None:
+        self._host.remove_reader(self.fileno())
+        super().close()
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         deadline = None if timeout is None else time.monotonic() + timeout

@@ -5,7 +5,8 @@ neither. The server runs on this loop, and code that is written for asyncio runs
 hosted by it. `when_asyncio` loads that loop on first use.
 
 Methods that the bridge uses have the names and meanings of asyncio, so the bridge runs on either loop.
-Callbacks run one after the other on the thread that created the loop; an exception in one is logged.
+Callbacks run one after the other on the thread that created the loop; an exception in one is logged. Nothing
+but `stop` ends the loop.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.runtime.busy_poll import BusyPoll
+from sandbox_agent.runtime.descriptors import DescriptorReserve, ran_out
 from sandbox_agent.runtime.worker_threads import WorkerThreads
 
 if TYPE_CHECKING:
@@ -39,6 +41,9 @@ _MAX_EVENTS = 512
 _MIN_SWEPT_TIMERS = 256
 _READ, _WRITE = select.EPOLLIN, select.EPOLLOUT
 _NOT_READ, _NOT_WRITE = ~_READ, ~_WRITE
+# After a failure of the loop itself, which may last, such as a lack of memory.
+_PAUSE_AFTER_FAILURE_S = 0.05
+_REFILL_RESERVE_S = 0.5
 
 
 class LoopTimer:
@@ -67,8 +72,10 @@ class LoopTimer:
 
 
 class Loop:
-    def __init__(self, busy_poll_s: float = 0.0) -> None:
+    def __init__(self, busy_poll_s: float = 0.0, reserved_descriptors: int = 0) -> None:
         """`busy_poll_s` is how long the loop polls before it sleeps; 0 for not at all (see `BusyPoll`)."""
+        self._reserve = DescriptorReserve(reserved_descriptors)
+        self._refill_timer: LoopTimer | None = None
         self._epoll = select.epoll()
         self._busy_poll = BusyPoll(self._epoll, busy_poll_s) if busy_poll_s else None
         self._readers: dict[int, Callable[[], object]] = {}
@@ -90,10 +97,14 @@ class Loop:
         """Run until `stop`."""
         signal.set_wakeup_fd(self._wake_write_end, warn_on_full_buffer=False)
         while not self._stopping:
-            if self._hosted is not None:
-                self._hosted.run_forever()
-            else:
-                self.turn(None)
+            try:
+                if self._hosted is not None:
+                    self._hosted.run_forever()
+                else:
+                    self.turn(None)
+            except Exception:
+                logger.exception("loop.failed")
+                time.sleep(_PAUSE_AFTER_FAILURE_S)
 
     def stop(self) -> None:
         self._stopping = True
@@ -226,7 +237,32 @@ class Loop:
             callback()
             return
         if self._hosted is None:
-            from sandbox_agent.runtime.hosted_asyncio import HostedAsyncio
-
-            self._hosted = HostedAsyncio(self)
+            try:
+                self._hosted = self._new_asyncio()
+            except (OSError, ImportError) as error:
+                if not ran_out(error) or not self.release_reserve():
+                    raise
+                self._hosted = self._new_asyncio()
         self._hosted.call_soon(callback)
+
+    def _new_asyncio(self) -> HostedAsyncio:
+        from sandbox_agent.runtime.hosted_asyncio import HostedAsyncio
+
+        return HostedAsyncio(self)
+
+    # ---- descriptors -------------------------------------------------------------------------------------
+
+    def release_reserve(self) -> bool:
+        """Make a few descriptors available for half a second; false if none is in reserve."""
+        if not self._reserve.release():
+            return False
+        if self._refill_timer is None:
+            self._refill_timer = self.call_later(_REFILL_RESERVE_S, self.refill_reserve)
+        return True
+
+    def refill_reserve(self) -> None:
+        """Take the descriptors back; a part of them may be in use, then again later."""
+        if self._refill_timer is not None:
+            self._refill_timer.cancel()
+        is_full = self._reserve.refill()
+        self._refill_timer = None if is_full else self.call_later(_REFILL_RESERVE_S, self.refill_reserve)

@@ -22,6 +22,7 @@ from sandbox_agent.sdk.errors import (
     InternalServerError,
     InvalidAnswerError,
     InvalidParamsError,
+    McpConfigError,
     MethodNotFoundError,
     NotFoundError,
     PermissionDeniedError,
@@ -35,6 +36,7 @@ from sandbox_agent.sdk.errors import (
     SessionEndedError,
     SessionNotFoundError,
     SessionNotRestoredError,
+    SkillSourceError,
     SpawnError,
     UnsupportedAgentError,
     UnsupportedPermissionReplyError,
@@ -57,17 +59,14 @@ from sandbox_agent.sdk.resources.models import (
 )
 from sandbox_agent.sdk.session.config.config_options import ConfigOption
 from sandbox_agent.sdk.session.history.restorer import Restored, RestoreMethod, RestorePolicy
-from sandbox_agent.sdk.session.requests.permissions_and_questions import (
-    REJECT,
+from sandbox_agent.sdk.session.permissions.permission_request import (
     PermissionRequest,
-    Question,
-    Reject,
     allow_kinds,
     ask_terminal,
-    ask_terminal_question,
     auto_approve,
     auto_reject,
 )
+from sandbox_agent.sdk.session.permissions.question import REJECT, Question, Reject, ask_terminal_question
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_info import SessionInfo
 from sandbox_agent.sdk.session.turns.content_blocks import Attachment, image, resource, resource_link, text
@@ -82,6 +81,7 @@ from sandbox_agent.sdk.stores import (
     StoreError,
 )
 from sandbox_agent.sdk.sync import AcpClient, SandboxAgent, Session, Turn
+from sandbox_agent.sdk.sync.spawned_server import SpawnedServer, spawn_server
 from sandbox_agent.sdk.universal import UniversalEvent, UniversalItem, UniversalMapper
 
 __all__ = [
@@ -118,6 +118,7 @@ __all__ = [
     "InvalidAnswerError",
     "InvalidParamsError",
     "LocalProvider",
+    "McpConfigError",
     "MemoryStore",
     "MethodNotFoundError",
     "NotFoundError",
@@ -146,8 +147,10 @@ __all__ = [
     "SessionNotRestoredError",
     "SessionRecord",
     "SessionStore",
+    "SkillSourceError",
     "SpawnError",
     "SpawnOptions",
+    "SpawnedServer",
     "SqliteStore",
     "StoreError",
     "Turn",
@@ -171,5 +174,6 @@ __all__ = [
     "image",
     "resource",
     "resource_link",
+    "spawn_server",
     "text",
 ]

@@ -15,6 +15,7 @@ SandboxAgentError
 ├── PermissionNotFoundError, QuestionNotFoundError, ConcurrentPromptError, CallbackError
 ├── UnsupportedPermissionReplyError, InvalidAnswerError
 ├── UnsupportedSessionValueError, UnsupportedSessionCategoryError, UnsupportedSessionConfigOptionError
+├── SkillSourceError, McpConfigError
 ├── SandboxDestroyedError
 └── SpawnError                    a local server did not start; carries the tail of its log
 
@@ -25,8 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
-
-from sandbox_agent.sdk import jsonrpc
 
 PROBLEM_PREFIX = "urn:sandbox-agent:error:"
 INSTANCE_GONE = "the agent instance no longer exists on the server"
@@ -304,6 +303,23 @@ class UnsupportedSessionConfigOptionError(SandboxAgentError):
         super().__init__(f"the agent has no config option {config_id!r}; it has: {_listed(self.available)}")
 
 
+class SkillSourceError(SandboxAgentError):
+    """A source of skills is not valid or cannot be fetched."""
+
+    def __init__(self, source: str, message: str) -> None:
+        self.source = source
+        super().__init__(f"skills from {source}: {message}")
+
+
+class McpConfigError(SandboxAgentError):
+    """An MCP server has a field that cannot be given to the agent."""
+
+    def __init__(self, server: str, field: str, message: str) -> None:
+        self.server = server
+        self.field = field
+        super().__init__(f"MCP server {server!r}: {field}: {message}")
+
+
 class SandboxDestroyedError(SandboxAgentError):
     """The sandbox to reconnect to no longer exists."""
 
@@ -321,71 +337,6 @@ class SpawnError(SandboxAgentError):
         self.exit_code = exit_code
         tail = f"\n{stderr_tail.rstrip()}" if stderr_tail.strip() else ""
         super().__init__(f"{message}{tail}")
-
-
-_BY_KIND: dict[str, type[APIStatusError]] = {
-    "unsupported_agent": UnsupportedAgentError,
-    "agent_not_installed": AgentNotInstalledError,
-    "install_failed": InstallFailedError,
-    "agent_process_exited": AgentProcessError,
-    "stream_error": AgentProcessError,
-    "timeout": AgentTimeoutError,
-}
-_BY_STATUS: dict[int, type[APIStatusError]] = {
-    400: BadRequestError,
-    401: AuthenticationError,
-    403: PermissionDeniedError,
-    404: NotFoundError,
-    409: ConflictError,
-    504: AgentTimeoutError,
-}
-_BY_CODE: dict[int, type[RpcError]] = {
-    jsonrpc.METHOD_NOT_FOUND: MethodNotFoundError,
-    jsonrpc.INVALID_PARAMS: InvalidParamsError,
-    jsonrpc.AUTH_REQUIRED: AuthRequiredError,
-    jsonrpc.RESOURCE_NOT_FOUND: ResourceNotFoundError,
-}
-
-
-def status_error(
-    status: int, problem: Mapping[str, Any] | None = None, *, text: str = "", request: str = ""
-) -> APIStatusError:
-    """The exception for an error status: by the kind of the problem, else by the status."""
-    kind = str((problem or {}).get("type", "")).removeprefix(PROBLEM_PREFIX)
-    fallback = InternalServerError if status >= 500 else APIStatusError
-    return _BY_KIND.get(kind, _BY_STATUS.get(status, fallback))(status, problem, text=text, request=request)
-
-
-def exit_error(problem: Mapping[str, Any], *, message: str = "") -> AgentExitedError:
-    """The exception for the end of the agent process, from the server's problem document."""
-    details = problem.get("details")
-    facts: Mapping[str, Any] = details if isinstance(details, Mapping) else {}
-    code = facts.get("exitCode")
-    error = AgentExitedError(
-        message or str(problem.get("detail") or "the agent process has ended"),
-        exit_code=code if isinstance(code, int) else None,
-        signal=facts.get("signal"),
-        stderr=str(facts.get("stderr") or ""),
-    )
-    error.__cause__ = AgentProcessError(int(problem.get("status") or 502), problem)
-    return error
-
-
-def rpc_error(error: Any, *, method: str = "") -> SandboxAgentError:
-    """The exception for a JSON-RPC error object, or for the problem document inside it.
-
-    After the response header is sent, the server reports a failure as a JSON-RPC error with the problem.
-    """
-    if not isinstance(error, Mapping):
-        return RpcError(0, str(error), method=method)
-    data = error.get("data")
-    if isinstance(data, Mapping) and str(data.get("type", "")).startswith(PROBLEM_PREFIX):
-        if data["type"] == PROBLEM_PREFIX + "agent_process_exited":
-            return exit_error(data)
-        return status_error(int(data.get("status") or 500), data, request=method)
-    code = error.get("code")
-    number = code if isinstance(code, int) else 0
-    return _BY_CODE.get(number, RpcError)(number, str(error.get("message") or ""), data, method=method)
 
 
 def _describe_status(status: int, problem: Mapping[str, Any], text: str, request: str) -> str:

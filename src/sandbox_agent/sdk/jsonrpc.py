@@ -1,4 +1,4 @@
-"""JSON-RPC messages as the SDK handles them, and the error codes it knows."""
+"""JSON-RPC messages as the SDK handles them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,6 @@ from typing import Any
 
 Envelope = dict[str, Any]
 """One JSON-RPC message."""
-
-METHOD_NOT_FOUND = -32601
-INVALID_PARAMS = -32602
-INTERNAL_ERROR = -32603
-AUTH_REQUIRED = -32000
-"""ACP: the agent wants a login or an API key."""
-RESOURCE_NOT_FOUND = -32002
-"""ACP: the agent does not know the session or resource."""
-REQUEST_CANCELLED = -32800
-"""ACP: the request was cancelled with `$/cancel_request`."""
 
 
 def error_response(request_id: Any, code: int, message: str) -> Envelope:

@@ -59,7 +59,7 @@ async def measure(agent: str, http: httpx.AsyncClient, base: str, directory: Pat
         await timed("session/new", matrix._new_session(driver))
         for name in ("first turn", "second turn"):
             await timed(name, matrix._text(driver))
-        # Processes that end with the turn need time to exit.
+        # The measurement is that of a process at rest; those that end with the turn have exited by then.
         await asyncio.sleep(2)
         tree = home_processes.with_home(matrix.home)
         numbers |= {"memory": home_processes.resident_mb(tree), "processes": len(tree)}

@@ -31,6 +31,6 @@ def adapter_of(name: str, program: Path, model: FakeModel, tmp_path: Path) -> Ad
     recipe = NATIVE_RECIPES[f"{name}-native"]
     env = {key: value.replace("{base}", model.base) for key, value in recipe.env.items()}
     env |= {"HOME": str(home), "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-    # Otherwise Claude tells the model of some tools only when it searches for them.
+    # Otherwise Claude offers some tools to the model only after a search for them.
     env |= {"ENABLE_TOOL_SEARCH": "false"}
     return AdapterProcess(name, program, work, env)

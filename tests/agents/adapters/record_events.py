@@ -22,9 +22,9 @@ from tests.real_agents.fake_model import FakeModel
 
 _HOOK = """
 import json, sys
-from sandbox_agent.agents.adapters import entry
+from sandbox_agent.agents.adapters import main as adapter_main
 from sandbox_agent.agents.adapters.common.native_process import NativeProcess
-from sandbox_agent.agents.adapters.opencode.server import OpenCodeServer
+from sandbox_agent.agents.adapters.opencode.opencode_server import OpenCodeServer
 record = open(sys.argv.pop(), "a")
 handle_line, events = NativeProcess._handle_line, OpenCodeServer.events
 def recorded_line(self, line):
@@ -34,7 +34,7 @@ async def recorded_events(self, directory):
         record.write(json.dumps(event) + chr(10)); record.flush()
         yield event
 NativeProcess._handle_line, OpenCodeServer.events = recorded_line, recorded_events
-entry.main(sys.argv[1:])
+adapter_main.main(sys.argv[1:])
 """
 _TURNS = (
     "[[think pondering]] [[say Hello from the model]]",

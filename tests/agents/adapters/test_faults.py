@@ -15,6 +15,7 @@ import pytest
 from sandbox_agent.sdk.universal import UniversalMapper
 from tests.agents.adapters.adapter_process import AdapterProcess, Json
 from tests.real_agents import home_processes
+from tests.support.polling import eventually
 
 pytestmark = pytest.mark.timeout(180)
 _PROGRAM = Path(__file__).with_name("faulty_program.py")
@@ -47,9 +48,7 @@ class FaultyAdapter(AdapterProcess):
 
     async def wait_for_processes(self, count: int) -> None:
         """Wait for this number of processes: the adapter is one, its program another."""
-        async with asyncio.timeout(60):
-            while len(home_processes.with_home(self.home)) != count:  # noqa: ASYNC110 - another program's child
-                await asyncio.sleep(0.05)
+        await eventually(lambda: len(home_processes.with_home(self.home)) == count, 60)
 
     async def first_error(self) -> Json:
         """The error of the first request that needs the program."""

@@ -14,6 +14,7 @@ from tests.real_agents import home_processes
 from tests.real_agents.conftest import client, start_server
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
+from tests.support.polling import eventually
 
 pytestmark = pytest.mark.timeout(300)
 _GONE_WITHIN_S = 10.0
@@ -41,9 +42,7 @@ async def test_nothing_of_a_native_adapter_outlives_the_server(
             assert all(len(home_processes.with_home(home)) >= 3 for home in homes), "adapter, program, tool"
             server.signal(ending)
             await asyncio.to_thread(server.wait_for_exit, 10)
-            async with asyncio.timeout(_GONE_WITHIN_S):
-                while any(home_processes.with_home(home) for home in homes):  # noqa: ASYNC110 - not our children
-                    await asyncio.sleep(0.05)
+            await eventually(lambda: not any(map(home_processes.with_home, homes)), _GONE_WITHIN_S)
     finally:
         await asyncio.to_thread(server.stop)
         server.kill_leftovers()

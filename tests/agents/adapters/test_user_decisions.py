@@ -13,6 +13,7 @@ from tests.agents.adapters.recipes import adapter_of
 from tests.real_agents import home_processes
 from tests.real_agents.driver import choose, reject
 from tests.real_agents.fake_model import FakeModel
+from tests.support.polling import eventually
 
 pytestmark = pytest.mark.timeout(300)
 _FORMS = {"elicitation": {"form": {}}}
@@ -20,7 +21,7 @@ _FORMS = {"elicitation": {"form": {}}}
 
 @pytest.mark.clause("spec4-claude-reject", "spec4-opencode-reply-and-reject")
 @pytest.mark.parametrize(("name", "words"), [("claude", "did not answer"), ("opencode", "dismissed")])
-async def test_the_program_is_told_that_a_question_was_rejected(
+async def test_the_program_learns_that_a_question_was_rejected(
     name: str, words: str, program: Callable[[str], Path], model: FakeModel, tmp_path: Path
 ) -> None:
     native = await asyncio.to_thread(program, name)
@@ -95,13 +96,7 @@ async def test_cancelling_amp_during_a_tool_ends_the_tool(
         await adapter.call("session/set_mode", sessionId=session, modeId="bypass")
         await asyncio.to_thread(endless.touch)
         prompt = asyncio.create_task(adapter.prompt(session, f"[[shell tail -f {endless}]]"))
-        await _running("tail", "-f", str(endless))
+        await eventually(lambda: home_processes.running("tail", "-f", str(endless)), 60)
         adapter.notify("session/cancel", sessionId=session)
         assert (await prompt)["result"]["stopReason"] == "cancelled"
         assert not home_processes.running("tail", "-f", str(endless))
-
-
-async def _running(*words: str) -> None:
-    async with asyncio.timeout(60):
-        while not home_processes.running(*words):  # noqa: ASYNC110 - another program's child: nothing to wait on
-            await asyncio.sleep(0.05)

@@ -59,7 +59,7 @@ def test_failure_says_why_and_exits_with_1(environment: InstallEnvironment) -> N
     ("words", "code", "said"),
     [
         ([], 2, "name an agent"),
-        (["nobody"], 1, "unsupported agent: nobody"),
+        (["unknown-agent"], 1, "unsupported agent: unknown-agent"),
         (["tiny", "--agents-file", "/nonexistent.toml"], 1, "cannot be read"),
         (["tiny", "--agent-process-version", "../x"], 1, "is not a version"),
         (["tiny", "--all"], 2, "not both"),
@@ -101,7 +101,7 @@ class ReplacedCatalogue:
         ]
         environment.agents_file.write_text("".join(tables))
         environment.environ["SANDBOX_AGENT_ACP_REGISTRY_URL"] = "http://127.0.0.1:9/registry.json"
-        # The vendors' programs stand on PATH: adapters of our own find them there.
+        # The vendors' programs are on PATH, where the adapters find them.
         programs = directory / "programs"
         programs.mkdir()
         for name in ("claude", "codex", "opencode", "amp"):

@@ -13,7 +13,7 @@ from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.install.sources.npm_registry import NpmRegistry
 from tests.agents.tiny_agent_package import npm_agent, npm_package
 
-# As claude and codex: an adapter that brings the vendor's program along, and takes another one if told to.
+# As claude and codex: an adapter that brings the vendor's program along, and can be given another one.
 VENDOR = """
 [[agent.install]]
 npm = ["vendor-program"]

@@ -172,7 +172,7 @@ class MockProcess:
         raise AssertionError(f"the output ended before {wanted}; stderr: {self.stderr()!r}")
 
     def answer(self, request_id: int) -> Json:
-        """The answer to a request of ours."""
+        """The answer to a request of the test."""
         while True:
             message = self.until(id=request_id)
             if "method" not in message:

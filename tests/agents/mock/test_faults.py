@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.agents.mock.mock_process import WAIT_S, Start
+from tests.support.polling import wait_until
 
 
 @pytest.mark.parametrize(
@@ -177,10 +177,7 @@ def test_a_child_lives_in_a_session_of_its_own(start: Start) -> None:
         os.kill(pid, 0)  # It outlives the agent; the parent of the agent has to find it.
     finally:
         os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + WAIT_S
-    while _is_running(pid):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: not _is_running(pid), WAIT_S, "the end of the child")
 
 
 def _is_running(pid: int) -> bool:

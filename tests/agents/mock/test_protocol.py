@@ -306,7 +306,7 @@ def test_start_up_imports_only_a_little_of_the_standard_library() -> None:
         "subprocess",
         "threading",
     ]
-    code = f"import sandbox_agent.agents.mock.entry, sys; print([m for m in {heavy} if m in sys.modules])"
+    code = f"import sandbox_agent.agents.mock.main, sys; print([m for m in {heavy} if m in sys.modules])"
     source = str(Path(sandbox_agent.__file__).parent.parent)
     result = subprocess.run(
         [sys.executable, "-S", "-c", code],

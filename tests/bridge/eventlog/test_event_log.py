@@ -285,7 +285,7 @@ def test_spill_files_are_private(tmp_path: Path) -> None:
     spill.close()
 
 
-def test_a_full_disk_keeps_the_newest_and_tells_the_gap(small_disk: Path) -> None:
+def test_a_full_disk_keeps_the_newest_and_reports_the_gap(small_disk: Path) -> None:
     worker = Later()
     log = EventLog(
         Retention(ring_events=4), spill=Spill(small_disk / "spill", "1", 1 << 30), background=worker

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.bridge.eventlog import frames
-from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile, padding
+from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile
 from sandbox_agent.bridge.eventlog.spill import Spill
 
 MIB = 1024 * 1024
@@ -36,12 +35,7 @@ def replayed(spill: Spill, number: int, last: int, max_bytes: int = 1 << 20) -> 
         assert found.first == number
         wire += found.read()
         number, before = found.last + 1, found
-    return without_padding(wire)
-
-
-def without_padding(wire: bytes) -> bytes:
-    """The frames without the comments and empty lines between them."""
-    return re.sub(rb"(?:(?<=\n\n)|^)(?:: *)?\n", b"", wire)
+    return wire
 
 
 def expected(lines: list[bytes], first: int = 1) -> bytes:
@@ -84,9 +78,9 @@ def direct_writes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     offsets: list[int] = []
     write = DirectFile.write
 
-    def noting(self: DirectFile, pieces: list[bytes], offset: int) -> None:
-        write(self, pieces, offset)
+    def noting(self: DirectFile, pieces: list[bytes], offset: int) -> bytes:
         offsets.append(offset)
+        return write(self, pieces, offset)
 
     monkeypatch.setattr(DirectFile, "write", noting)
     return offsets
@@ -102,25 +96,8 @@ def test_long_events_are_written_directly_and_short_ones_are_not(
     assert len(direct_writes) == 2
     assert all(offset % BLOCK_BYTES == 0 for offset in direct_writes)
     (file,) = tmp_path.iterdir()
-    assert without_padding(file.read_bytes()) == expected([long_line(1), short_line(2), long_line(3)])
+    assert file.read_bytes() == expected([long_line(1), short_line(2), long_line(3)])
     spill.close()
-
-
-def test_a_small_spill_has_no_padding(tmp_path: Path, direct_writes: list[int]) -> None:
-    spill = Spill(str(tmp_path), "1", MIB)
-    assert spill.append([frames.encode_line(1, long_line(1))], 1)
-    assert direct_writes == []
-    (file,) = tmp_path.iterdir()
-    assert file.read_bytes() == expected([long_line(1)])
-    spill.close()
-
-
-@pytest.mark.parametrize("size", [0, 1, 2, BLOCK_BYTES - 2, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1])
-def test_padding_fills_the_last_block_with_a_comment(size: int) -> None:
-    filling = padding(size)
-    assert (size + len(filling)) % BLOCK_BYTES == 0
-    assert len(filling) < BLOCK_BYTES
-    assert without_padding(b"data: 1\n\n" + filling) == b"data: 1\n\n"
 
 
 @pytest.mark.parametrize("method", ["__init__", "write"])

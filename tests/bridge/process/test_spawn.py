@@ -24,7 +24,7 @@ print(os.read(program.stdout, 4096).decode())
 @pytest.mark.parametrize(
     ("own", "wanted", "gone"), [("here", "here", ""), ("here", "there", ""), ("here", "there", "gone")]
 )
-def test_it_runs_where_it_should_also_when_our_directory_is_gone(
+def test_it_runs_in_its_directory_also_when_that_of_the_server_is_gone(
     tmp_path: Path, own: str, wanted: str, gone: str
 ) -> None:
     for name in ("here", "there"):

@@ -21,13 +21,13 @@ def watchdog(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
     assert not os.path.exists(f"/proc/{watchdog.pid}")
 
 
-def test_it_holds_nothing_of_ours_but_its_end_of_the_pipe() -> None:
+def test_it_holds_no_descriptor_but_its_end_of_the_pipe() -> None:
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)
     watchdog = Watchdog(tags.new_server_tag())
     os.close(write_end)
     try:
-        # Nobody else has the other end open any more.
+        # No other process has the write end open any more.
         os.set_blocking(read_end, False)
         assert os.read(read_end, 1) == b""
         place = f"/proc/{watchdog.pid}"

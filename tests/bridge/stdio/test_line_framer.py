@@ -4,21 +4,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_agent.bridge.stdio.line_framer import OVERLONG, LineFramer, Piece
+from sandbox_agent.bridge.stdio.line_framer import DroppedLine, LineFramer
 
 MAX = 8
+OVERLONG = None
+Seen = bytes | None
 
 
-def expected(stream: bytes) -> list[Piece]:
+def feed(framer: LineFramer, data: bytes) -> list[Seen]:
+    """What `feed` returns, with OVERLONG for each line that was dropped."""
+    return [OVERLONG if isinstance(piece, DroppedLine) else piece for piece in framer.feed(data)]
+
+
+def expected(stream: bytes) -> list[Seen]:
     """Line by line: the line with its newline, or OVERLONG. The unfinished last line is left out."""
     lines = stream.split(b"\n")[:-1]
     return [OVERLONG if len(line) > MAX else line + b"\n" for line in lines]
 
 
-def lines_of(pieces: list[Piece]) -> list[Piece]:
-    result: list[Piece] = []
+def lines_of(pieces: list[Seen]) -> list[Seen]:
+    result: list[Seen] = []
     for piece in pieces:
-        if piece is OVERLONG:
+        if piece is None:
             result.append(OVERLONG)
         else:
             assert piece.endswith(b"\n")
@@ -30,9 +37,9 @@ def lines_of(pieces: list[Piece]) -> list[Piece]:
 @given(st.lists(st.text(alphabet="ab\n", max_size=30).map(str.encode), max_size=20))
 def test_however_the_bytes_arrive_the_lines_are_the_same(chunks: list[bytes]) -> None:
     framer = LineFramer(MAX)
-    seen: list[Piece] = []
+    seen: list[Seen] = []
     for chunk in filter(None, chunks):
-        seen += framer.feed(chunk)
+        seen += feed(framer, chunk)
     stream = b"".join(chunks)
     rest = stream.rpartition(b"\n")[2]
     want = expected(stream)
@@ -45,31 +52,31 @@ def test_however_the_bytes_arrive_the_lines_are_the_same(chunks: list[bytes]) ->
 
 def test_the_line_after_a_dropped_one_is_whole() -> None:
     framer = LineFramer(MAX)
-    assert framer.feed(b"x" * 9) == [OVERLONG]
-    assert framer.feed(b"x" * 100) == []
-    assert framer.feed(b"end\nnext\nha") == [b"next\n"]
-    assert framer.feed(b"lf\n") == [b"half\n"]
+    assert feed(framer, b"x" * 9) == [OVERLONG]
+    assert feed(framer, b"x" * 100) == []
+    assert feed(framer, b"end\nnext\nha") == [b"next\n"]
+    assert feed(framer, b"lf\n") == [b"half\n"]
 
 
 def test_a_line_of_exactly_the_limit_passes_and_one_more_byte_does_not() -> None:
-    assert LineFramer(MAX).feed(b"12345678\n") == [b"12345678\n"]
-    assert LineFramer(MAX).feed(b"123456789\n") == [OVERLONG]
+    assert feed(LineFramer(MAX), b"12345678\n") == [b"12345678\n"]
+    assert feed(LineFramer(MAX), b"123456789\n") == [OVERLONG]
     framer = LineFramer(MAX)
-    assert framer.feed(b"a\n123456789\nb\nc") == [b"a\n", OVERLONG, b"b\n"]
+    assert feed(framer, b"a\n123456789\nb\nc") == [b"a\n", OVERLONG, b"b\n"]
 
 
 def test_a_long_line_in_several_reads_comes_alone_and_without_its_newline() -> None:
     framer = LineFramer(200_000)
-    assert framer.feed(b"x" * 70_000) == []
-    assert framer.feed(b"y\n") == [b"x" * 70_000 + b"y"]
-    assert framer.feed(b"x" * 70_000) == []
-    assert framer.feed(b"y\nz\nrest") == [b"x" * 70_000 + b"y\nz\n"], "not alone"
-    assert framer.feed(b"\n") == [b"rest\n"]
+    assert feed(framer, b"x" * 70_000) == []
+    assert feed(framer, b"y\n") == [b"x" * 70_000 + b"y"]
+    assert feed(framer, b"x" * 70_000) == []
+    assert feed(framer, b"y\nz\nrest") == [b"x" * 70_000 + b"y\nz\n"], "not alone"
+    assert feed(framer, b"\n") == [b"rest\n"]
 
 
 def test_a_long_line_that_ends_just_above_the_limit_is_thrown_away() -> None:
     framer = LineFramer(70_000)
-    assert framer.feed(b"x" * 70_000) == []
-    assert framer.feed(b"\n") == [b"x" * 70_000]
-    assert framer.feed(b"x" * 69_999) == []
-    assert framer.feed(b"xx\nnext\n") == [OVERLONG, b"next\n"]
+    assert feed(framer, b"x" * 70_000) == []
+    assert feed(framer, b"\n") == [b"x" * 70_000]
+    assert feed(framer, b"x" * 69_999) == []
+    assert feed(framer, b"xx\nnext\n") == [OVERLONG, b"next\n"]

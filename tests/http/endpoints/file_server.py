@@ -1,4 +1,4 @@
-"""Live servers for the file and config tests, and a client that speaks to them."""
+"""Live servers for the file and config tests, and a client of them."""
 
 from __future__ import annotations
 

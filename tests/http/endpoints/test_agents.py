@@ -178,7 +178,7 @@ def test_failed_install_shows_what_the_agent_said(http: httpx.Client) -> None:
 
 
 @pytest.mark.clause("install-progress")
-def test_stream_tells_progress_and_then_the_result(http: httpx.Client) -> None:
+def test_stream_reports_progress_and_then_the_result(http: httpx.Client) -> None:
     headers = {"accept": "text/event-stream"}
     answer = http.post("/v1/agents/tiny/install", json={"reinstall": True}, headers=headers)
     seen = events(answer)
@@ -293,10 +293,8 @@ def test_closing_an_instance_while_its_agent_is_installed(http: httpx.Client, se
 
 
 @pytest.mark.clause("install-shared")
-def test_install_nobody_waits_for_any_more_goes_on_to_its_end(
-    http: httpx.Client, server: ServerProcess
-) -> None:
-    """It is for all who come later; the closed instance is not brought back by it."""
+def test_an_install_goes_on_after_its_instance_is_closed(http: httpx.Client, server: ServerProcess) -> None:
+    """Later requests use the installed agent; the closed instance does not come back."""
     gate = server.home / "gate-of-the-last"
     script = f"sh -c 'while [ ! -e {shlex.quote(str(gate))} ]; do sleep 0.05; done'"
     npm_package(server.home.parent / "lonely", scripts={"postinstall": script})

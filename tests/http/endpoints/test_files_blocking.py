@@ -23,7 +23,7 @@ from .file_server import client_of, problem, running
 
 @pytest.mark.process
 @pytest.mark.clause("decision-24", "promise-L", "files-blocking")
-def test_fifos_block_nobody(tmp_path: Path) -> None:
+def test_fifos_do_not_block_other_requests(tmp_path: Path) -> None:
     """Two writes into a FIFO stopped the reference for good."""
     with running(tmp_path) as (server, api):
         os.mkfifo(server.home / "fifo")
@@ -62,7 +62,7 @@ def hung_mount(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.process
 @pytest.mark.clause("files-blocking")
 @pytest.mark.timeout(90)
-def test_a_hung_mount_is_answered_and_nobody_else_notices(tmp_path: Path, hung_mount: Path) -> None:
+def test_a_hung_mount_does_not_affect_other_requests(tmp_path: Path, hung_mount: Path) -> None:
     with running(tmp_path / "server", "--fs-timeout-ms", "1000") as (server, api):
         (server.home / "f").write_bytes(b"fine")
 
@@ -98,7 +98,7 @@ def test_a_hung_mount_is_answered_and_nobody_else_notices(tmp_path: Path, hung_m
 
 @pytest.mark.process
 @pytest.mark.clause("files-blocking")
-def test_a_huge_directory_slows_nobody(tmp_path: Path) -> None:
+def test_a_huge_directory_does_not_slow_other_requests(tmp_path: Path) -> None:
     with running(tmp_path) as (server, api):
         many = server.home / "many"
         many.mkdir()

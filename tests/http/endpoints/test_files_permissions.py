@@ -22,7 +22,7 @@ from tests.support.server_process import free_port
 from .file_server import problem
 
 pytestmark = [pytest.mark.process, pytest.mark.root]
-NOBODY = 65534
+UNPRIVILEGED_UID = 65534
 ENTRY = {"type": "local", "command": "x"}
 
 
@@ -33,11 +33,11 @@ def unprivileged() -> Iterator[tuple[Path, httpx.Client]]:
     top.chmod(0o755)
     home = top / "home"
     home.mkdir()
-    os.chown(home, NOBODY, NOBODY)
+    os.chown(home, UNPRIVILEGED_UID, UNPRIVILEGED_UID)
     port = free_port()
     command = [sys.executable, "-m", "sandbox_agent", "server", "--no-token", "--port", str(port)]
     process = subprocess.Popen(
-        in_mount_namespace(command, top, NOBODY),
+        in_mount_namespace(command, top, UNPRIVILEGED_UID),
         env={"HOME": str(home), "PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1"},
         stdin=subprocess.DEVNULL,
     )
@@ -138,4 +138,4 @@ def test_files_belong_to_the_servers_user(unprivileged: tuple[Path, httpx.Client
     home, api = unprivileged
     api.put("/v1/fs/file", params={"path": "owned"}, content=b"x")
     found = (home / "owned").stat()
-    assert (found.st_uid, stat.S_IMODE(found.st_mode) & 0o111) == (NOBODY, 0)
+    assert (found.st_uid, stat.S_IMODE(found.st_mode) & 0o111) == (UNPRIVILEGED_UID, 0)

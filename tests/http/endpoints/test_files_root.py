@@ -91,7 +91,7 @@ def test_the_root_itself_is_protected(bound: tuple[Path, httpx.Client]) -> None:
         problem(api.delete("/v1/fs/entry", params=params), 400, "invalid_request")
 
 
-def test_a_root_that_is_no_directory_is_told_at_start(tmp_path: Path) -> None:
+def test_a_root_that_is_no_directory_is_reported_at_start(tmp_path: Path) -> None:
     done = subprocess.run(
         [*server_command(), "server", "--port", "0", "--no-token", "--fs-root", str(tmp_path / "missing")],
         capture_output=True,

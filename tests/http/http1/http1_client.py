@@ -12,6 +12,7 @@ from sandbox_agent.http.http1.connection import Connection, ConnectionState
 from sandbox_agent.http.http1.exchange import Exchange
 from sandbox_agent.http.http1.options import Http1Options
 from sandbox_agent.http.http1.server import Http1Server
+from tests.support.polling import eventually
 
 if TYPE_CHECKING:
     from sandbox_agent.http.http1.asgi import AsgiApplication
@@ -64,9 +65,7 @@ class Http1Client:
         return head, body
 
     async def wait_for_state(self, state: ConnectionState) -> None:
-        async with asyncio.timeout(BOUND_S):
-            while self.connection.state is not state:  # noqa: ASYNC110 - the state has no event
-                await asyncio.sleep(0)
+        await eventually(lambda: self.connection.state is state, BOUND_S)
 
     async def close(self) -> None:
         self.socket.close()

@@ -12,6 +12,7 @@ from sandbox_agent.http.http1.connection import ConnectionState
 from sandbox_agent.http.http1.listener import Listener
 from sandbox_agent.http.messages import Message, Receive, Scope, Send
 from tests.http.http1.http1_client import BOUND_S, GET, Http1Client, asgi_handler
+from tests.support.polling import eventually
 
 
 def start(*headers: tuple[bytes, bytes]) -> Message:
@@ -49,7 +50,7 @@ async def test_the_scope_names_both_ends_of_the_connection() -> None:
 
     client = Http1Client(asgi_handler(app))
     loop: Any = asyncio.get_running_loop()
-    listener = Listener(loop, "127.0.0.1", 0, client.server._accept)
+    listener = Listener(loop, "127.0.0.1", 0, client.server._accept, client.server._refuse_now)
     reader, writer = await asyncio.open_connection("127.0.0.1", listener.port)
     writer.write(GET)
     await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), BOUND_S)
@@ -73,9 +74,7 @@ async def test_body_and_disconnect_are_received_once() -> None:
     await client.send(b"POST / HTTP/1.1\r\nContent-Length: 4\r\n\r\nbody")
     assert (await client.response())[1] == b"ok"
     assert messages[0] == {"type": "http.request", "body": b"body", "more_body": False}
-    async with asyncio.timeout(BOUND_S):
-        while len(messages) < 2:  # noqa: ASYNC110 - the application returns at once
-            await asyncio.sleep(0)
+    await eventually(lambda: len(messages) == 2, BOUND_S)
     assert messages[1] == {"type": "http.disconnect"}
     await client.close()
 

@@ -24,7 +24,7 @@ def test_a_local_connection_gets_nodelay_keepalive_and_reno(
     accepted: list[socket.socket],
 ) -> None:
     loop = Loop()
-    listener = Listener(loop, "127.0.0.1", 0, accepted.append)
+    listener = Listener(loop, "127.0.0.1", 0, accepted.append, socket.socket.close)
     with socket.create_connection(("127.0.0.1", listener.port), timeout=10):
         while not accepted:
             loop.turn(10)
@@ -40,7 +40,7 @@ def test_sending_files_to_a_local_reader_limits_what_is_under_way(
     accepted: list[socket.socket],
 ) -> None:
     loop = Loop()
-    listener = Listener(loop, "127.0.0.1", 0, accepted.append)
+    listener = Listener(loop, "127.0.0.1", 0, accepted.append, socket.socket.close)
     with socket.create_connection(("127.0.0.1", listener.port), timeout=10) as client:
         while not accepted:
             loop.turn(10)

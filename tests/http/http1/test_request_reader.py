@@ -6,6 +6,7 @@ requests, such requests with some bytes changed, and the classics of request smu
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -33,11 +34,23 @@ def handler(exchange: Exchange) -> None:
 
 def read(pieces: Sequence[bytes], *, caches_heads: bool) -> RequestReader:
     reader = RequestReader(MAX_BYTES, caches_heads=caches_heads)
+    taken: list[IncomingRequest] = []
     for piece in pieces:
         reader.feed(piece)
-        for request in reader.requests:
-            request.head.handler = handler
+        _admit(reader)
+        while reader.unread:
+            taken += reader.requests
+            reader.requests.clear()
+            reader.read_on()
+            _admit(reader)
+    reader.requests.extendleft(reversed(taken))
     return reader
+
+
+def _admit(reader: RequestReader) -> None:
+    for request in reader.requests:
+        request.head.handler = handler
+    reader.cache_candidate()
 
 
 def facts(request: IncomingRequest) -> dict[str, object]:
@@ -176,10 +189,44 @@ def test_a_request_may_come_byte_by_byte() -> None:
 
 def test_a_head_without_a_handler_is_parsed_again() -> None:
     reader = RequestReader(MAX_BYTES)
-    reader.feed(FIRST + b"body")
-    reader.feed(FIRST + b"body")
+    for _ in range(2):
+        reader.feed(FIRST + b"body")
+        reader.cache_candidate()
     first, second = reader.requests
     assert first.head is not second.head
+
+
+@pytest.mark.clause("security-H4")
+@pytest.mark.parametrize(
+    "request_bytes",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n" * 40 + b"POST / HTTP/1.1\r\nContent-Length: 250\r\n\r\n" + b"x" * 250,
+        b"GET / HTTP/1.1\r\n\r\n" * 40
+        + b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nF0\r\n"
+        + b"x" * 240
+        + b"\r\n0\r\n\r\n",
+    ],
+    ids=["without bodies", "with bodies", "with chunked bodies"],
+)
+def test_few_requests_are_parsed_ahead(request_bytes: bytes) -> None:
+    for offset in range(0, 200, 7):
+        reader = RequestReader(MAX_BYTES)
+        reader.feed(
+            b"GET /%b HTTP/1.1\r\n\r\n" % (b"x" * offset) + request_bytes * (100_000 // len(request_bytes))
+        )
+        assert len(reader.requests) <= 200
+
+
+@pytest.mark.clause("security-H5")
+def test_nothing_is_kept_of_a_head_that_was_not_admitted() -> None:
+    reader = RequestReader(1 << 16)
+    reader.feed(b"POST / HTTP/1.1\r\nX: %b\r\nContent-Length: 0\r\n\r\n" % (b"x" * 60_000))
+    head = reader.requests.popleft().head
+    reader.cache_candidate()
+    references = sys.getrefcount(head.headers[0][1])
+    assert references == 3, "the list and the map of the head, the argument"
+    assert reader._cached is None
 
 
 def headed(*lines: bytes) -> bytes:

@@ -13,6 +13,7 @@ import pytest
 
 from sandbox_agent.bridge.eventlog.file_range import FileRange, SegmentFile
 from sandbox_agent.http.http1.socket_transport import SocketTransport
+from tests.support.polling import eventually
 
 BOUND_S = 20
 
@@ -113,9 +114,7 @@ async def test_a_file_that_is_removed_meanwhile_is_still_sent_and_then_let_go(
     del file
     assert is_open(path)
     assert len(await pair.read(2_000_000)) == 2_000_000
-    async with asyncio.timeout(BOUND_S):
-        while is_open(path):  # noqa: ASYNC110 - the kernel sends no event
-            await asyncio.sleep(0.01)
+    await eventually(lambda: not is_open(path), BOUND_S)
 
 
 async def test_closing_waits_for_what_is_to_be_sent(pair: Pair) -> None:

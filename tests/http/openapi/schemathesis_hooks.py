@@ -25,7 +25,7 @@ def tar(_context: Any, value: Any) -> bytes:
 
 @schemathesis.check
 def no_fault_of_the_server(_context: Any, response: Any, _case: Any) -> None:
-    """502 to 504 and a failed install tell of agents, disks and limits; `internal_error` is our own fault."""
+    """Agents, disks and limits cause 502 to 504 and failed installs; the server causes `internal_error`."""
     if response.status_code == 500:
         kind = response.json()["type"]
         assert kind == "urn:sandbox-agent:error:install_failed", response.text

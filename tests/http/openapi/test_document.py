@@ -41,11 +41,11 @@ def test_the_committed_document_is_the_served_one() -> None:
 
 @pytest.mark.clause("openapi-document")
 def test_the_server_serves_document_and_page_without_a_token(tmp_path: Path) -> None:
-    with running(tmp_path) as (server, _), httpx.Client(base_url=f"http://127.0.0.1:{server.port}") as anyone:
-        served = anyone.get("/openapi.json")
+    with running(tmp_path) as (server, _), httpx.Client(base_url=f"http://127.0.0.1:{server.port}") as client:
+        served = client.get("/openapi.json")
         assert served.headers["content-type"] == "application/json"
         assert served.content == document_bytes()
-        page = anyone.get("/docs")
+        page = client.get("/docs")
         assert page.headers["content-type"] == "text/html; charset=utf-8"
         assert page.content == page_bytes()
 

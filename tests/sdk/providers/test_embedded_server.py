@@ -7,15 +7,27 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from sandbox_agent import APITimeoutError, AsyncSandboxAgent, SandboxProvider, SpawnError, SpawnOptions
+from sandbox_agent import (
+    APITimeoutError,
+    AsyncSandboxAgent,
+    SandboxProvider,
+    SpawnedServer,
+    SpawnError,
+    SpawnOptions,
+    asgi,
+    spawn_server,
+)
 from sandbox_agent.sdk.providers.embedded_server import find_command
-from tests.sdk.conftest import eventually
 from tests.sdk.live_server import LiveServer
+from tests.support.polling import eventually
+from tests.support.server_process import free_port
 
 
 def alive(pid: int) -> bool:
@@ -41,6 +53,46 @@ async def test_start_finds_the_command_and_the_server_goes_with_the_client(tmp_p
     with pytest.raises(httpx.ConnectError):
         async with httpx.AsyncClient() as stranger:
             await stranger.get(f"{url}/v1/health")
+
+
+@pytest.mark.clause("spec3-auto-detection", "spec3-embedded-mode")
+async def test_spawn_takes_a_mapping_of_options(tmp_path: Path) -> None:
+    port = free_port()
+    spawn = {"port": port, "token": "chosen", "env": {"HOME": str(tmp_path)}}
+    async with await AsyncSandboxAgent.start(spawn=spawn) as client:
+        assert (client.base_url, client.token) == (f"http://127.0.0.1:{port}", "chosen")
+        assert (await client.health())["status"] == "ok"
+
+
+@pytest.mark.clause("spec3-auto-detection")
+@pytest.mark.parametrize("spawn", ["yes", 5, 0, ["port"], {"Port": 1}, {"port": "9000"}, {"port": True}])
+async def test_a_spawn_that_means_nothing_is_refused(spawn: Any) -> None:
+    with pytest.raises(TypeError, match="spawn"):
+        await AsyncSandboxAgent.start(spawn=spawn)
+    with pytest.raises(TypeError, match="spawn"):
+        await AsyncSandboxAgent.start(asgi(), spawn={"port": 1})
+
+
+@pytest.mark.clause("spec3-embedded-mode")
+def test_spawn_server_is_a_handle_of_a_server(tmp_path: Path) -> None:
+    made: list[SpawnedServer] = []
+    # The server outlives the thread that has asked for it.
+    thread = threading.Thread(target=lambda: made.append(spawn_server({"env": {"HOME": str(tmp_path)}})))
+    thread.start()
+    thread.join(30)
+    server = made[0]
+    header = {"authorization": f"Bearer {server.token}"}
+    assert httpx.get(f"{server.base_url}/v1/health").status_code == 401
+    assert httpx.get(f"{server.base_url}/v1/health", headers=header).json() == {"status": "ok"}
+    assert server.alive
+    server.close()
+    assert not server.alive and not alive(server.pid)
+    server.close()
+    with pytest.raises(TypeError, match="spawn"):
+        spawn_server("yes")  # type: ignore[arg-type]
+    with spawn_server(SpawnOptions(env={"HOME": str(tmp_path)})) as server:
+        assert server.alive
+    assert not server.alive
 
 
 @pytest.mark.clause("spec3-embedded-mode")

@@ -19,8 +19,7 @@ from sandbox_agent import (
     UnsupportedSessionValueError,
 )
 from sandbox_agent.sdk.session.config.config_options import option_by_category, parse_options
-from sandbox_agent.sdk.session.config.mcp_servers import mcp_servers
-from tests.sdk.conftest import eventually
+from tests.support.polling import eventually
 
 
 async def new_params(session: Any) -> dict[str, Any]:
@@ -40,7 +39,8 @@ async def new_params(session: Any) -> dict[str, Any]:
 )
 async def test_every_field_goes_where_the_mapping_says(client: AsyncSandboxAgent, tmp_path: Path) -> None:
     work = tmp_path / "elsewhere"
-    work.mkdir()
+    (work / "x").mkdir(parents=True)
+    (work / "x/SKILL.md").write_text("---\nname: x\ndescription: x\n---\n")
     session = await client.sessions.create(
         "mock",
         id="my-session",
@@ -78,8 +78,9 @@ async def test_every_field_goes_where_the_mapping_says(client: AsyncSandboxAgent
         {"label": 7},
     )
     assert (info.agent_mode, info.model, info.thought_level) == ("plan", "mock-fast", "medium")
+    assert list(info.restored.not_applied) == ["permission_mode"], "the mock has no such mode"
     assert (info.permission_mode, info.directory, info.ended, info.busy) == (
-        "careful",
+        None,
         str(work),
         False,
         False,
@@ -118,32 +119,6 @@ async def test_a_directory_config_becomes_mcp_servers(client: AsyncSandboxAgent,
     ]
     without = await client.sessions.create("mock", directory=work)
     assert (await new_params(without))["mcpServers"] == []
-
-
-@pytest.mark.clause("spec2-3.1-mcp")
-def test_mcp_entries_resolve_their_secrets_from_the_environment() -> None:
-    entry = {
-        "type": "http",
-        "url": "u",
-        "headers": {"X": "1"},
-        "bearerTokenEnvVar": "TOK",
-        "envHeaders": {"Y": "VAR", "Z": "ABSENT"},
-        "timeoutMs": 5,
-    }
-    assert mcp_servers({"r": entry}, {"TOK": "t", "VAR": "v"}) == [
-        {
-            "type": "http",
-            "name": "r",
-            "url": "u",
-            "headers": [
-                {"name": "X", "value": "1"},
-                {"name": "Y", "value": "v"},
-                {"name": "Authorization", "value": "Bearer t"},
-            ],
-            "_meta": {"sandbox-agent/timeoutMs": 5},
-        }
-    ]
-    assert mcp_servers({"l": {"command": "c", "cwd": "/w"}})[0]["_meta"] == {"sandbox-agent/cwd": "/w"}
 
 
 @pytest.mark.clause("spec2-3.1-mode-model", "sdk-errors-list-what-is-allowed")

@@ -96,7 +96,7 @@ async def test_a_lost_connection_is_opened_again(postgres_dsn: str, postgres_sch
 
 @pytest.mark.clause("promise-stores-typed-errors")
 async def test_a_server_that_is_not_there_is_a_typed_error() -> None:
-    async with PostgresStore("host=/nonexistent user=nobody dbname=none") as store:
+    async with PostgresStore("host=/nonexistent user=unknown dbname=none") as store:
         with pytest.raises(StoreUnavailableError, match="Postgres"):
             await asyncio.wait_for(store.get_session("s1"), 30)
 

@@ -16,9 +16,10 @@ from sandbox_agent import (
     SandboxAgentError,
     auto_approve,
 )
-from tests.sdk.conftest import Connect, eventually, within_a_second
+from tests.sdk.conftest import Connect, within_a_second
 from tests.sdk.cutting_proxy import Cut, CuttingProxy
 from tests.sdk.live_server import LiveServer
+from tests.support.polling import eventually
 
 TURNS_PER_SEED = 4
 CHUNKS = 12
@@ -80,8 +81,10 @@ async def test_random_cuts_lose_nothing_and_double_nothing(
                     assert outcome == wanted, (seed, turn)
             proxy.plan = lambda number, head: None
             # Connections kept alive still have their planned cut; later ones have none.
+            connections = proxy.connections
             proxy.cut_now()
-            await asyncio.sleep(0.1)
+            # The reader connects again: the client has noticed the cut.
+            await eventually(lambda proxy=proxy, before=connections: proxy.connections > before)
             assert (await session.prompt("echo still one conversation")).text == "still one conversation"
             await check_record(session)
             assert live == list(range(live[0], live[0] + len(live))), seed
@@ -110,7 +113,7 @@ async def test_a_stream_cut_anywhere_resumes_where_it_was(
         )
         proxy.cut_now()
         turn = asyncio.create_task(session.prompt("stream 30 5"))
-        await asyncio.sleep(0.3)
+        await asyncio.sleep(0.3)  # the fault itself: every stream of this time is cut
         proxy.plan = lambda number, head: None
         assert (await asyncio.wait_for(turn, TURN_LIMIT_S)).text.count("chunk") == 30
         await check_record(session)
@@ -162,8 +165,9 @@ async def test_a_permission_asked_while_the_stream_is_down_is_seen_after_the_rec
         session = await client.sessions.create("mock", on_permission=auto_approve)
         proxy.plan = lambda number, head: Cut("down", 0) if head.startswith(b"GET") else None
         proxy.cut_now()
+        cuts = proxy.cuts
         turn = asyncio.create_task(session.prompt("permission"))
-        await asyncio.sleep(0.4)
+        await eventually(lambda: proxy.cuts >= cuts + 2)
         assert not turn.done()
         proxy.plan = lambda number, head: None
         assert "allow_once" in (await asyncio.wait_for(turn, TURN_LIMIT_S)).text

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.errors import RpcError, status_error
+from sandbox_agent.sdk.errors import RpcError
 from sandbox_agent.sdk.providers.asgi_transport import StreamingAsgiTransport
+from sandbox_agent.sdk.response_errors import status_error
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import Retries, backoff, refused
 from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
@@ -85,7 +86,7 @@ def test_the_last_word_of_the_server_is_not_asked_for_twice() -> None:
     assert Retries(2, idempotent=False).pause_after(page) is None
 
 
-async def test_a_refused_connection_is_told_from_a_broken_network() -> None:
+async def test_a_refused_connection_is_distinguished_from_a_broken_network() -> None:
     async with httpx.AsyncClient() as client:
         with pytest.raises(httpx.ConnectError) as failure:
             await client.get("http://127.0.0.1:9/")

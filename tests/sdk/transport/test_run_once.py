@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from sandbox_agent.sdk.transport.run_once import RunOnce
-from tests.sdk.conftest import eventually
+from tests.support.polling import eventually
 
 
 async def test_concurrent_callers_fail_together_and_the_next_tries_again() -> None:

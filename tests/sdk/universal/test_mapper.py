@@ -65,7 +65,7 @@ def test_the_state_of_a_session_can_be_asked() -> None:
     assert (mapper.open_turn_ids, mapper.ended) == ([], True)
 
 
-def test_events_are_told_apart_by_class() -> None:
+def test_events_are_distinguished_by_class() -> None:
     mapper = UniversalMapper("s1")
     chunk = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "hi"}}
     events = mapper.feed({"method": "session/update", "params": {"update": chunk}}, "agent", time=0)

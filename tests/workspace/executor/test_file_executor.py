@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
 
 import pytest
 
@@ -13,6 +12,7 @@ from sandbox_agent.errors import Timeout
 from sandbox_agent.workspace.executor.file_executor import HANGING_PER_DOMAIN, FileExecutor
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.executor.serial_executor import SerialExecutor
+from tests.support.polling import eventually
 
 
 async def test_hung_work_is_answered_and_takes_no_thread_from_others() -> None:
@@ -26,7 +26,7 @@ async def test_hung_work_is_answered_and_takes_no_thread_from_others() -> None:
         assert await executor.run("/f", lambda: "done") == "done"
     finally:
         hang.set()
-    await _until(lambda: executor.lost == 0)
+    await eventually(lambda: executor.lost == 0)
     assert await executor.run("/a", lambda: "again") == "again"
     executor.close()
 
@@ -47,7 +47,7 @@ async def test_where_several_hang_further_ones_are_refused_at_once() -> None:
         assert await executor.run("/other", lambda: 1) == 1
     finally:
         hang.set()
-    await _until(lambda: executor.lost == 0)
+    await eventually(lambda: executor.lost == 0)
     assert await executor.run("/same", lambda: "fine again") == "fine again"
     executor.close()
 
@@ -66,7 +66,7 @@ async def test_work_that_gets_ahead_may_take_longer_than_the_limit() -> None:
     executor.close()
 
 
-async def test_work_held_back_behind_hung_work_is_told_when_that_is_lost() -> None:
+async def test_work_held_back_behind_hung_work_is_reported_when_that_is_lost() -> None:
     executor = FileExecutor(silence_s=0.5, threads=2, long_s=0.05)
     hang = threading.Event()
     hung = [asyncio.ensure_future(executor.run("/same", hang.wait)) for _ in range(30)]
@@ -110,12 +110,5 @@ async def test_the_cleanup_runs_after_the_last_step_also_a_late_one() -> None:
     serial.close(lambda: order.append("cleanup"))
     assert order == []
     hang.set()
-    await _until(lambda: order == ["step", "cleanup"])
+    await eventually(lambda: order == ["step", "cleanup"])
     executor.close()
-
-
-async def _until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline
-        await asyncio.sleep(0.01)

@@ -101,7 +101,7 @@ def test_an_aborted_write_leaves_no_trace(workspace: Workspace, home: Path) -> N
     assert (home / "f").read_bytes() == b"old"
 
 
-def test_a_write_nobody_waits_for_does_not_replace_anything(workspace: Workspace, home: Path) -> None:
+def test_a_write_whose_client_has_left_does_not_replace_anything(workspace: Workspace, home: Path) -> None:
     (home / "f").write_bytes(b"old")
     file = AtomicWrite(workspace, "f")
     progress = ProgressToken()
@@ -200,7 +200,7 @@ def test_the_answer_names_the_etag_of_the_new_content(workspace: Workspace) -> N
     assert written.etag == file.etag
 
 
-def test_missing_is_told_for_reading_only(workspace: Workspace) -> None:
+def test_missing_is_reported_for_reading_only(workspace: Workspace) -> None:
     with pytest.raises(NotFound):
         OpenFile(workspace, "no/such/file").open()
 

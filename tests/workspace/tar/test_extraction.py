@@ -55,7 +55,7 @@ def test_long_names_of_every_dialect(workspace: Workspace, home: Path, format: i
 
 
 @pytest.mark.clause("files-archives")
-def test_compression_is_told_by_the_first_bytes(workspace: Workspace, home: Path) -> None:
+def test_compression_is_detected_by_the_first_bytes(workspace: Workspace, home: Path) -> None:
     data = tar(file("f", os.urandom(100_000)), file("zeros", bytes(3_000_000)))
     frames = zstandard.ZstdCompressor()
     for packed in (

@@ -39,7 +39,7 @@ def test_a_single_file_is_an_archive_of_one(workspace: Workspace, home: Path) ->
         assert found.getnames() == ["f"]
 
 
-def test_what_cannot_be_packed_is_told_at_the_first_step(workspace: Workspace, home: Path) -> None:
+def test_what_cannot_be_packed_is_reported_at_the_first_step(workspace: Workspace, home: Path) -> None:
     os.mkfifo(home / "fifo")
     with pytest.raises(InvalidRequest):
         next(archive(workspace, "fifo", ProgressToken()))

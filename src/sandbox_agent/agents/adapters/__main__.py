@@ -2,6 +2,6 @@
 
 import sys
 
-from sandbox_agent.agents.adapters.entry import main
+from sandbox_agent.agents.adapters.main import main
 
 sys.exit(main(sys.argv[1:]))

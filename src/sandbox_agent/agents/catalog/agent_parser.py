@@ -13,7 +13,8 @@ from sandbox_agent.agents.catalog.agent_spec import ASKS, CAPABILITIES, AgentSpe
 
 _AGENT_KEYS = frozenset(
     "id name command args env default_env cwd on_path native native_file node install registry "
-    "credentials keys asks capabilities size_mb verify_env quirks builtin adapter".split()
+    "credentials keys asks capabilities size_mb verify_env quirks builtin adapter "
+    "skills_directory".split()
 )
 _STEP_KEYS = frozenset("npm pypi into python check native on_request program env".split())
 _PROVIDER_VARIABLES = {"anthropic": "env:ANTHROPIC_API_KEY", "openai": "env:OPENAI_API_KEY"}
@@ -66,6 +67,7 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
         quirks=table.strings("quirks"),
         builtin=table.boolean("builtin"),
         adapter=table.string("adapter"),
+        skills_directory=_inner_folder(table, "skills_directory", "the working directory"),
     )
 
 
@@ -75,9 +77,7 @@ def _parse_step(raw: Mapping[str, Any], where: str) -> InstallStep:
     sources = [source for source in ("npm", "pypi") if source in raw]
     if len(sources) != 1 or not table.strings(sources[0]):
         raise CatalogError(f"{where}: each step names packages of either `npm` or `pypi`")
-    into = table.string("into") or "."
-    if into.startswith("/") or ".." in into.split("/"):
-        raise table.fault("into", "a folder below the agent's root")
+    into = _inner_folder(table, "into", "the agent's root") or "."
     return InstallStep(
         source=sources[0],
         packages=table.strings(sources[0]),
@@ -89,6 +89,13 @@ def _parse_step(raw: Mapping[str, Any], where: str) -> InstallStep:
         program=table.string("program"),
         env=table.mapping("env"),
     )
+
+
+def _inner_folder(table: _TomlTable, key: str, root: str) -> str | None:
+    folder = table.string(key)
+    if folder is not None and (folder.startswith("/") or ".." in folder.split("/")):
+        raise table.fault(key, f"a folder below {root}")
+    return folder
 
 
 class _TomlTable:

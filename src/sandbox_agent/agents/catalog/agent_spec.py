@@ -85,6 +85,7 @@ class AgentSpec(NamedTuple):
     size_mb: int | None = None
     verify_env: Mapping[str, str] = _NO_VARIABLES
     quirks: tuple[str, ...] = ()
+    skills_directory: str | None = None
     builtin: bool = False
     """Part of this package: nothing to install."""
     adapter: str | None = None

@@ -24,6 +24,7 @@ would wait 9 ms for the parser.
     verify_env    variables for the first start after an install, if the agent does not start unconfigured
     adapter       the ACP adapter of this package that runs the `native` program; there is no `command`
     size_mb       size on disk, for the progress bar
+    skills_directory  where the agent looks for skills, below the working directory
     quirks        observed behaviour; docs/agents.md prints it
 """
 
@@ -37,6 +38,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "claude": {
         "id": "claude",
         "name": "Claude Code",
+        "skills_directory": ".claude/skills",
         "command": "{node}",
         "args": [
             "{root}/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
@@ -96,6 +98,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "codex": {
         "id": "codex",
         "name": "Codex",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@agentclientprotocol/codex-acp/dist/index.js"],
         "default_env": {"NO_BROWSER": "1"},
@@ -154,6 +157,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "opencode": {
         "id": "opencode",
         "name": "OpenCode",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/opencode-ai/bin/opencode.exe",
         "args": ["acp"],
         "default_env": {
@@ -197,6 +201,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "amp": {
         "id": "amp",
         "name": "Amp",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/acp-amp",
         "args": ["run"],
         "default_env": {
@@ -232,6 +237,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "pi": {
         "id": "pi",
         "name": "Pi",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/pi-acp/dist/index.js"],
         "default_env": {
@@ -268,6 +274,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "quirks": [
             "Has no permissions: every tool runs.",
             "Its modes are thinking levels.",
+            "Uses the skills of a directory only if its settings trust it (`defaultProjectTrust`).",
         ],
         "install": [
             {"npm": ["pi-acp@0.0.34"]},
@@ -281,6 +288,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "cursor": {
         "id": "cursor",
         "name": "Cursor",
+        "skills_directory": ".agents/skills",
         "on_path": ["cursor-agent-acp"],
         "registry": ["cursor", "cursor-agent-acp"],
         "credentials": [
@@ -307,6 +315,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "mock": {
         "id": "mock",
         "name": "Mock",
+        "skills_directory": ".agents/skills",
         "builtin": True,
         "asks": "always",
         "capabilities": [
@@ -333,6 +342,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "gemini": {
         "id": "gemini",
         "name": "Gemini CLI",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@google/gemini-cli/bundle/gemini.js", "--acp"],
         "default_env": {"GEMINI_CLI_NO_RELAUNCH": "true"},
@@ -366,12 +376,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Waits for the answer of an open permission request even after `session/cancel`.",
             "Keeps running when its stdin closes during a tool; the server kills it.",
             "`session/load` fails with -32603: this version does not find the sessions it has stored.",
+            "Uses the skills of a directory only with GEMINI_CLI_TRUST_WORKSPACE=true, or if its user trusts it.",
         ],
         "install": [{"npm": ["@google/gemini-cli@0.61.0"]}],
     },
     "qwen": {
         "id": "qwen",
         "name": "Qwen Code",
+        "skills_directory": ".qwen/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@qwen-code/qwen-code/cli-entry.js", "--acp"],
         "on_path": ["qwen", "--acp"],
@@ -406,6 +418,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "copilot": {
         "id": "copilot",
         "name": "GitHub Copilot CLI",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/@github/copilot-{platform}/copilot",
         "args": ["--acp"],
         "default_env": {"COPILOT_AUTO_UPDATE": "false"},
@@ -448,6 +461,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "goose": {
         "id": "goose",
         "name": "goose",
+        "skills_directory": ".agents/skills",
         "command": "{root}/node_modules/@aaif/goose-binary-{platform}/bin/goose",
         "args": ["acp"],
         "default_env": {"GOOSE_TELEMETRY_ENABLED": "false"},
@@ -493,6 +507,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "kimi-code": {
         "id": "kimi-code",
         "name": "Kimi Code",
+        "skills_directory": ".agents/skills",
         "command": "{node}",
         "args": ["{root}/node_modules/@moonshot-ai/kimi-code/dist/main.mjs", "acp"],
         "default_env": {"KIMI_CODE_NO_AUTO_UPDATE": "1"},
@@ -525,6 +540,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "mistral-vibe": {
         "id": "mistral-vibe",
         "name": "Mistral Vibe",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/vibe-acp",
         "on_path": ["vibe-acp"],
         "registry": ["mistral-vibe"],
@@ -549,12 +565,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "size_mb": 400,
         "quirks": [
             "Waits for the answer of an open permission request even after `session/cancel`.",
+            "Uses the skills of a directory only if ~/.vibe/trusted_folders.toml lists it.",
         ],
         "install": [{"pypi": ["mistral-vibe==3.0.2"], "python": "3.12"}],
     },
     "grok": {
         "id": "grok",
         "name": "Grok",
+        "skills_directory": ".grok/skills",
         "command": "{root}/node_modules/.bin/grok",
         "args": ["agent", "stdio"],
         "on_path": ["grok", "agent", "stdio"],
@@ -623,6 +641,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "fast-agent": {
         "id": "fast-agent",
         "name": "fast-agent",
+        "skills_directory": ".agents/skills",
         "command": "{root}/venv/bin/fast-agent",
         "args": ["--no-update-check", "serve", "--transport", "acp", "--shell"],
         "on_path": [
@@ -776,6 +795,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "claude-native": {
         "id": "claude-native",
         "name": "Claude Code (native)",
+        "skills_directory": ".claude/skills",
         "adapter": "claude",
         "default_env": {
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -828,6 +848,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "codex-native": {
         "id": "codex-native",
         "name": "Codex (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "codex",
         "native": "codex",
         "native_file": "node_modules/.bin/codex",
@@ -875,6 +896,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "opencode-native": {
         "id": "opencode-native",
         "name": "OpenCode (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "opencode",
         "default_env": {
             "OPENCODE_DISABLE_AUTOUPDATE": "1",
@@ -920,6 +942,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
     "amp-native": {
         "id": "amp-native",
         "name": "Amp (native)",
+        "skills_directory": ".agents/skills",
         "adapter": "amp",
         "default_env": {"AMP_SKIP_UPDATE_CHECK": "1"},
         "native": "amp",

@@ -19,8 +19,8 @@ from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.install.run_command import CommandFailed, run_command
+from sandbox_agent.agents.inventory.config_options import Option, models_and_modes, reported_options
 from sandbox_agent.agents.inventory.options_probe import OptionsProbe
-from sandbox_agent.agents.inventory.session_options import Option, models_and_modes, reported_options
 from sandbox_agent.agents.launch.launcher import Launcher
 from sandbox_agent.agents.launch.program import Program, find_program
 from sandbox_agent.bridge.process.limits import ProcessLimits
@@ -72,6 +72,8 @@ class Inventory:
         info["capabilities"] = {flag: flag in spec.capabilities for flag in CAPABILITIES}
         if spec.asks is not None:
             info["permissionRequests"] = spec.asks
+        if spec.skills_directory is not None:
+            info["skillsDirectory"] = spec.skills_directory
         if config:
             info |= self._options(spec, program, has_credentials)
         return info
@@ -136,7 +138,7 @@ def _known(options: list[Option]) -> dict[str, Any]:
 
 
 def _mock_options() -> list[Option]:
-    from sandbox_agent.agents.mock import session_options as mock
+    from sandbox_agent.agents.mock import config_options as mock
 
     return reported_options({"configOptions": mock.config_options(mock.default_values())})
 

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from sandbox_agent.agents.inventory.session_options import Option, reported_options
+from sandbox_agent.agents.inventory.config_options import Option, reported_options
 from sandbox_agent.agents.launch.acp_probe import AcpProbe, ProbeFailed, open_probe
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.process.limits import ProcessLimits

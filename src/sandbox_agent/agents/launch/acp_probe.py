@@ -14,9 +14,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any, cast
 
 from sandbox_agent.agents.launch.tagged_tree import TaggedTree
-from sandbox_agent.bridge.jsonrpc.error_codes import AUTH_REQUIRED, METHOD_NOT_FOUND
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.process.limits import ProcessLimits
+from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, METHOD_NOT_FOUND
 
 _LINE_LIMIT = 64 * 1024 * 1024
 _STDERR_TAIL = 8192

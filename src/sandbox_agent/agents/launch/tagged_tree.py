@@ -15,6 +15,7 @@ from pathlib import Path
 
 from sandbox_agent.bridge.process import tags
 from sandbox_agent.bridge.process.watchdog import Watchdog
+from sandbox_agent.runtime import descriptors
 
 _POLL_S = 0.02
 _GIVE_UP_AFTER_S = 10.0
@@ -35,8 +36,9 @@ class TaggedTree:
         return {tags.ENV_TAG: str(self._tag)}
 
     def adopt(self, pid: int) -> None:
-        """Tag the first process; its children inherit the tag."""
+        """Tag the first process and limit its descriptors; its children inherit both."""
         tags.tag_process(pid, self._tag)
+        descriptors.restore_limit_of(pid)
 
     async def end(self) -> None:
         """Kill what is left of the tree; not interrupted if the caller is cancelled."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from sandbox_agent.agents.mock import session_options, updates
+from sandbox_agent.agents.mock import config_options, updates
 from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError, LineOutput
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.commands import script_for
 from sandbox_agent.agents.mock.scripts.steps import Script, SendUpdate
 from sandbox_agent.agents.mock.sessions import MockSession, SessionStore
 from sandbox_agent.agents.mock.turn_scheduler import MockTurn, TurnScheduler, estimated_tokens
-from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from sandbox_agent.jsonrpc_error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 
 PROTOCOL_VERSION = 1
 # The version of the scripts, not of the package: importlib.metadata would add to the start-up time.
@@ -176,19 +176,19 @@ class AcpMethods:
 
     def _set_mode(self, params: Json) -> Json:
         session = self._session(params)
-        self._choose(session, *session_options.check_value("mode", params.get("modeId")))
+        self._choose(session, *config_options.check_value("mode", params.get("modeId")))
         return {}
 
     def _set_config_option(self, params: Json) -> Json:
         session = self._session(params)
-        self._choose(session, *session_options.check_value(params.get("configId"), params.get("value")))
-        return {"configOptions": session_options.config_options(session.values)}
+        self._choose(session, *config_options.check_value(params.get("configId"), params.get("value")))
+        return {"configOptions": config_options.config_options(session.values)}
 
     def _choose(self, session: MockSession, option: str, value: str) -> None:
         session.choose(option, value)
         if option == "mode":
-            self._send_update(session, session_options.mode_update(session.values))
-        self._send_update(session, session_options.config_update(session.values))
+            self._send_update(session, config_options.mode_update(session.values))
+        self._send_update(session, config_options.config_update(session.values))
 
     def _prompt(self, request_id: Any, params: Json) -> None:
         prompt = Prompt(self._session(params), params, self._client)

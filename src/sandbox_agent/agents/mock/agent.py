@@ -15,7 +15,7 @@ from sandbox_agent.agents.mock.scripts.steps import ClientReply
 from sandbox_agent.agents.mock.sessions import SessionStore
 from sandbox_agent.agents.mock.transcripts import TranscriptDirectory, state_directory
 from sandbox_agent.agents.mock.turn_scheduler import TurnScheduler
-from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_PARAMS, INVALID_REQUEST
+from sandbox_agent.jsonrpc_error_codes import INVALID_PARAMS, INVALID_REQUEST
 
 
 class MockAgent:

@@ -11,7 +11,7 @@ import os
 import select
 from typing import Any
 
-from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_REQUEST, PARSE_ERROR
+from sandbox_agent.jsonrpc_error_codes import INVALID_REQUEST, PARSE_ERROR
 
 Json = dict[str, Any]
 

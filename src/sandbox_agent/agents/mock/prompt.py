@@ -10,7 +10,7 @@ from typing import Any
 
 from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
 from sandbox_agent.agents.mock.sessions import MockSession
-from sandbox_agent.bridge.jsonrpc.error_codes import INVALID_PARAMS
+from sandbox_agent.jsonrpc_error_codes import INVALID_PARAMS
 
 REPLAY_OPENING = "Previous session history is replayed below"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 
-from sandbox_agent.agents.mock import session_options
+from sandbox_agent.agents.mock import config_options
 from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
 from sandbox_agent.agents.mock.transcripts import TranscriptDirectory
 from sandbox_agent.agents.mock.updates import new_uuid
-from sandbox_agent.bridge.jsonrpc.error_codes import RESOURCE_NOT_FOUND
+from sandbox_agent.jsonrpc_error_codes import RESOURCE_NOT_FOUND
 
 CONTEXT_TOKENS = 200_000
 TITLE_LENGTH = 60
@@ -38,7 +38,7 @@ class MockSession:
         self.id = session_id
         self.cwd = cwd
         self.title = ""
-        self.values = session_options.default_values()
+        self.values = config_options.default_values()
         self.mcp_servers: list[Json] = []
         self.updates: list[Json] = []
         self.changed_at = time.time()
@@ -72,8 +72,8 @@ class MockSession:
     def state(self) -> Json:
         """The result of `session/new`, `load`, `resume` and `fork`, without the id."""
         return {
-            "modes": session_options.modes(self.values),
-            "configOptions": session_options.config_options(self.values),
+            "modes": config_options.modes(self.values),
+            "configOptions": config_options.config_options(self.values),
         }
 
     def usage_update(self) -> Json:

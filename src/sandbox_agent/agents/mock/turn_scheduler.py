@@ -28,7 +28,7 @@ from sandbox_agent.agents.mock.scripts.steps import (
     WriteRaw,
 )
 from sandbox_agent.agents.mock.sessions import MockSession, SessionStore
-from sandbox_agent.bridge.jsonrpc.error_codes import INTERNAL_ERROR, REQUEST_CANCELLED
+from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR, REQUEST_CANCELLED
 
 # After this number of steps another turn, or a line of input, is served.
 STEPS_PER_SLICE = 32

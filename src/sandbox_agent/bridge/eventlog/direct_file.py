@@ -3,8 +3,7 @@
 Long events on disk are rarely read again. Through the page cache each takes its size in memory from the
 sandbox, and a message of 1 MB takes 20 % more CPU time (docs/performance.md).
 
-The kernel writes whole blocks only. What a write leaves of its last block is filled with an SSE comment,
-which readers ignore, so a file has no holes.
+The kernel writes whole blocks only, so the caller writes the end of the last block through the page cache.
 """
 
 from __future__ import annotations
@@ -22,12 +21,6 @@ BLOCK_BYTES = 4096
 _BUFFER_BYTES = 1024 * 1024
 
 
-def padding(size: int) -> bytes:
-    """A comment, or an empty line, that fills the last block of `size` bytes; empty if the block is full."""
-    missing = -size % BLOCK_BYTES
-    return b":".ljust(missing - 1) + b"\n" if missing > 1 else b"\n" * missing
-
-
 class DirectFile:
     """An existing file, opened for direct writes. Raises OSError if the file system has none."""
 
@@ -41,8 +34,11 @@ class DirectFile:
         if self._fd >= 0:
             os.close(self._fd)
 
-    def write(self, pieces: Sequence[bytes], offset: int) -> None:
-        """Write pieces that together fill whole blocks, at the beginning of a block. Raises OSError."""
+    def write(self, pieces: Sequence[bytes], offset: int) -> bytes:
+        """Write the blocks that the pieces fill, from the beginning of a block on; returns what is left.
+
+        Raises OSError.
+        """
         with _aligned.lock:
             buffer = _aligned.buffer()
             used = 0
@@ -56,7 +52,9 @@ class DirectFile:
                     if used == _BUFFER_BYTES:
                         self._write_blocks(buffer, offset)
                         offset, used = offset + used, 0
-            self._write_blocks(buffer[:used], offset)
+            filled = used - used % BLOCK_BYTES
+            self._write_blocks(buffer[:filled], offset)
+            return bytes(buffer[filled:used])
 
     def _write_blocks(self, data: memoryview, offset: int) -> None:
         while data:

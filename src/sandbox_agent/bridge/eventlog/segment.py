@@ -8,7 +8,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog import frames
-from sandbox_agent.bridge.eventlog.direct_file import DirectFile, padding
+from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile
 from sandbox_agent.bridge.eventlog.file_range import FileRange, SegmentFile
 
 if TYPE_CHECKING:
@@ -44,37 +44,41 @@ class Segment:
         self._direct: DirectFile | None = None
         self._refuses_direct = False
 
-    def append(self, blocks: Sequence[Block], last: int, *, directly: bool) -> None:
+    def append(self, blocks: Sequence[Block], last: int) -> None:
         """Write the blocks at the end. Raises OSError; a part of them may be in the file then."""
         pieces = frames.pieces_of(blocks)
-        before = padding(self.size)
-        after = padding(sum(map(len, pieces)))
-        if not directly or not self._write_directly(before, [*pieces, after]):
-            before = after = b""
+        if not (all(map(frames.is_long, blocks)) and self._write_directly(pieces)):
             _write(self.file.fd, pieces, self.size)
-        self.size += len(before)
         for block in blocks:
             if not self._index_offsets or self.size - self._index_offsets[-1] >= _INDEX_STEP_BYTES:
                 self._index_numbers.append(frames.first_number(block))
                 self._index_offsets.append(self.size)
             self.size += frames.size_of(block)
-        self.size += len(after)
         self.last = last
 
-    def _write_directly(self, before: bytes, pieces: Sequence[bytes]) -> bool:
-        """Write without the page cache; False if the file system cannot."""
+    def _write_directly(self, pieces: Sequence[bytes]) -> bool:
+        """Write without the page cache; False if the file system cannot.
+
+        The last block of the file is written again, with what fills it.
+        """
         if self._refuses_direct:
             return False
+        offset = self.size - self.size % BLOCK_BYTES
         try:
             self._direct = self._direct or DirectFile(self.file.path)
-            _write_all(self.file.fd, before, self.size)
-            self._direct.write(pieces, self.size + len(before))
+            in_block = os.pread(self.file.fd, self.size - offset, offset)
+            if len(in_block) < self.size - offset:
+                raise OSError(errno.EIO, "the spill file is shorter than it was written")
+            rest = self._direct.write([in_block, *pieces], offset)
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):
                 raise
             self.end_direct_writes()
             self._refuses_direct = True
-        return not self._refuses_direct
+            return False
+        written = len(in_block) + sum(map(len, pieces)) - len(rest)
+        _write_all(self.file.fd, rest, offset + written)
+        return True
 
     def end_direct_writes(self) -> None:
         """Close the second descriptor: the next events go to another segment."""

@@ -12,7 +12,6 @@ import threading
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog import frames
-from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES
 from sandbox_agent.bridge.eventlog.file_range import SegmentFile
 from sandbox_agent.bridge.eventlog.segment import Segment
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.frames import Block
 
 _SEGMENTS_PER_LIMIT = 8
-# With a smaller limit the padding of direct writes would matter.
-_DIRECT_ABOVE_LIMIT_BYTES = 16 * 1024 * 1024
 
 
 class Spill:
@@ -54,14 +51,11 @@ class Spill:
             if self._closed:
                 return False
             blocks, needed = self._newest_that_fit(blocks)
-            directly = self._max >= _DIRECT_ABOVE_LIMIT_BYTES and all(map(frames.is_long, blocks))
-            if directly:
-                needed += 2 * BLOCK_BYTES
             while self._segments and self._size + needed > self._max:
                 self._drop_oldest()
             if not blocks:
                 return False
-            while not self._try_append(blocks, last, directly):
+            while not self._try_append(blocks, last):
                 if not self._segments:
                     return False
                 self._drop_oldest()
@@ -80,12 +74,12 @@ class Spill:
             start += 1
         return blocks[start:], needed
 
-    def _try_append(self, blocks: Sequence[Block], last: int, directly: bool) -> bool:
+    def _try_append(self, blocks: Sequence[Block], last: int) -> bool:
         segment = None
         try:
             segment = self._segment_for(frames.first_number(blocks[0]))
             before = segment.size
-            segment.append(blocks, last, directly=directly)
+            segment.append(blocks, last)
         except OSError:
             if segment is not None:
                 # Remove a partly written batch; truncating needs no space.

@@ -8,6 +8,9 @@ nesting, lone surrogate escapes).
 
 from __future__ import annotations
 
+import codecs
+import re
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson, scan
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
 # Above this size the scanner runs in a worker thread: 4 MiB of brackets take it about a second.
 SCAN_IN_THREAD_ABOVE = 64 * 1024
+# Text is decoded to check its encoding in parts of this size, which need no new memory each time.
+_DECODED_BYTES = 256 * 1024
 
 
 class Envelope(NamedTuple):
@@ -66,7 +71,7 @@ def peek_quickly(data: bytes) -> Envelope | None:
         return None
     try:
         if not data.isascii():
-            data.decode()  # msgspec does not check the encoding of strings that it skips
+            _check_utf8(data)  # msgspec does not check the encoding of strings that it skips
         fields = (_decoders or load_msgspec()).envelope(data)
     except (ValueError, RecursionError):
         return None
@@ -76,7 +81,7 @@ def peek_quickly(data: bytes) -> Envelope | None:
 def peek_thoroughly(data: bytes) -> Envelope:
     """The envelope of any JSON text. Raises NotJson."""
     try:
-        data.decode()
+        _check_utf8(data)
     except UnicodeDecodeError as error:
         raise NotJson(f"invalid UTF-8 at byte {error.start + 1}") from None
     return Envelope(*scan(data))
@@ -86,7 +91,37 @@ def count_notifications(block: bytes) -> int | None:
     """The number of objects in a block of lines that are all JSON objects without an id, else None."""
     try:
         if not block.isascii():
-            block.decode()
+            _check_utf8(block)
         return len((_decoders or load_msgspec()).notifications(block))
     except (ValueError, RecursionError):
         return None
+
+
+def _check_utf8(data: bytes) -> None:
+    """Raises UnicodeDecodeError, with the position in `data`, if the text is not UTF-8."""
+    if len(data) <= _DECODED_BYTES:
+        data.decode()
+        return
+    view = memoryview(data)
+    at = 0
+    while at < len(data):
+        part = view[at : at + _DECODED_BYTES]
+        is_last = at + len(part) == len(data)
+        try:
+            at += codecs.utf_8_decode(part, "strict", is_last)[1]
+        except UnicodeDecodeError as error:
+            start, end = at + error.start, at + error.end
+            raise UnicodeDecodeError("utf-8", b"", start, end, error.reason) from None
+
+
+def id_at_beginning(beginning: bytes) -> bytes:
+    """The id of a response of which only the beginning is known; empty if it is not among its first keys."""
+    found = _id_pattern().match(beginning)
+    return found[1] if found else b""
+
+
+@cache
+def _id_pattern() -> re.Pattern[bytes]:
+    return re.compile(
+        rb'\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*("[^"\\]*"|-?[0-9]+)\s*,\s*"(?:result|error)"'
+    )

@@ -15,7 +15,7 @@ from sandbox_agent.bridge.process import tags
 from sandbox_agent.bridge.process.spawn import spawn
 from sandbox_agent.bridge.stdio.stdin_queue import StdinQueue
 from sandbox_agent.bridge.stdio.stdout_reader import READ_BYTES, StdoutReader, read_available
-from sandbox_agent.runtime import running_loop
+from sandbox_agent.runtime import descriptors, running_loop
 
 if TYPE_CHECKING:
     import asyncio
@@ -108,6 +108,7 @@ class AgentProcess:
         spawned = spawn(tuple(limits.limited(spec.argv)), env, spec.cwd, limits.popen_arguments())
         self.pid = spawned.pid
         tags.tag_process(self.pid, tag)
+        descriptors.restore_limit_of(self.pid)
         try:
             self._pidfd = os.pidfd_open(self.pid)
         except OSError:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from sandbox_agent.runtime import descriptors
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
@@ -51,6 +53,8 @@ class ProcessLimits:
             "ulimit -v {0}": self.memory_bytes // 1024,
             "{{ ulimit -u {0} 2>/dev/null || ulimit -p {0}; }}": self.processes,
             "ulimit -t {0}": self.cpu_s,
+            # Without CAP_SYS_RESOURCE the server cannot change this limit once the user has changed.
+            "ulimit -S -n {0}": descriptors.original_limit() if self.user is not None else 0,
         }
         steps = [step.format(limit) for step, limit in wanted.items() if limit]
         if not steps:

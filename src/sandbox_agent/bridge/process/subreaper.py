@@ -44,9 +44,14 @@ class _Reaper:
         self._timer: LoopTimer | None = None
 
     def reap(self) -> None:
+        try:
+            children = _children()
+        except OSError:
+            self._reap_later()  # Out of descriptors.
+            return
         unclaimed: dict[tuple[int, int], float] = {}
         now = self._loop.time()
-        for pid in _children():
+        for pid in children:
             if self._instances.starter.is_agent(pid):
                 continue
             if not self._belongs_to_agent(pid):
@@ -62,7 +67,11 @@ class _Reaper:
             except ChildProcessError:
                 pass  # Reaped in the meantime.
         self._unclaimed = unclaimed
-        if unclaimed and self._timer is None:
+        if unclaimed:
+            self._reap_later()
+
+    def _reap_later(self) -> None:
+        if self._timer is None:
             self._timer = self._loop.call_later(_UNCLAIMED_AFTER_S, self._reap_again)
 
     def _reap_again(self) -> None:
@@ -82,6 +91,6 @@ def _children() -> list[int]:
         try:
             with open(f"/proc/self/task/{thread}/children", encoding="ascii") as listing:
                 children += map(int, listing.read().split())
-        except OSError:
+        except (FileNotFoundError, ProcessLookupError):
             continue  # The thread has ended meanwhile.
     return children

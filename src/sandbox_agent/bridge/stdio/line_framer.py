@@ -1,20 +1,27 @@
 """Frames a stream of bytes into whole lines without a copy per line.
 
 `feed` returns complete pieces in order: blocks of whole lines, each ending with a newline; a long line that
-came in several reads, alone and without its newline, which saves a copy; and OVERLONG in place of a line that
-was dropped because it exceeds the limit.
+came in several reads, alone and without its newline, which saves a copy; and a `DroppedLine` in place of a
+line that exceeds the limit, or for which there is no memory.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Final
-
-OVERLONG: Final = None
-Piece = bytes | None
 _LONG_LINE_BYTES = 64 * 1024
+_KEPT_BYTES = 512
+
+
+class DroppedLine:
+    """Stands for a line that was dropped."""
+
+    __slots__ = ("beginning",)
+
+    def __init__(self, line: bytes) -> None:
+        self.beginning = line[:_KEPT_BYTES]
+        """The first bytes of the line, which may tell what it answers."""
+
+
+Piece = bytes | DroppedLine
 
 
 class LineFramer:
@@ -42,15 +49,19 @@ class LineFramer:
             is_alone = False
             if self._parts:
                 is_alone = self._size > _LONG_LINE_BYTES and data.find(b"\n") + 1 == end
-                block = b"".join((*self._parts, memoryview(data)[: end - is_alone]))
-                self._parts, self._size = [], 0
+                parts, self._parts, self._size = self._parts, [], 0
+                try:
+                    block = b"".join((*parts, memoryview(data)[: end - is_alone]))
+                except MemoryError:
+                    pieces.append(DroppedLine(parts[0]))
+                    is_alone, block = False, data[data.find(b"\n") + 1 : end]
             else:
                 block = data if end == len(data) else data[:end]
                 if self._skipping:
                     block = block[block.find(b"\n") + 1 :]
                     self._skipping = False
             if is_alone:
-                pieces.append(block if len(block) <= self._max else OVERLONG)
+                pieces.append(block if len(block) <= self._max else DroppedLine(block))
             elif len(block) - 1 > self._max:
                 pieces += self._without_overlong(block)
             elif block:
@@ -60,8 +71,8 @@ class LineFramer:
             self._parts.append(data)
             self._size += len(data)
             if self._size > self._max:
+                pieces.append(DroppedLine(self._parts[0]))
                 self._parts, self._size, self._skipping = [], 0, True
-                pieces.append(OVERLONG)
         return pieces
 
     def _without_overlong(self, block: bytes) -> list[Piece]:
@@ -72,7 +83,7 @@ class LineFramer:
             if newline - at > self._max:
                 if at > start:
                     pieces.append(block[start:at])
-                pieces.append(OVERLONG)
+                pieces.append(DroppedLine(block[at : at + _KEPT_BYTES]))
                 start = newline + 1
             at = newline + 1
         if at > start:

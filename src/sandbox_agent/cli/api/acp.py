@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import click
 
-from sandbox_agent.cli.api.connection import ApiConnection, with_connection
+from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.api.stream_follower import StreamFollower
 from sandbox_agent.cli.output import OutputFormat, Row, output_option, print_json, show
 from sandbox_agent.sdk import json_codec

@@ -7,7 +7,7 @@ from typing import IO, Any
 
 import click
 
-from sandbox_agent.cli.api.connection import ApiConnection, with_connection
+from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.lazy_group import LazyGroup
 from sandbox_agent.cli.output import OutputFormat, output_option, print_json, show
 from sandbox_agent.sdk import json_codec

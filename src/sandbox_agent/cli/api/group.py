@@ -10,8 +10,8 @@ _PACKAGE = "sandbox_agent.cli.api"
 
 
 _API = {
-    "health": (f"{_PACKAGE}.server:health", "Check whether the server is up."),
-    "openapi": (f"{_PACKAGE}.server:openapi", "Print the OpenAPI document of the server."),
+    "health": (f"{_PACKAGE}.health_and_openapi:health", "Check whether the server is up."),
+    "openapi": (f"{_PACKAGE}.health_and_openapi:openapi", "Print the OpenAPI document of the server."),
     "agents": (f"{_PACKAGE}.group:agents", "List, show and install agents."),
     "acp": (f"{_PACKAGE}.group:acp", "Send ACP messages to agent instances."),
     "fs": (f"{_PACKAGE}.group:fs", "Read, write and change files of the sandbox."),

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from sandbox_agent.cli.agent_completion import complete_agent
-from sandbox_agent.cli.api.connection import token_for
+from sandbox_agent.cli.api.api_connection import token_for
 from sandbox_agent.cli.run.renderer import JsonLinesRenderer, TerminalRenderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 from sandbox_agent.cli.run.turn_runner import TurnRequest, run_turn
@@ -42,6 +42,11 @@ FAILED = 1
 @click.option(
     "-a", "--attach", multiple=True, type=click.Path(path_type=Path), help="File to attach to the prompt."
 )
+@click.option(
+    "-s",
+    "--session",
+    help="Name of a conversation: continues it, or begins it. Without a name each turn stands alone.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Show only the agent's text, no tools and notices.")
 @click.option("-e", "--endpoint", help="Use this server instead of starting one.")
 @token_file_option
@@ -57,6 +62,7 @@ def run(
     thought_level: str | None,
     directory: Path | None,
     attach: tuple[Path, ...],
+    session: str | None,
     quiet: bool,
     endpoint: str | None,
     token_file: str | None,
@@ -64,11 +70,14 @@ def run(
     """Send PROMPT to AGENT and show the turn. PROMPT is read from stdin if it is - or missing.
 
     The agent's text goes to stdout, everything else to stderr. The command starts a server and stops it at
-    the end. An agent that is not installed is installed first.
+    the end. An agent that is not installed is installed first. With --session the next turn continues the
+    conversation.
 
     Exit codes: 0 the agent finished, 1 failure, 2 wrong usage, 3 the agent refused, 4 out of tokens, 5 out of
     turns, 130 cancelled.
     """
+    if session is not None and not session.strip():
+        raise click.UsageError("the name of the conversation is empty")
     text = _read_prompt(prompt)
     prompter = TerminalPrompter(
         approve, can_ask=not as_json and sys.stdin.isatty() and prompt not in (None, "-")
@@ -83,6 +92,7 @@ def run(
         thought_level=thought_level,
         endpoint=endpoint,
         token=token_for(ctx, endpoint, token_file) if endpoint else None,
+        session=session,
     )
     renderer = JsonLinesRenderer() if as_json else TerminalRenderer(quiet=quiet)
     stop_reason = asyncio.run(run_turn(request, prompter, renderer))

@@ -12,14 +12,8 @@ import sys
 import click
 
 from sandbox_agent.sdk.resources.models import AgentInfo
-from sandbox_agent.sdk.session.requests.permissions_and_questions import (
-    REJECT,
-    Answer,
-    PermissionRequest,
-    Question,
-    Reject,
-    auto_approve,
-)
+from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest, auto_approve
+from sandbox_agent.sdk.session.permissions.question import REJECT, Answer, Question, Reject
 
 READING_KINDS = frozenset({"read", "search", "think", "fetch"})
 _KEYS = {"y": "once", "yes": "once", "o": "once", "a": "always", "n": "reject", "no": "reject", "r": "reject"}

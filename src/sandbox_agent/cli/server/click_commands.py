@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from sandbox_agent import settings
-from sandbox_agent.agents.adapters.entry import ADAPTER_NAMES
-from sandbox_agent.agents.adapters.entry import main as run_adapter
-from sandbox_agent.agents.mock.entry import main as run_mock_agent
+from sandbox_agent.agents.adapters.main import ADAPTER_NAMES
+from sandbox_agent.agents.adapters.main import main as run_adapter
+from sandbox_agent.agents.mock.main import main as run_mock_agent
 from sandbox_agent.cli.server import command
 
 _TOKEN_FIELDS = ("token", "no_token")  # every command gets these two

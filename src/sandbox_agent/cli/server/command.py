@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import pwd
 import sys
@@ -84,8 +83,6 @@ def _check_warm(settings: Settings) -> None:
 
 
 def _serve(settings: Settings) -> int:
-    # Loading makes no garbage, and looking for it takes 7 of 60 ms; `serve` enables the collector again.
-    gc.disable()
     # Not imported by `server --help`.
     from sandbox_agent import logs
     from sandbox_agent.http import serve

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.jsonrpc.error_codes import INTERNAL_ERROR
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http.messages import JSON, Response
+from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.pending_calls import Answer

@@ -16,7 +16,7 @@ class StreamSlots:
         self._limit = limit
         self._taken = 0
         self.ended = 0
-        """Streams that have ended since this was last set to 0."""
+        """Streams that have ended so far."""
 
     def attach(self, log: EventLog, last_event_id: int | None, wake: Wake) -> Cursor:
         """Take a slot and open a cursor. Raises TooManyStreams."""

@@ -92,6 +92,7 @@ class AgentInfo(msgspec.Struct, rename="camel", kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    skills_directory: str | UnsetType = UNSET
     server_status: ServerStatus | UnsetType = UNSET
     config_status: (
         Annotated[

@@ -7,7 +7,6 @@ disconnects stops nothing; the next request for the same agent joins the install
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from sandbox_agent.http.install_progress import InstallProgress
 from sandbox_agent.http.json_body import encode, json_body, json_response
 from sandbox_agent.http.messages import Request, Response, StreamingResponse
 from sandbox_agent.http.openapi.operation import Content, Flag, Operation, PathParameter, ResponseSpec
+from sandbox_agent.runtime import wall_clock
 
 if TYPE_CHECKING:
     from sandbox_agent.agents.install.install_result import InstallResult as Installed
@@ -159,7 +159,7 @@ def _event(name: bytes, data: bytes) -> bytes:
 
 def _server_statuses(services: Services) -> dict[str, ServerStatus]:
     """Per agent with a listed instance: running since its oldest living one, or stopped."""
-    now = int(time.time() * 1000)
+    now = wall_clock.now_ns() // 1_000_000
     statuses: dict[str, ServerStatus] = {}
     for instance in services.instances:
         status = statuses.setdefault(instance.agent, ServerStatus("stopped", 0))

@@ -83,8 +83,9 @@ class AsgiRun:
                 await application(scope, self._receive, self._send)
         except ConnectionResetError:
             pass  # The client has left.
-        except Exception:
+        except Exception as error:
             logger.exception("request.failed", method=exchange.head.method)
+            error.__traceback__ = None  # as in `Exchange.fail`
         # Without effect after a complete response: the application has returned too early, or has failed.
         exchange.fail(InternalError())
 

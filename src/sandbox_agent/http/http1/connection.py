@@ -16,6 +16,7 @@ The states, `ConnectionState`:
 - IDLE and READING_HEAD go to CLOSING when the keep-alive time is over or the server stops.
 - Every state goes to CLOSED when the connection is lost, and through CLOSING when it is aborted.
 - While a request is answered, reading stops as soon as one more request has been read (pipelining).
+- While the client does not read its responses (`write_paused`), no further request is answered or read.
 - LINGERING: the client still sends the body of a request that has been answered. The rest is read and thrown
   away for a while, because closing at once would reset the connection and could destroy the answer.
 - CLOSING: what has been written is still being sent, nothing is read.
@@ -27,21 +28,18 @@ import enum
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import RequestTimeout, SandboxAgentError
+from sandbox_agent.http.http1.connection_timeouts import ConnectionTimeouts
 from sandbox_agent.http.http1.exchange import Exchange
 from sandbox_agent.http.http1.incoming_request import IncomingRequest
 from sandbox_agent.http.http1.request_head import UNREADABLE
 from sandbox_agent.http.http1.request_reader import RequestReader
 from sandbox_agent.http.http1.socket_transport import SocketTransport
+from sandbox_agent.runtime.descriptors import ran_out
 
 if TYPE_CHECKING:
     from socket import socket
 
     from sandbox_agent.http.http1.server import Http1Server
-
-# How long the rest of a refused body is read before the connection is aborted.
-_LINGER_S = 30.0
-# A body must bring this much, or its end, in every period of `request_timeout_s`.
-_BODY_PACE_BYTES = 64 * 1024
 
 
 class ConnectionState(enum.Enum):
@@ -82,10 +80,7 @@ class Connection:
         self._exchange: Exchange | None = None
         """The request that is being answered."""
         self._state = _IDLE
-        self._state_since: float | None = None
-        """When the state was first seen by `check_time`; the clock is not read for every request."""
-        self._paced_bytes = 0
-        """How much of the body had arrived at `_state_since`."""
+        self._timeouts = ConnectionTimeouts(server.options)
         self.write_paused = False
         self._transport = SocketTransport(server.loop, sock, self)
         # Without effect once the connection is closing.
@@ -112,8 +107,7 @@ class Connection:
     def _enter(self, state: ConnectionState) -> None:
         if state is not self._state:
             self._state = state
-            self._state_since = None
-            self._paced_bytes = 0
+            self._timeouts.state_since = None
 
     # ---- requests ----------------------------------------------------------------------------------------
 
@@ -123,7 +117,8 @@ class Connection:
             return
         self._reader.feed(data)
         if self._exchange is None:
-            self._begin_next()
+            if not self.write_paused:
+                self._begin_next()
         elif state is _READING_BODY:
             self._body_arrived(self._exchange)
         self.update_reading()
@@ -131,19 +126,22 @@ class Connection:
     def _begin_next(self) -> None:
         """Hand the next request to its handler, if one has been read."""
         reader = self._reader
+        if reader.unread and not reader.requests:
+            reader.read_on()
         if reader.requests and (reader.error is None or reader.requests[0].complete):
             request = reader.requests.popleft()
             self._exchange = exchange = Exchange(self, request)
             self._enter(_ANSWERING if request.complete else _READING_BODY)
             head = request.head
+            if head.fault is not None:
+                exchange.fail(head.fault)
+                return
             try:
-                if head.fault is not None:
-                    raise head.fault
                 (head.handler or self._server.handler)(exchange)
             except Exception as error:
                 exchange.fail(error)
         elif reader.error is not None:
-            self._refuse(reader.error)
+            self.refuse(reader.error)
         else:
             self._enter(_READING_HEAD if reader.in_head else _IDLE)
 
@@ -157,17 +155,19 @@ class Connection:
         if self._reader.error is not None and not exchange.request.complete:
             exchange.cancel(self._reader.error)
 
-    def _refuse(self, error: SandboxAgentError) -> None:
-        """Answer a request that cannot be read; nothing after it can be read either."""
+    def refuse(self, error: SandboxAgentError) -> None:
+        """Answer a request that cannot be read, or is not wanted; nothing after it is read either."""
         requests = self._reader.requests
         request = requests.popleft() if requests else IncomingRequest(UNREADABLE, None)
-        self._exchange = Exchange(self, request)
+        self._exchange = exchange = Exchange(self, request)
         self._enter(_READING_BODY)
-        self._exchange.fail(error)
+        exchange.fail(error)
 
     def exchange_ended(self, exchange: Exchange) -> None:
         """The response has been handed to the transport: decide what follows."""
         self._exchange = None
+        if self._reader.candidate is not None:
+            self._reader.cache_candidate()
         if self._state in (_CLOSING, _CLOSED):
             return
         if not exchange.request.complete:
@@ -179,14 +179,16 @@ class Connection:
         else:
             reader = self._reader
             self._enter(_READING_HEAD if reader.in_head else _IDLE)
-            if reader.requests or reader.error is not None:
+            if reader.requests or reader.unread or reader.error is not None:
                 # In a turn of its own: pipelined requests must neither recurse nor keep others waiting.
                 self._server.loop.call_soon(self._continue_pipeline)
+            elif self.write_paused:
+                self._transport.pause_reading()
             else:
                 self._transport.resume_reading()
 
     def _continue_pipeline(self) -> None:
-        if self._exchange is None and self._state in (_IDLE, _READING_HEAD):
+        if self._exchange is None and not self.write_paused and self._state in (_IDLE, _READING_HEAD):
             self._begin_next()
             self.update_reading()
 
@@ -197,7 +199,8 @@ class Connection:
         reader, exchange = self._reader, self._exchange
         if self._state is _LINGERING:
             return
-        if reader.requests or reader.error is not None or (exchange is not None and exchange.is_full):
+        is_full = self.write_paused if exchange is None else exchange.is_full
+        if reader.requests or reader.unread or reader.error is not None or is_full:
             self._transport.pause_reading()
         else:
             self._transport.resume_reading()
@@ -208,40 +211,38 @@ class Connection:
     def resume_writing(self) -> None:
         self.write_paused = False
         exchange = self._exchange
-        if exchange is not None:
-            try:
-                exchange.writable()
-            except Exception as error:
-                exchange.fail(error)
+        if exchange is None:
+            self._continue_pipeline()
+            return
+        try:
+            exchange.writable()
+        except Exception as error:
+            exchange.fail(error)
+
+    def release_descriptors(self, error: Exception) -> bool:
+        """Make a few descriptors available if `error` may be that there is none; false if that is not so."""
+        return ran_out(error) and self._server.loop.release_reserve()
 
     # ---- time-outs ---------------------------------------------------------------------------------------
 
     def check_time(self, now: float) -> None:
         """Called about once a second: end what takes too long."""
-        if self._state_since is None:
-            self._state_since = now
-        elapsed = now - self._state_since
-        state = self._state
+        if self._transport.stalled_s(now) > self.options.write_timeout_s:
+            self._enter(_CLOSING)
+            self._transport.reset()
+            return
+        state, timeouts, exchange = self._state, self._timeouts, self._exchange
         if state is _IDLE:
-            if elapsed > self.options.keep_alive_s:
+            if timeouts.keep_alive_over(now):
                 self._close()
         elif state is _READING_HEAD:
-            if elapsed > self.options.request_timeout_s:
-                self._refuse(RequestTimeout("the headers did not arrive in time"))
+            if timeouts.head_too_slow(now):
+                self.refuse(RequestTimeout("the headers did not arrive in time"))
         elif state is _READING_BODY:
-            if elapsed > self.options.request_timeout_s and self._exchange is not None:
-                self._check_body_pace(self._exchange, now)
-        elif state is _LINGERING and elapsed > _LINGER_S:
+            if exchange is not None and timeouts.body_too_slow(now, exchange):
+                exchange.cancel(RequestTimeout("the body did not arrive in time"))
+        elif state is _LINGERING and timeouts.lingering_over(now):
             self.abort()
-
-    def _check_body_pace(self, exchange: Exchange, now: float) -> None:
-        received = exchange.request.received
-        if exchange.is_full:
-            return  # The handler is slow, not the client.
-        if received - self._paced_bytes >= _BODY_PACE_BYTES:
-            self._paced_bytes, self._state_since = received, now
-        else:
-            exchange.cancel(RequestTimeout("the body did not arrive in time"))
 
     # ---- the end -----------------------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.errors import InternalError, PayloadTooLarge, SandboxAgentError
+from sandbox_agent.errors import InternalError, SandboxAgentError, unexpected
+from sandbox_agent.http.body_limit import check_body_size
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.messages import Response
 
@@ -70,8 +71,7 @@ class Exchange:
         Raises PayloadTooLarge, or fails with it, as soon as the body is known to exceed `limit` bytes.
         """
         request = self.request
-        if max(request.size, request.content_length or 0) > limit:
-            raise PayloadTooLarge(f"the body exceeds {limit} bytes", limit)
+        check_body_size(max(request.size, request.content_length or 0), limit)
         if request.complete:
             callback(request.take_body())
         else:
@@ -186,15 +186,25 @@ class Exchange:
         self._end()
 
     def fail(self, error: Exception) -> None:
-        if self.ended or self.client_left:
-            return
+        if not self.ended and not self.client_left:
+            self._fail(error)
+        # Frames of the traceback may refer to the error: without this, both and the request would stay in
+        # memory until the garbage collector runs.
+        error.__traceback__ = None
+
+    def _fail(self, error: Exception) -> None:
         if not isinstance(error, SandboxAgentError):
             logger.exception("request.failed", error, method=self.head.method)
-            error = InternalError()
+            error = unexpected(error)
         if self.status:
             self.connection.abort()  # A cut response must not look complete.
         else:
-            self.respond(self._problem(error))
+            try:
+                self.respond(self._problem(error))
+            except (OSError, ImportError) as fault:
+                if not self.connection.release_descriptors(fault):
+                    raise
+                self.respond(self._problem(error))
 
     def _problem(self, error: SandboxAgentError) -> Response:
         from sandbox_agent.http import problems  # with the first problem: it loads msgspec

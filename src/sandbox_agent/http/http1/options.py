@@ -16,6 +16,8 @@ class Http1Options(NamedTuple):
     """Time for a head to arrive, and for every 64 KiB of a body."""
     keep_alive_s: float
     """Time that a connection may stay open between two requests."""
+    write_timeout_s: float = 60.0
+    """Time after which a client that takes nothing of its response is disconnected."""
     problem_headers: Sequence[tuple[bytes, bytes]] = ()
     """Headers of problem documents for requests that reach no handler."""
     on_response: Callable[[RequestHead, int], None] | None = None

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 _KNOWN_METHOD = b"TRACE"
 _METHOD_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ-"
 _MAX_METHOD_BYTES = 32
+_PART_BYTES = 1024
+# Requests that fit in one part, and the parts that a chunked body may begin and end in.
+_MAX_WAITING = 128
 
 
 class RequestReader:
@@ -31,6 +34,8 @@ class RequestReader:
         self._caches_heads = caches_heads
         self.requests: deque[IncomingRequest] = deque()
         """Requests whose head is complete, in order; the last one may still be arriving."""
+        self.unread = b""
+        """What has arrived after `requests` and is not parsed yet."""
         self.error: SandboxAgentError | None = None
         """Why nothing after `requests` can be read."""
         self._arriving: IncomingRequest | None = None
@@ -38,6 +43,8 @@ class RequestReader:
         self._body_left = 0
         """Bytes of its body that httptools does not see, because it did not see the head."""
         self._cached: CachedHead | None = None
+        self.candidate: tuple[bytes, RequestHead] | None = None
+        """The last head and its bytes, until `cache_candidate`."""
         self._parser: httptools.HttpRequestParser | None = None
         self._in_message = False
         self._head_bytes = 0
@@ -52,11 +59,17 @@ class RequestReader:
         return self._in_message and self._arriving is None
 
     def close(self) -> None:
-        """Drop the parser, which refers back to this object."""
-        self._parser = None
+        """Drop the parser, which refers back to this object, and what has been read."""
+        self._parser = self._cached = self.candidate = self._arriving = None
+        self._headers = []
+        self.unread = b""
+        self.requests.clear()
 
     def feed(self, data: bytes) -> None:
         """Read on; results are in `requests` and `error`."""
+        if self.unread:
+            self.unread += data
+            return
         starts_request = not self._in_message and not self._body_left
         if self._body_left:
             data = self._feed_body(data)
@@ -100,20 +113,58 @@ class RequestReader:
     # ---- everything else ---------------------------------------------------------------------------------
 
     def _feed_parser(self, data: bytes, *, starts_request: bool) -> None:
+        """Parse in parts, up to one after which a complete request waits.
+
+        Parsed, the shortest request needs a hundred times its bytes, so no more of them are parsed ahead than
+        fit in one part.
+        """
         read_before = len(self.requests)
+        at = 0
+        while at < len(data) and self.error is None:
+            if self._arriving is None and self.requests and at:
+                self.unread = data[at:]
+                break
+            part = data[at : at + self._part_size()] if at or len(data) > _PART_BYTES else data
+            self._feed_part(part, starts_request=starts_request and not at)
+            at += len(part)
+            if len(self.requests) > _MAX_WAITING:
+                self._break(InvalidRequest("too many requests before the end of one"))
+        if starts_request and len(self.requests) > read_before and self.error is None:
+            self._propose(data, self.requests[read_before].head)
+
+    def _part_size(self) -> int:
+        """The rest of a body of known length, which is cheap, or a little."""
+        arriving = self._arriving
+        if arriving is None or arriving.content_length is None:
+            return _PART_BYTES
+        return max(1, arriving.content_length - arriving.received)
+
+    def _feed_part(self, part: bytes, *, starts_request: bool) -> None:
         if self._arriving is None:
-            self._head_bytes += len(data)
-        self._parse(data, may_have_unknown_method=starts_request)
+            self._head_bytes += len(part)
+        self._parse(part, may_have_unknown_method=starts_request)
         if self.in_head and self._head_bytes > self._max_header_bytes:
             self._break(HeadersTooLarge(self._max_header_bytes))
-        if starts_request and len(self.requests) > read_before and self.error is None:
-            self._cache(data, self.requests[read_before].head)
 
-    def _cache(self, data: bytes, head: RequestHead) -> None:
-        """Cache the head that `data` begins with, if it may come again with a body of another length."""
+    def read_on(self) -> None:
+        """Parse what `feed` has left; called when no request waits."""
+        data, self.unread = self.unread, b""
+        self.feed(data)
+
+    def _propose(self, data: bytes, head: RequestHead) -> None:
+        """Keep the head that `data` begins with, if it may come again with a body of another length."""
         end = data.find(END_OF_HEAD)
         if self._caches_heads and head.content_length is not None and end >= 0:
-            self._cached = CachedHead.of(data[: end + len(END_OF_HEAD)], head)
+            self.candidate = (data[: end + len(END_OF_HEAD)], head)
+
+    def cache_candidate(self) -> None:
+        """Cache the last head if its request was admitted; called when the request has been answered.
+
+        A refused head is not kept: a connection that was refused holds no memory.
+        """
+        if self.candidate is not None and self.candidate[1].handler is not None:
+            self._cached = CachedHead.of(*self.candidate)
+        self.candidate = None
 
     def _parse(self, data: bytes, *, may_have_unknown_method: bool) -> None:
         import httptools  # loaded with the first request
@@ -174,6 +225,7 @@ class RequestReader:
             http_10=parser.get_http_version() == "1.0",
             keep_alive=parser.should_keep_alive() and self._unknown_method is None,
         )
+        self._target, self._headers = b"", []
         self._arriving = IncomingRequest(head, head.content_length)
         self.requests.append(self._arriving)
 

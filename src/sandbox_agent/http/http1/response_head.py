@@ -71,7 +71,10 @@ class _Date:
         self._line = b""
 
     def line(self) -> bytes:
-        second = int(time.time())
+        try:
+            second = int(time.time())
+        except OverflowError:
+            return b""  # After the year 2262. A server without a clock sends no date (RFC 9110, 6.6.1).
         if second != self._second:
             self._second = second
             now = time.gmtime(second)

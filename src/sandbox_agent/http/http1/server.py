@@ -1,15 +1,21 @@
 """An HTTP/1.1 server: a listener, its connections, and their time-outs.
 
-What a request means is left to the `handler`, which gets an `Exchange` for every request.
+What a request means is left to the `handler`, which gets an `Exchange` for every request. The last
+descriptors are not for connections: agents, files and modules need them. A connection that would take one is
+answered with a 503 problem and closed.
 """
 
 from __future__ import annotations
 
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
+from sandbox_agent.errors import OutOfDescriptors
+from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.http1.connection import Connection
 from sandbox_agent.http.http1.listener import Listener
+from sandbox_agent.runtime import descriptors
 
 if TYPE_CHECKING:
     import asyncio
@@ -22,6 +28,10 @@ if TYPE_CHECKING:
 logger = logs.Log("sandbox_agent.http")
 
 _TICK_S = 1.0
+# Of the descriptors up to the limit, those that connections do not get. Half of them are for refused
+# connections that stay open until their 503 has arrived.
+RESERVED_DESCRIPTORS = 32
+_DISCARDED_BYTES = 64 * 1024
 
 
 class Http1Server:
@@ -38,12 +48,48 @@ class Http1Server:
 
     def start(self, host: str, port: int) -> int:
         """Listen; returns the port. Raises OSError."""
-        self._listener = Listener(self.loop, host.strip("[]"), port, self._accept)
+        self._listener = Listener(self.loop, host.strip("[]"), port, self._accept, self._refuse_now)
         self._ticker = self.loop.call_later(_TICK_S, self._tick)
         return self._listener.port
 
     def _accept(self, sock: socket) -> None:
-        self._connections.add(Connection(self, sock))
+        # The kernel gives out the lowest free number, so the number tells how many are in use.
+        in_use, limit = sock.fileno(), descriptors.limit()
+        reserved = min(RESERVED_DESCRIPTORS, limit // 4)
+        if in_use >= limit // 2:
+            self._load_what_refusals_need()
+        if in_use < limit - reserved // 2:
+            connection = Connection(self, sock)
+            self._connections.add(connection)
+            if in_use >= limit - reserved:
+                connection.refuse(OutOfDescriptors())
+        else:
+            self._refuse_now(sock)
+
+    def _refuse_now(self, sock: socket) -> None:
+        """Answer 503 and close, without waiting for the request or for the client to read."""
+        try:
+            sock.send(self._refusal)
+            sock.recv(_DISCARDED_BYTES)  # Closing with unread data would reset the connection.
+        except OSError:
+            pass  # Nothing has arrived, or the client has left.
+        sock.close()
+
+    @cached_property
+    def _refusal(self) -> bytes:
+        from sandbox_agent.http import problems  # loaded below, or with the reserve of the loop
+
+        response = problems.response(OutOfDescriptors())
+        length = (b"content-length", b"%d" % len(response.body))
+        headers = (*response.headers, *self.options.problem_headers, length, (b"connection", b"close"))
+        return response_head.encode(response.status, headers)[0] + b"\r\n" + response.body
+
+    @staticmethod
+    @cache
+    def _load_what_refusals_need() -> None:
+        """Load modules that are otherwise loaded on first use, when there may be no descriptor for them."""
+        for name in ("traceback", "httptools", "sandbox_agent.http.problems"):
+            __import__(name)
 
     def connection_closed(self, connection: Connection) -> None:
         self._connections.discard(connection)

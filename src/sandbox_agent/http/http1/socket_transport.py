@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from socket import SHUT_WR
+from socket import SHUT_WR, SO_LINGER, SOL_SOCKET
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
@@ -45,6 +45,8 @@ _HIGH_WATER, _LOW_WATER = 256 * 1024, 64 * 1024
 # Limits of one system call, so that other connections get their turn.
 _PIECES_PER_WRITE = 64
 _FILE_BYTES_PER_WRITE = 64 * 1024
+# `struct linger` with a time of zero.
+_NO_LINGER = b"\1\0\0\0\0\0\0\0"
 
 
 class SocketTransport:
@@ -58,6 +60,7 @@ class SocketTransport:
         "_receiver",
         "_sends_files",
         "_sock",
+        "_stalled_since",
         "_waiting",
         "_waiting_bytes",
     )
@@ -73,6 +76,7 @@ class SocketTransport:
         self._waiting: deque[memoryview | FileRange] = deque()
         self._waiting_bytes = 0
         self._full = False
+        self._stalled_since: float | None = None
         self._sends_files = False
         self.resume_reading()
 
@@ -174,6 +178,7 @@ class SocketTransport:
             self.abort()
             return
         self._waiting_bytes -= sent
+        self._stalled_since = None
         if not waiting:
             self._loop.remove_writer(self._fd)
             if self._eof_wanted:
@@ -223,6 +228,14 @@ class SocketTransport:
         except OSError:
             pass  # The peer has closed the connection already.
 
+    def stalled_s(self, now: float) -> float:
+        """For how long the peer has taken nothing of what waits, counted from the first call that saw it."""
+        if not self._waiting:
+            return 0.0
+        if self._stalled_since is None:
+            self._stalled_since = now
+        return now - self._stalled_since
+
     # ---- the end -----------------------------------------------------------------------------------------
 
     @property
@@ -254,12 +267,23 @@ class SocketTransport:
         self._closing = True
         self._end_soon()
 
+    def reset(self) -> None:
+        """Close now; the kernel drops what it has not sent, instead of keeping it for a silent peer."""
+        try:
+            self._sock.setsockopt(SOL_SOCKET, SO_LINGER, _NO_LINGER)
+        except OSError:
+            pass  # The connection is gone.
+        self.abort()
+
     def _end_soon(self) -> None:
         self._loop.call_soon(self._end)
 
     def _end(self) -> None:
         self._sock.close()
-        self._receiver.connection_lost()
+        receiver = self._receiver
+        # The receiver refers to this object: both are freed at once, without the garbage collector.
+        del self._receiver
+        receiver.connection_lost()
 
 
 def _address(name: Callable[[], Any]) -> tuple[str, int] | None:

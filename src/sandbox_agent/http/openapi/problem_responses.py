@@ -20,6 +20,7 @@ EVERYWHERE: tuple[Kind, ...] = (
     errors.MisdirectedRequest,
     errors.HeadersTooLarge,
     errors.InternalError,
+    errors.OutOfDescriptors,
     errors.ServerStopping,
 )
 """Errors any request can get before its endpoint is reached, or through a fault of the server."""
@@ -99,6 +100,7 @@ PROBLEM_EXAMPLES: dict[Kind, errors.SandboxAgentError] = {
         errors.AgentProcessExited("claude", exit_code=7, stderr="no API key"),
         errors.StreamError("failed to start agent process: no such file"),
         errors.TooManyInstances(1000),
+        errors.OutOfDescriptors(),
         errors.ServerStopping(),
         errors.Timeout(),
     )

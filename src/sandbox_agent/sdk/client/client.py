@@ -6,26 +6,18 @@ namespaces `agents`, `fs`, `config`, `acp` and `sessions` hold everything else.
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from os import PathLike
-from types import TracebackType
-from typing import Unpack
+from typing import Any, Unpack
 
 import httpx
 
-from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions, StoreLike
 from sandbox_agent.sdk.client.debug_logging import set_up_logging
+from sandbox_agent.sdk.client.health_wait import HEALTH_WAIT_S, get_health, wait_until_healthy
 from sandbox_agent.sdk.client.inspector_url import build_inspector_url
-from sandbox_agent.sdk.errors import (
-    APIConnectionError,
-    APIStatusError,
-    APITimeoutError,
-    AuthenticationError,
-    SandboxAgentError,
-)
+from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.local_provider import LocalProvider
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
@@ -36,17 +28,16 @@ from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.instance_pool import InstancePool
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
-from sandbox_agent.sdk.session.requests.permissions_and_questions import OnPermission, OnQuestion
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
+from sandbox_agent.sdk.session.permissions.question import OnQuestion
 from sandbox_agent.sdk.session.session_factory import SessionDefaults
 from sandbox_agent.sdk.session.sessions import AsyncSessions
 from sandbox_agent.sdk.stores import MemoryStore, SessionStore, SqliteStore
-from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S, HEALTH_PATH, HttpApi
-from sandbox_agent.sdk.transport.retries import backoff, unreachable
+from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S, HttpApi
 from sandbox_agent.sdk.transport.run_once import RunOnce
 
 DEFAULT_URL = "http://127.0.0.1:2468"
-HEALTH_WAIT_S = 15.0
 
 
 class AsyncSandboxAgent:
@@ -147,20 +138,23 @@ class AsyncSandboxAgent:
         cls,
         sandbox: SandboxProvider | None = None,
         *,
-        spawn: SpawnOptions | bool | None = None,
+        spawn: SpawnOptions | Mapping[str, Any] | bool | None = None,
         sandbox_id: str | None = None,
         **options: Unpack[CommonOptions],
     ) -> AsyncSandboxAgent:
         """Start a server and connect to it: on this machine, or in a sandbox of the provider.
 
-        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead;
-        `spawn=False` starts nothing and connects to the server at `SANDBOX_AGENT_URL`.
+        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead.
+        `spawn` has the options of a local server, as in `spawn={"port": 9000}`; `spawn=False` starts nothing
+        and connects to the server at `SANDBOX_AGENT_URL`.
         """
+        if sandbox is not None and spawn is not None:
+            raise TypeError("spawn has the options of a local server; a provider starts its own")
         if sandbox is None and spawn is False:
             return await cls.connect(**options)
         if sandbox is not None and not isinstance(sandbox, SandboxProvider):
             raise TypeError(f"start() takes a SandboxProvider, not {type(sandbox).__name__}")
-        provider = sandbox or LocalProvider(spawn if isinstance(spawn, SpawnOptions) else None)
+        provider = sandbox or LocalProvider(SpawnOptions.of(spawn))
         if sandbox_id is None:
             key = await provider.create()
         else:
@@ -219,35 +213,14 @@ class AsyncSandboxAgent:
 
     async def health(self) -> dict[str, object]:
         """The answer of `GET /v1/health`."""
-        return await self._health(once=False)
-
-    async def _health(self, *, once: bool) -> dict[str, object]:
-        response = await self._api.request("GET", HEALTH_PATH, once=once)
-        return dict(json_codec.decode(response.content))
+        return await get_health(self._api)
 
     async def wait_healthy(self, timeout_s: float, *, must_listen: bool = False) -> None:
         """Wait until the server is healthy; a wrong token fails at once.
 
         With `must_listen` a refused connection fails at once too.
         """
-        last: SandboxAgentError | None = None
-        try:
-            async with asyncio.timeout(timeout_s):
-                for attempt in range(10_000):
-                    try:
-                        if (await self._health(once=True)).get("status") == "ok":
-                            return
-                    except (AuthenticationError, ValueError):
-                        raise
-                    except (APIConnectionError, APIStatusError) as error:
-                        if not self._alive() or (must_listen and unreachable(error)):
-                            raise
-                        last = error
-                    await asyncio.sleep(backoff(attempt, first=0.1, limit=2.0))
-        except TimeoutError:
-            raise APITimeoutError(
-                f"the server at {self.base_url} was not healthy within {timeout_s:g} s"
-            ) from last
+        await wait_until_healthy(self._api, timeout_s, must_listen=must_listen, alive=self._alive)
 
     async def _until_healthy(self, wait: bool | float) -> None:
         must_listen = wait is True
@@ -258,12 +231,7 @@ class AsyncSandboxAgent:
     async def __aenter__(self) -> AsyncSandboxAgent:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     async def aclose(self, *, keep_running: bool | None = None) -> None:
@@ -310,6 +278,7 @@ class AsyncSandboxAgent:
         self._sandbox_key = key
         self._end_sandbox = provider.destroy
         self._defaults.sandbox_id = self.sandbox_id
+        self._defaults.same_environment = provider.same_environment
 
     def _alive(self) -> bool:
         return self._provider is None or self._provider.alive(self._sandbox_key)

@@ -10,7 +10,8 @@ import httpx
 
 from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
-from sandbox_agent.sdk.session.requests.permissions_and_questions import OnPermission, OnQuestion
+from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
+from sandbox_agent.sdk.session.permissions.question import OnQuestion
 from sandbox_agent.sdk.stores import SessionStore
 
 StoreLike = SessionStore | str | PathLike[str]

@@ -18,6 +18,7 @@ class AsgiProvider(SandboxProvider):
     """A server in this process, for tests and notebooks; made by `asgi()`."""
 
     name = "asgi"
+    same_environment = True
 
     def __init__(self, app: AsgiApp | None = None, **settings: Any) -> None:
         self.default_cwd = os.getcwd()

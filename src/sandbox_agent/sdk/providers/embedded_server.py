@@ -21,7 +21,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from sandbox_agent.sdk import json_codec
@@ -60,6 +60,26 @@ class SpawnOptions:
     cwd: str | None = None
     args: Sequence[str] = ()
     """Further arguments of the `server` command."""
+
+    @classmethod
+    def of(cls, given: object) -> SpawnOptions:
+        """The options of `spawn`: themselves, a mapping with their names, or True and None for the defaults.
+
+        Raises `TypeError` for anything else.
+        """
+        if given is None or given is True:
+            return cls()
+        if isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise TypeError(f"spawn must be True, False, SpawnOptions or a mapping, not {given!r}")
+        known = [option.name for option in fields(cls)]
+        if unknown := [str(name) for name in given if name not in known]:
+            raise TypeError(f"spawn has no option {', '.join(unknown)}; it has {', '.join(known)}")
+        port = given.get("port")
+        if port is not None and (isinstance(port, bool) or not isinstance(port, int)):
+            raise TypeError(f"the port of spawn must be a whole number, not {port!r}")
+        return cls(**given)
 
 
 class EmbeddedServer:

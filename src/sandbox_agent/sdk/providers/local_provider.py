@@ -13,6 +13,7 @@ class LocalProvider(SandboxProvider):
     """A server process on this machine; it ends with this program."""
 
     name = "local"
+    same_environment = True
 
     def __init__(self, options: SpawnOptions | None = None) -> None:
         self.options = options or SpawnOptions()

@@ -18,6 +18,8 @@ class SandboxProvider(ABC):
     """The first part of `client.sandbox_id`."""
     default_cwd: str | None = None
     """The directory of sessions that name none; None asks the server for its home directory."""
+    same_environment: bool = False
+    """The server has the environment variables of this program."""
 
     @abstractmethod
     async def create(self) -> str:

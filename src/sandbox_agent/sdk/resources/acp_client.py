@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
-from types import TracebackType
 from typing import Any
 
 from sandbox_agent.sdk.errors import SandboxAgentError
@@ -94,12 +93,7 @@ class AsyncAcpClient:
     async def __aenter__(self) -> AsyncAcpClient:
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
     # -- listener of the connection -----------------------------------------------------------------

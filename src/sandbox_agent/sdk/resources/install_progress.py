@@ -9,8 +9,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.errors import APIConnectionError, SandboxAgentError, status_error
+from sandbox_agent.sdk.errors import APIConnectionError, SandboxAgentError
 from sandbox_agent.sdk.resources.models import AgentInfo, InstallProgress
+from sandbox_agent.sdk.response_errors import status_error
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.sse import FrameDecoder
 

@@ -55,6 +55,8 @@ class AgentInfo:
     models: list[dict[str, Any]] = field(default_factory=list)
     default_model: str | None = None
     modes: list[dict[str, Any]] = field(default_factory=list)
+    skills_directory: str | None = None
+    """Where the agent looks for skills, below the working directory; None if it is not known."""
     raw: Json = field(default_factory=dict, repr=False)
 
     @property
@@ -80,6 +82,7 @@ class AgentInfo:
             models=list(data.get("models") or []),
             default_model=data.get("defaultModel"),
             modes=list(data.get("modes") or []),
+            skills_directory=data.get("skillsDirectory"),
             raw=dict(data),
         )
 

@@ -13,8 +13,9 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from sandbox_agent.jsonrpc_error_codes import METHOD_NOT_FOUND
 from sandbox_agent.sdk.errors import SandboxAgentError
-from sandbox_agent.sdk.jsonrpc import METHOD_NOT_FOUND, Envelope, error_response
+from sandbox_agent.sdk.jsonrpc import Envelope, error_response
 from sandbox_agent.sdk.transport.acp_connection import AcpConnection
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.initialize import initialize_params

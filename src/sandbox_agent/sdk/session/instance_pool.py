@@ -20,6 +20,7 @@ from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.resources.install_progress import OnInstallProgress, watched_install
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.skills.skill_directory import SkillDirectory
 from sandbox_agent.sdk.stores import SessionRecord, SessionStore
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
@@ -58,6 +59,14 @@ class InstancePool:
         self._users: dict[AgentInstance, int] = {}
         self._locks = KeyedLocks()
         self._checked_agents: set[str] = set()
+        self._skill_directories: dict[str, SkillDirectory] = {}
+
+    def skill_directory(self, directory: str) -> SkillDirectory:
+        """The installed skills of a directory of the sandbox."""
+        known = self._skill_directories.get(directory)
+        if known is None:
+            known = self._skill_directories[directory] = SkillDirectory(self.api, directory)
+        return known
 
     async def default_directory(self) -> str:
         """The directory of sessions that name none: the configured one, else the server's home directory."""

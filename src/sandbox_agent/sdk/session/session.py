@@ -15,8 +15,9 @@ from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
 from sandbox_agent.sdk.session.history.restorer import Restored
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
-from sandbox_agent.sdk.session.requests.permissions_and_questions import Answer, PermissionRequest, Question
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest
+from sandbox_agent.sdk.session.permissions.question import Answer, Question
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_events import EventCallback, SessionEvents
 from sandbox_agent.sdk.session.session_info import SessionInfo, SessionSettings, describe

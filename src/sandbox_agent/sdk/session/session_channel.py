@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
+from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR
 from sandbox_agent.sdk.errors import (
     PROBLEM_PREFIX,
     AgentExitedError,
@@ -18,22 +18,21 @@ from sandbox_agent.sdk.errors import (
     APIStatusError,
     APITimeoutError,
     SandboxAgentError,
-    SessionNotFoundError,
 )
-from sandbox_agent.sdk.jsonrpc import INTERNAL_ERROR, Envelope
+from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.config.config_options import with_current_mode
 from sandbox_agent.sdk.session.history.recorder import Recorder, stream_key
 from sandbox_agent.sdk.session.instance_pool import InstancePool, instance_facts
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
-from sandbox_agent.sdk.session.requests.pending_requests import PendingRequests
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.pending_requests import PendingRequests
+from sandbox_agent.sdk.session.skills.session_skills import SessionSkills
+from sandbox_agent.sdk.session.stored_record import StoredRecord
 from sandbox_agent.sdk.stores import EventRecord, SessionRecord
 from sandbox_agent.sdk.transport.stream_reader import Gap
 from sandbox_agent.sdk.universal import UniversalMapper, notes
 
 BINDING_METHODS = frozenset({"session/new", "session/load", "session/resume"})
-# Fields that any client of the store may change; the others say where the session runs.
-SHARED_FIELDS = ("title", "metadata", "archived_at", "destroyed_at")
 NO_ANSWER = PROBLEM_PREFIX + "connection_lost"
 
 
@@ -42,11 +41,11 @@ class SessionChannel:
 
     def __init__(self, pool: InstancePool, record: SessionRecord, handlers: Handlers) -> None:
         self.pool = pool
-        self.record = record
         self.mapper = UniversalMapper(
             record.id, agent=record.agent, native_session_id=record.agent_session_id or None
         )
         self.recorder = Recorder(pool.store, record.id, self.mapper)
+        self._stored = StoredRecord(pool.store, record, self.recorder)
         self.requests = PendingRequests(
             record.id,
             self.mapper,
@@ -55,6 +54,7 @@ class SessionChannel:
             watched=lambda: self.watchers > 0,
             failed=self.callback_failed,
         )
+        self.skills = SessionSkills(pool, record.id, record.agent, record.session_init or {})
         self.instance: AgentInstance | None = None
         self.watchers = 0
         self.loading = False
@@ -67,8 +67,6 @@ class SessionChannel:
         """Messages of the stream are queued while missed events are read again."""
         self._held: list[tuple[Envelope, int | None]] = []
         self._binding: dict[str, str | None] = {}
-        self._changes: dict[str, Any] = {}
-        self._saving: asyncio.Task[None] | None = None
 
     # -- binding --------------------------------------------------------------------------------------
 
@@ -277,48 +275,25 @@ class SessionChannel:
 
     # -- the stored record ------------------------------------------------------------------------------
 
+    @property
+    def record(self) -> SessionRecord:
+        return self._stored.record
+
     def change(self, **changes: Any) -> None:
         """Change fields of the record: here at once, in the store by a background task."""
-        self.record = replace(self.record, **changes)
-        self._changes.update(changes)
-        if self._saving is None and self.recorder.started:
-            self._saving = asyncio.create_task(self._save(), name=f"record {self.record.id}")
-            self._saving.add_done_callback(self._saved)
+        self._stored.change(**changes)
 
     async def begin(self) -> None:
         """Store the record and start to write events."""
-        self._changes.clear()
-        await self.pool.store.update_session(self.record)
-        self.recorder.start()
+        await self._stored.begin()
 
     async def refresh(self) -> None:
         """Take over changes by other clients of the store; a live session keeps its instance."""
-        while True:
-            await self.flush()
-            known = self.record
-            stored = await self.pool.store.get_session(known.id)
-            if stored is None:
-                raise SessionNotFoundError(known.id)
-            if self.record is known:
-                break
-        shared = {name: getattr(stored, name) for name in SHARED_FIELDS}
-        self.record = replace(known, **shared) if self.live else stored
+        await self._stored.refresh(shared_only=self.live)
 
     async def flush(self) -> None:
         """Wait until record and events are stored."""
-        while (saving := self._saving) is not None:
-            await asyncio.wait([saving])
-        await self.recorder.flush()
-
-    async def _save(self) -> None:
-        while self._changes:
-            changes, self._changes = self._changes, {}
-            await self.pool.store.patch_session(self.record.id, **changes)
-
-    def _saved(self, task: asyncio.Task[None]) -> None:
-        self._saving = None
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self.recorder.failure = self.recorder.failure or error
+        await self._stored.flush()
 
     def _key(self, event_id: int | None) -> str | None:
         if event_id is None:

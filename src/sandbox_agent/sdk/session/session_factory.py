@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.config import AsyncConfig
 from sandbox_agent.sdk.session.config.mcp_servers import mcp_servers
 from sandbox_agent.sdk.session.config.session_config import InitialConfig, SessionConfig
 from sandbox_agent.sdk.session.history.history_pager import read_history, replay_history
 from sandbox_agent.sdk.session.history.restorer import Restored, RestorePolicy, Restorer, request_with_login
 from sandbox_agent.sdk.session.instance_pool import InstanceKey, InstancePool
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_info import SessionSettings
 from sandbox_agent.sdk.session.session_options import CallbackOptions, SessionOptions
 from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.universal import meta
+
+log = logging.getLogger("sandbox_agent")
 
 
 @dataclass(slots=True)
@@ -36,6 +37,8 @@ class SessionDefaults:
     replay_max_chars: int = 12_000
     forms: bool | None = None
     sandbox_id: str | None = None
+    same_environment: bool = False
+    """The server was started by this program and has its environment."""
 
 
 class SessionFactory:
@@ -60,6 +63,7 @@ class SessionFactory:
             agent_version=options.get("agent_version"),
             title=options.get("title"),
             skills=options.get("skills"),
+            directory_config=options.get("use_directory_config", False),
             permission_mode=options.get("permission_mode"),
             mode=options.get("mode"),
             model=options.get("model"),
@@ -67,7 +71,8 @@ class SessionFactory:
         if handlers.on_permission is not None:
             await self._pool.warn_if_never_asks(agent)
         channel = SessionChannel(self._pool, self._record(agent, options, init), handlers)
-        session = AsyncSession(channel, self._settings(key), Restored("created"))
+        not_applied: dict[str, str] = {}
+        session = AsyncSession(channel, self._settings(key), Restored("created", not_applied=not_applied))
         initial = InitialConfig(
             options.get("mode"),
             options.get("model"),
@@ -75,7 +80,9 @@ class SessionFactory:
             options.get("permission_mode"),
             options.get("options") or {},
         )
-        await self._start(channel, session, key, init, initial)
+        not_applied |= await self._start(channel, session, key, init, initial)
+        for what, reason in not_applied.items():
+            log.warning("session %s: %s was not applied: %s", session.id, what, reason)
         return session
 
     async def restore(
@@ -110,37 +117,37 @@ class SessionFactory:
         key: InstanceKey,
         init: dict[str, Any],
         initial: InitialConfig,
-    ) -> None:
-        channel.enter(await self._pool.acquire(key))
+    ) -> dict[str, str]:
+        """Open the session in the agent; returns what could not be applied, and why."""
+        instance = await self._pool.acquire(key)
+        channel.enter(instance)
         try:
+            not_applied = await channel.skills.provide(instance)
             await request_with_login(channel, "session/new", init)
             await channel.begin()
-            await self._fill_options(channel)
-            await SessionConfig(channel).apply(initial)
+            not_applied |= await SessionConfig(channel).apply(initial)
             await channel.flush()
+            return not_applied
         except BaseException:
             if channel.recorder.started:
                 await session.terminate()
             else:
                 await channel.leave()
+                await channel.skills.release()
             raise
 
-    async def _fill_options(self, channel: SessionChannel) -> None:
-        """Take the options from the catalogue if the agent reported none in the session."""
-        if channel.record.config_options is not None or channel.record.modes is not None:
-            return
-        try:
-            known = await AsyncAgents(self._pool.api).get(channel.record.agent, config=True)
-        except SandboxAgentError:
-            return
-        if known.config_options:
-            channel.change(config_options=known.config_options)
-
     async def _mcp_servers(self, directory: str, options: SessionOptions) -> list[Envelope]:
-        entries: dict[str, Mapping[str, Any]] = {}
+        given = dict(options.get("mcp") or {})
+        stored: dict[str, Mapping[str, Any]] = {}
         if options.get("use_directory_config", False):
-            entries.update(await AsyncConfig(self._pool.api).mcp.list(directory))
-        return mcp_servers({**entries, **dict(options.get("mcp") or {})})
+            stored.update(await AsyncConfig(self._pool.api).mcp.list(directory))
+        # An agent can write the stored entries: they get variables of this program only if it shares its
+        # environment with the agents anyway.
+        environment: dict[str, str] | None = None if self._defaults.same_environment else {}
+        return [
+            *mcp_servers({n: e for n, e in stored.items() if n not in given}, directory, environment),
+            *mcp_servers(given, directory),
+        ]
 
     def _record(self, agent: str, options: SessionOptions, init: dict[str, Any]) -> SessionRecord:
         return SessionRecord(

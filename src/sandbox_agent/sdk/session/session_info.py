@@ -63,7 +63,7 @@ def describe(
         session_id=record.id,
         agent=record.agent,
         agent_mode=config.current_mode or asked.get("agentMode"),
-        permission_mode=asked.get("permissionMode"),
+        permission_mode=None if "permission_mode" in restored.not_applied else asked.get("permissionMode"),
         model=config.current("model") or asked.get("model"),
         thought_level=config.current("thought_level"),
         event_count=channel.mapper.sequence,

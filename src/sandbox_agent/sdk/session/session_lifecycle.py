@@ -86,6 +86,7 @@ class SessionLifecycle:
         await self.channel.requests.close()
         if not keep_running:
             await self.channel.leave()
+            await self.channel.skills.release()
         while self._tasks:
             tasks = list(self._tasks)
             for task in tasks:

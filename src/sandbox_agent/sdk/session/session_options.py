@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from sandbox_agent.sdk.session.config.config_options import OptionValue
-from sandbox_agent.sdk.session.requests.permissions_and_questions import OnPermission, OnQuestion
+from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
+from sandbox_agent.sdk.session.permissions.question import OnQuestion
 
 
 class CallbackOptions(TypedDict, total=False):
@@ -28,14 +29,15 @@ class SessionOptions(CallbackOptions, total=False):
     mcp: Mapping[str, Mapping[str, Any]] | None
     """MCP servers by name, in the form of `client.config.mcp`."""
     use_directory_config: bool
-    """Also give the agent the MCP servers configured for the directory."""
+    """Also give the agent the MCP servers and skills configured for the directory."""
     mode: str | None
     model: str | None
     thought_level: str | None
     permission_mode: str | None
     options: Mapping[str, OptionValue] | None
     """Other config options of the agent, by id."""
-    skills: Any
+    skills: Mapping[str, Any] | None
+    """Skills for the agent, in the form of `client.config.skills`: `{"sources": [...]}`."""
     title: str | None
     metadata: Mapping[str, Any] | None
     """The caller's own labels; they stay in the store."""

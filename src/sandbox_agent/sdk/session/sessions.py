@@ -13,7 +13,7 @@ from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.session.history.history_pager import HistoryPager, read_history, replay_history
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.instance_pool import InstancePool
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_factory import SessionDefaults, SessionFactory
@@ -23,6 +23,7 @@ from sandbox_agent.sdk.session.session_options import (
     check_callbacks,
     check_options,
 )
+from sandbox_agent.sdk.session.skills.session_skills import SessionSkills
 from sandbox_agent.sdk.stores import Order, SessionRecord
 from sandbox_agent.sdk.universal import UniversalEvent, UniversalMapper, notes
 
@@ -175,6 +176,11 @@ class AsyncSessions:
             channel.recorder.start()
             channel.note(notes.session_ended("terminated", "daemon"))
             await channel.flush()
+        await self._end_instance(record)
+        skills = SessionSkills(self._pool, record.id, record.agent, record.session_init or {})
+        await skills.release()
+
+    async def _end_instance(self, record: SessionRecord) -> None:
         async for other in self.list():
             if other.id != record.id and other.server_id == record.server_id and other.destroyed_at is None:
                 return

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Unpack
+from typing import Any, Unpack
 
 import httpx
 
@@ -15,7 +14,8 @@ from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
-from sandbox_agent.sdk.session.requests.permissions_and_questions import OnPermission, OnQuestion
+from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
+from sandbox_agent.sdk.session.permissions.question import OnQuestion
 from sandbox_agent.sdk.stores import SessionStore
 from sandbox_agent.sdk.sync.acp import Acp
 from sandbox_agent.sdk.sync.agents import Agents
@@ -123,14 +123,15 @@ class SandboxAgent(PortalClient):
         cls,
         sandbox: SandboxProvider | None = None,
         *,
-        spawn: SpawnOptions | bool | None = None,
+        spawn: SpawnOptions | Mapping[str, Any] | bool | None = None,
         sandbox_id: str | None = None,
         **options: Unpack[CommonOptions],
     ) -> SandboxAgent:
         """Start a server and connect to it: on this machine, or in a sandbox of the provider.
 
-        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead;
-        `spawn=False` starts nothing and connects to the server at `SANDBOX_AGENT_URL`.
+        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead.
+        `spawn` has the options of a local server, as in `spawn={"port": 9000}`; `spawn=False` starts nothing
+        and connects to the server at `SANDBOX_AGENT_URL`.
         """
         options.setdefault("callbacks_in_threads", True)
         client = cls.__new__(cls)
@@ -182,12 +183,7 @@ class SandboxAgent(PortalClient):
         self._portal.run(self._async.__aenter__())
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self, *, keep_running: bool | None = None) -> None:

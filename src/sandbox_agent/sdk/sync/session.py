@@ -9,8 +9,9 @@ from typing import Any, Self
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
 from sandbox_agent.sdk.session.history.restorer import Restored
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
-from sandbox_agent.sdk.session.requests.permissions_and_questions import Answer, PermissionRequest, Question
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest
+from sandbox_agent.sdk.session.permissions.question import Answer, Question
 from sandbox_agent.sdk.session.session import AsyncSession, Callback
 from sandbox_agent.sdk.session.session_events import EventCallback
 from sandbox_agent.sdk.session.session_info import SessionInfo

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Unpack
 
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
-from sandbox_agent.sdk.session.requests.callbacks import Handlers
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.session_options import (
     CallbackOptions,
     SessionOptions,

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
 
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.turns.turn import CANCEL_TIMEOUT_S, AsyncTurn, PromptResult
@@ -60,13 +59,8 @@ class Turn:
         self._portal.run(self._async.__aenter__())
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._portal.run(self._async.__aexit__(exc_type, exc_value, traceback))
+    def __exit__(self, *_: object) -> None:
+        self._portal.run(self._async.__aexit__())
 
     def stop(self, timeout_s: float = CANCEL_TIMEOUT_S) -> None:
         """Cancel, and wait up to `timeout_s` seconds for the agent to stop."""

@@ -16,19 +16,17 @@ from typing import Any, Protocol
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import (
-    INSTANCE_GONE,
     AgentExitedError,
     APIConnectionError,
     APIStatusError,
     APITimeoutError,
     SandboxAgentError,
-    exit_error,
 )
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
-from sandbox_agent.sdk.transport.request_sender import POST_HEADERS, RequestSender
+from sandbox_agent.sdk.transport.post_sender import POST_HEADERS, PostSender
 from sandbox_agent.sdk.transport.stream_reader import Gap, StreamReader
 
 log = logging.getLogger("sandbox_agent")
@@ -100,7 +98,7 @@ class AcpConnection:
                 retry=True,
             )
         except APIStatusError as error:
-            gone = await self.agent_gone(error)
+            gone = await self.status.agent_gone(error)
             if gone is None:
                 raise
             raise gone from gone.__cause__
@@ -127,7 +125,7 @@ class AcpConnection:
         prefer = [f"wait={max(1, round(timeout_s))}"] if timeout_s is not None else []
         prefer += ["respond-async"] if respond_async else []
         headers = {**POST_HEADERS, **({"prefer": ", ".join(prefer)} if prefer else {})}
-        delivery = RequestSender(self, self._api, self._path, call, headers)
+        delivery = PostSender(self, self._api, self._path, call, headers)
         post = self._spawn(delivery.run(_request(call.id, method, params)), f"POST {method}")
         try:
             async with asyncio.timeout(timeout_s):
@@ -160,7 +158,7 @@ class AcpConnection:
                 "POST", self._path, content=json_codec.encode(envelope), headers=POST_HEADERS, retry=retry
             )
         except APIStatusError as error:
-            gone = await self.agent_gone(error)
+            gone = await self.status.agent_gone(error)
             if gone is None:
                 raise
             self.lose(gone)
@@ -263,28 +261,6 @@ class AcpConnection:
     def dead_server(self) -> SandboxAgentError | None:
         """The error to raise if the server process is known to have ended; None otherwise."""
         return None if self._server_alive() else APIConnectionError("the server process has ended")
-
-    async def agent_gone(self, error: APIStatusError) -> AgentExitedError | None:
-        """The exit that an error answer reports; None if the agent is not gone.
-
-        A server that was restarted answers 400 to an id it has never seen, because a first POST needs
-        `agent`; its list of instances tells this from a malformed request.
-        """
-        if error.error_type == "agent_process_exited":
-            return exit_error(error.problem)
-        if error.error_type == "session_not_found" or (
-            error.error_type == "invalid_request" and await self._unlisted()
-        ):
-            gone = AgentExitedError(INSTANCE_GONE, vanished=True, never_delivered=True)
-            gone.__cause__ = error
-            return gone
-        return None
-
-    async def _unlisted(self) -> bool:
-        try:
-            return await self.status.facts() is None
-        except SandboxAgentError:
-            return False
 
     def _check(self) -> None:
         if self.lost is not None:

@@ -19,8 +19,8 @@ from sandbox_agent.sdk.errors import (
     APIStatusError,
     APITimeoutError,
     SandboxAgentError,
-    status_error,
 )
+from sandbox_agent.sdk.response_errors import status_error
 from sandbox_agent.sdk.transport.retries import Retries, refused
 from sandbox_agent.sdk.transport.run_once import RunOnce
 

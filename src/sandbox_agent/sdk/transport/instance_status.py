@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.errors import SandboxAgentError
+from sandbox_agent.sdk.errors import INSTANCE_GONE, AgentExitedError, APIStatusError, SandboxAgentError
+from sandbox_agent.sdk.response_errors import exit_error
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.stream_reader import StreamReader
 
@@ -45,3 +46,25 @@ class InstanceStatus:
             return
         if facts is not None and isinstance(facts.get("lastEventId"), int):
             await self.caught_up(facts["lastEventId"])
+
+    async def agent_gone(self, error: APIStatusError) -> AgentExitedError | None:
+        """The exit that an error answer reports; None if the agent is not gone.
+
+        A server that was restarted answers 400 to an id it has never seen, because a first POST needs
+        `agent`; its list of instances distinguishes this from a malformed request.
+        """
+        if error.error_type == "agent_process_exited":
+            return exit_error(error.problem)
+        if error.error_type == "session_not_found" or (
+            error.error_type == "invalid_request" and await self._unlisted()
+        ):
+            gone = AgentExitedError(INSTANCE_GONE, vanished=True, never_delivered=True)
+            gone.__cause__ = error
+            return gone
+        return None
+
+    async def _unlisted(self) -> bool:
+        try:
+            return await self.facts() is None
+        except SandboxAgentError:
+            return False

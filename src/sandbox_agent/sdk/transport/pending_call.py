@@ -10,8 +10,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from sandbox_agent.sdk.errors import AgentExitedError, SandboxAgentError, rpc_error
+from sandbox_agent.sdk.errors import AgentExitedError, SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
+from sandbox_agent.sdk.response_errors import rpc_error
 
 
 class PendingCall:

@@ -8,12 +8,6 @@ write `_meta`.
 from __future__ import annotations
 
 from sandbox_agent.sdk.universal import meta, notes, replies
-from sandbox_agent.sdk.universal.agent_requests import (
-    PendingPermission,
-    PendingQuestion,
-    PermissionOption,
-    QuestionOption,
-)
 from sandbox_agent.sdk.universal.carry_over import carry_over, legacy_event
 from sandbox_agent.sdk.universal.events import (
     EVENT_CLASSES,
@@ -60,6 +54,12 @@ from sandbox_agent.sdk.universal.items import (
     UniversalItem,
 )
 from sandbox_agent.sdk.universal.mapping.mapper import Direction, UniversalMapper
+from sandbox_agent.sdk.universal.user_requests import (
+    PendingPermission,
+    PendingQuestion,
+    PermissionOption,
+    QuestionOption,
+)
 
 __all__ = [
     "EVENT_CLASSES",

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from sandbox_agent.sdk.errors import InvalidAnswerError, UnsupportedPermissionReplyError
-from sandbox_agent.sdk.universal.agent_requests import PendingPermission, PendingQuestion, PermissionOption
 from sandbox_agent.sdk.universal.events import PermissionStatus, QuestionStatus
 from sandbox_agent.sdk.universal.meta import with_meta
+from sandbox_agent.sdk.universal.user_requests import PendingPermission, PendingQuestion, PermissionOption
 
 Answers = str | Sequence[str] | Sequence[Sequence[str]]
 

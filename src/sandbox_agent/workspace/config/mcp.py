@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.workspace.config.entry import json_object, to_entry, without_nulls
+from sandbox_agent.workspace.config.entry_decoder import json_object, to_entry, without_nulls
 
 _TYPE_ALIASES = {"stdio": "local", "http": "remote", "sse": "remote"}
 _FIELD_ALIASES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from sandbox_agent.workspace.config.entry import json_object, to_entry, without_nulls
+from sandbox_agent.workspace.config.entry_decoder import json_object, to_entry, without_nulls
 
 
 class SkillSource(msgspec.Struct, kw_only=True):

@@ -20,8 +20,8 @@ from sandbox_agent.errors import Conflict, InvalidRequest, NotFound
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.atomic_write import AtomicWrite
 from sandbox_agent.workspace.files.open_file import OpenFile
-from sandbox_agent.workspace.files.os_errors import map_os_errors
 from sandbox_agent.workspace.files.workspace import Workspace
+from sandbox_agent.workspace.paths.os_errors import map_os_errors
 
 CONFIG_DIRECTORY = ".sandbox-agent/config"
 FILE_MODE = 0o644  # other users' tools read these files too

@@ -18,10 +18,10 @@ from sandbox_agent.errors import InvalidRequest, PreconditionFailed
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files import renameat2
 from sandbox_agent.workspace.files.file_metadata import copy_owner_and_mode, etag_of
-from sandbox_agent.workspace.files.os_errors import map_os_errors
-from sandbox_agent.workspace.files.resolved_path import ResolvedPath
 from sandbox_agent.workspace.files.temporary_file import TemporaryFile
 from sandbox_agent.workspace.files.workspace import Workspace
+from sandbox_agent.workspace.paths.os_errors import map_os_errors
+from sandbox_agent.workspace.paths.resolved_path import ResolvedPath
 
 _OVERWRITE = os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _COPY_PIECE = 1 << 20

@@ -12,8 +12,8 @@ import stat as modes
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files import directory_trees
-from sandbox_agent.workspace.files.os_errors import map_os_errors
 from sandbox_agent.workspace.files.workspace import Workspace, refuse_blank
+from sandbox_agent.workspace.paths.os_errors import map_os_errors
 
 
 def mkdir(workspace: Workspace, path: str) -> str:

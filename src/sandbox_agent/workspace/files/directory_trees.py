@@ -13,7 +13,7 @@ import stat as modes
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.file_metadata import copy_owner_and_mode
-from sandbox_agent.workspace.files.open_flags import CREATE_FILE, READ_DIRECTORY, READ_FILE
+from sandbox_agent.workspace.paths.open_flags import CREATE_FILE, READ_DIRECTORY, READ_FILE
 
 MAX_DEPTH = 256  # each level holds a file descriptor or two
 _PASSES = 64  # over a directory that other processes keep filling while it is emptied

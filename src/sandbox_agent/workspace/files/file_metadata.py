@@ -39,10 +39,6 @@ def etag_of(found: os.stat_result) -> str:
     return f'"{found.st_ino:x}-{found.st_size:x}-{found.st_mtime_ns:x}-{found.st_ctime_ns:x}"'
 
 
-def same_file(one: os.stat_result, other: os.stat_result) -> bool:
-    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-
-
 def copy_owner_and_mode(found: os.stat_result, fd: int) -> None:
     """Give an open file the mode of another one, and its owner where that is permitted."""
     with contextlib.suppress(PermissionError):

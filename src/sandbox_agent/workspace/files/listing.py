@@ -13,9 +13,9 @@ from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.bodies import FsEntry, FsStat
 from sandbox_agent.workspace.files.file_metadata import entry_type, mode_text, modified_text
-from sandbox_agent.workspace.files.open_flags import READ_DIRECTORY
-from sandbox_agent.workspace.files.os_errors import map_os_errors
 from sandbox_agent.workspace.files.workspace import Workspace, displayed
+from sandbox_agent.workspace.paths.open_flags import READ_DIRECTORY
+from sandbox_agent.workspace.paths.os_errors import map_os_errors
 
 BATCH = 1000
 

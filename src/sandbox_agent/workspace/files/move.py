@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterator
 from sandbox_agent.errors import InvalidRequest, NotFound
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files import directory_trees, renameat2
-from sandbox_agent.workspace.files.file_metadata import same_file
-from sandbox_agent.workspace.files.os_errors import map_os_errors
-from sandbox_agent.workspace.files.resolved_path import ResolvedPath
 from sandbox_agent.workspace.files.temporary_file import temporary_name
 from sandbox_agent.workspace.files.workspace import Workspace, refuse_blank
+from sandbox_agent.workspace.paths.os_errors import map_os_errors
+from sandbox_agent.workspace.paths.resolved_path import ResolvedPath
 
 _Step = Callable[[int, str, int, str], None]
 """A rename: source directory and name, target directory and name."""
@@ -58,7 +57,7 @@ def _check_destination(
             inside = resolved.is_inside(moved)
             if not exact:  # the nearest existing directory itself is a parent of the destination
                 found = resolved.lstat_or_none()
-                inside = inside or (found is not None and same_file(found, moved))
+                inside = inside or (found is not None and os.path.samestat(found, moved))
             if inside:
                 raise InvalidRequest(f"a directory cannot move into itself: {to_path}")
         existing = resolved.lstat_or_none() if exact else None
@@ -67,7 +66,11 @@ def _check_destination(
         if not overwrite:
             raise InvalidRequest(f"destination already exists: {to_path}")
         workspace.refuse_protected(resolved, to_path)
-        if modes.S_ISDIR(existing.st_mode) and old.is_inside(existing) and not same_file(existing, moved):
+        if (
+            modes.S_ISDIR(existing.st_mode)
+            and old.is_inside(existing)
+            and not os.path.samestat(existing, moved)
+        ):
             raise InvalidRequest(f"the source lies inside the destination: {to_path}")
 
 
@@ -102,7 +105,7 @@ def _move(
             raise InvalidRequest(f"destination already exists: {to_path}") from None
         return
     existing = new.lstat_or_none()
-    if existing is not None and same_file(existing, moved):
+    if existing is not None and os.path.samestat(existing, moved):
         _drop_other_name(old, new)
         return
     _across_devices(functools.partial(_replace, progress), old, new, progress)
@@ -150,7 +153,7 @@ def _replace(progress: ProgressToken, source_fd: int, source: str, target_fd: in
 
 def _drop_other_name(old: ResolvedPath, new: ResolvedPath) -> None:
     """Both names are the same file: rename(2) would do nothing and keep both."""
-    if same_file(os.fstat(old.parent), os.fstat(new.parent)) and old.name == new.name:
+    if os.path.samestat(os.fstat(old.parent), os.fstat(new.parent)) and old.name == new.name:
         return
     if not modes.S_ISDIR(old.lstat().st_mode):
         os.unlink(old.name, dir_fd=old.parent)

@@ -11,9 +11,9 @@ import stat as modes
 
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.workspace.files.file_metadata import etag_of
-from sandbox_agent.workspace.files.open_flags import READ_FILE
-from sandbox_agent.workspace.files.os_errors import map_os_errors
 from sandbox_agent.workspace.files.workspace import Workspace
+from sandbox_agent.workspace.paths.open_flags import READ_FILE
+from sandbox_agent.workspace.paths.os_errors import map_os_errors
 
 
 class OpenFile:

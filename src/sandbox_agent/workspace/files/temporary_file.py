@@ -11,7 +11,7 @@ import errno
 import os
 import secrets
 
-from sandbox_agent.workspace.files.open_flags import CREATE_FILE
+from sandbox_agent.workspace.paths.open_flags import CREATE_FILE
 
 _UNNAMED = os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC
 SYNC_EVERY = 64 << 20  # so that the final sync of a huge file does not take minutes without progress

@@ -10,10 +10,9 @@ from __future__ import annotations
 import os
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.workspace.files.file_metadata import same_file
-from sandbox_agent.workspace.files.os_errors import map_os_errors
-from sandbox_agent.workspace.files.resolved_path import ResolvedPath
-from sandbox_agent.workspace.files.root import Root
+from sandbox_agent.workspace.paths.os_errors import map_os_errors
+from sandbox_agent.workspace.paths.resolved_path import ResolvedPath
+from sandbox_agent.workspace.paths.root import Root
 
 
 class Workspace:
@@ -78,7 +77,7 @@ class Workspace:
                     stat = os.stat(protected)
                 except OSError:
                     stat = None
-                if stat is not None and same_file(stat, found):
+                if stat is not None and os.path.samestat(stat, found):
                     raise InvalidRequest(f"path is protected: {absolute}")
                 if protected == "/":
                     break

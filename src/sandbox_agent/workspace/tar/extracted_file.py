@@ -7,9 +7,9 @@ import os
 import stat as modes
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.workspace.files.resolved_path import ResolvedPath
 from sandbox_agent.workspace.files.temporary_file import TemporaryFile
 from sandbox_agent.workspace.files.workspace import displayed
+from sandbox_agent.workspace.paths.resolved_path import ResolvedPath
 from sandbox_agent.workspace.tar.reader import Member
 
 

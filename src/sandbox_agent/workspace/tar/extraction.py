@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 from sandbox_agent.errors import InvalidRequest, PayloadTooLarge
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
-from sandbox_agent.workspace.files.open_flags import PASS_THROUGH, READ_DIRECTORY
-from sandbox_agent.workspace.files.os_errors import OutsideRoot, map_os_errors
-from sandbox_agent.workspace.files.resolved_path import ResolvedPath
-from sandbox_agent.workspace.files.root import Root
 from sandbox_agent.workspace.files.temporary_file import temporary_name
 from sandbox_agent.workspace.files.workspace import Workspace, displayed
+from sandbox_agent.workspace.paths.open_flags import PASS_THROUGH, READ_DIRECTORY
+from sandbox_agent.workspace.paths.os_errors import OutsideRoot, map_os_errors
+from sandbox_agent.workspace.paths.resolved_path import ResolvedPath
+from sandbox_agent.workspace.paths.root import Root
 from sandbox_agent.workspace.tar import decompress, reader
 from sandbox_agent.workspace.tar.extracted_file import ExtractedFile, rename_over
 from sandbox_agent.workspace.tar.links import refuse_escaping_link

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.workspace.files.open_flags import PASS_THROUGH
-from sandbox_agent.workspace.files.os_errors import OutsideRoot
-from sandbox_agent.workspace.files.resolved_path import ResolvedPath
-from sandbox_agent.workspace.files.root import Root
 from sandbox_agent.workspace.files.workspace import displayed
+from sandbox_agent.workspace.paths.open_flags import PASS_THROUGH
+from sandbox_agent.workspace.paths.os_errors import OutsideRoot
+from sandbox_agent.workspace.paths.resolved_path import ResolvedPath
+from sandbox_agent.workspace.paths.root import Root
 
 
 def refuse_escaping_link(root: Root, resolved: ResolvedPath, target: str) -> None:

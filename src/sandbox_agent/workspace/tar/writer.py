@@ -15,9 +15,9 @@ from tarfile import TarInfo
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files.directory_trees import refuse_too_deep
-from sandbox_agent.workspace.files.open_flags import READ_DIRECTORY, READ_FILE
-from sandbox_agent.workspace.files.os_errors import map_os_errors
 from sandbox_agent.workspace.files.workspace import Workspace
+from sandbox_agent.workspace.paths.open_flags import READ_DIRECTORY, READ_FILE
+from sandbox_agent.workspace.paths.os_errors import map_os_errors
 
 BLOCK = 512
 _PIECE = 1 << 18

@@ -19,8 +19,9 @@ from sandbox_agent import (
 )
 from sandbox_agent.sdk.session.history.transcript import render_transcript
 from sandbox_agent.sdk.universal import PermissionRequested, SessionStarted, UniversalMapper
-from tests.sdk.conftest import Connect, eventually
+from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
+from tests.support.polling import eventually
 
 
 def types(events: list[Any]) -> list[str]:
@@ -195,7 +196,7 @@ async def test_load_is_the_next_best_and_its_history_is_not_stored_twice(
 
 
 @pytest.mark.clause("sdk-restore-order")
-async def test_an_agent_that_can_restore_nothing_is_told_the_transcript(
+async def test_an_agent_that_can_restore_nothing_gets_the_transcript(
     own_server: LiveServer, connect: Connect, tmp_path: Path
 ) -> None:
     first = await connect(store=tmp_path / "s.db")
@@ -241,7 +242,7 @@ async def test_the_policy_decides_which_ways_are_allowed(
 
 
 @pytest.mark.clause("decision-39")
-async def test_another_instance_under_the_stored_id_is_not_taken_for_ours(
+async def test_another_instance_under_the_stored_id_is_not_used(
     own_server: LiveServer, connect: Connect, tmp_path: Path
 ) -> None:
     first = await connect(store=tmp_path / "s.db")

@@ -18,6 +18,8 @@ from sandbox_agent.settings import Settings
 from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
 
+# Longer than the time of EARLY: the header and some blanks have been sent.
+AFTER_THE_HEADER_S = 0.4
 EARLY = ("--acp-early-header-ms", "150", "--acp-early-header-interval-ms", "50")
 
 
@@ -33,7 +35,7 @@ async def test_early_headers_and_blanks_before_the_answer_are_understood(
     assert (await session.prompt("slow 700")).stop_reason == "end_turn"
     async with session.stream("hang") as turn:
         await asyncio.wait_for(turn.sent.wait(), 10)
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(AFTER_THE_HEADER_S)
         await turn.cancel()
         assert (await turn.result()).stop_reason == "cancelled"
 
@@ -49,7 +51,7 @@ async def test_a_failure_after_early_headers_is_the_same_exception(
     session = await client.sessions.create("mock")
     async with session.stream("hang hard") as turn:
         await asyncio.wait_for(turn.sent.wait(), 10)
-        await asyncio.sleep(0.4)
+        await asyncio.sleep(AFTER_THE_HEADER_S)
         await client.acp.close(str(session.info.server_id))
         with pytest.raises(AgentExitedError):
             await asyncio.wait_for(turn.result(), 20)
@@ -107,7 +109,7 @@ async def test_a_stream_that_falls_silent_is_dropped_and_read_again(
     monkeypatch.setattr(stream_reader, "SILENCE_S", 0.2)
     client = await connect()
     session = await client.sessions.create("mock")
-    await asyncio.sleep(0.6)
+    await asyncio.sleep(0.6)  # the silence that the test is about, three times SILENCE_S
     result = await session.prompt("slow 900")
     assert result.stop_reason == "end_turn"
     events = await session.events(limit=1000)

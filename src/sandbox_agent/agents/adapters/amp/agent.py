@@ -18,7 +18,7 @@ import msgspec
 from acp import Client, RequestError
 
 from sandbox_agent.agents.adapters.amp import events
-from sandbox_agent.agents.adapters.amp.flags import AmpFlags, AmpRequest, read_help
+from sandbox_agent.agents.adapters.amp.amp_flags import AmpFlags, AmpRequest, read_help
 from sandbox_agent.agents.adapters.common import adapter_errors, stream_json, timeouts
 from sandbox_agent.agents.adapters.common.config_options import ConfigOption, ConfigOptions, ConfigValue
 from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, StdioMcpServer

@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any
 
 from sandbox_agent.agents.adapters.codex import login
-from sandbox_agent.agents.adapters.codex.program import native_program
+from sandbox_agent.agents.adapters.codex.native_program import native_program
 from sandbox_agent.agents.adapters.common import adapter_errors, timeouts
 from sandbox_agent.agents.adapters.common.native_process import Message, NativeProcess
-from sandbox_agent.bridge.jsonrpc.error_codes import INTERNAL_ERROR
+from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR
 from sandbox_agent.version import version
 
 

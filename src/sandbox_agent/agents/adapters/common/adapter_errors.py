@@ -6,7 +6,7 @@ from typing import Any
 
 from acp import RequestError
 
-from sandbox_agent.bridge.jsonrpc.error_codes import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS
+from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS
 
 _AUTH_WORDS = ("authentication", "unauthorized", "invalid api key", "api key", "401", "/login")
 

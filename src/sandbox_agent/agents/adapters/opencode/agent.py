@@ -23,7 +23,7 @@ from sandbox_agent.agents.adapters.common.updates import Unparsed
 from sandbox_agent.agents.adapters.opencode import schema as native
 from sandbox_agent.agents.adapters.opencode import user_requests
 from sandbox_agent.agents.adapters.opencode.events import OpenCodeConverter
-from sandbox_agent.agents.adapters.opencode.server import OpenCodeServer
+from sandbox_agent.agents.adapters.opencode.opencode_server import OpenCodeServer
 from sandbox_agent.agents.adapters.opencode.session_config import config_options, mcp_body, prompt_body
 
 _IDLE_AFTER_ERROR_S = 5.0

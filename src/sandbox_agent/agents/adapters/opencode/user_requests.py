@@ -13,7 +13,7 @@ from sandbox_agent.agents.adapters.common.native_process import Message
 from sandbox_agent.agents.adapters.common.questions import AnswerOption, Question
 from sandbox_agent.agents.adapters.common.updates import Unparsed
 from sandbox_agent.agents.adapters.opencode import schema as native
-from sandbox_agent.agents.adapters.opencode.server import OpenCodeServer
+from sandbox_agent.agents.adapters.opencode.opencode_server import OpenCodeServer
 
 EVENTS = ("permission.asked", "question.asked")
 _REPLIES = [

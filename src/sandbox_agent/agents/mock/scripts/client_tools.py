@@ -10,7 +10,7 @@ import json
 from sandbox_agent.agents.mock import updates
 from sandbox_agent.agents.mock.jsonrpc import Json
 from sandbox_agent.agents.mock.prompt import Prompt
-from sandbox_agent.agents.mock.scripts.output import say
+from sandbox_agent.agents.mock.scripts.session_updates import say
 from sandbox_agent.agents.mock.scripts.steps import Script, SendRequest, SendUpdate
 
 

@@ -9,12 +9,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from sandbox_agent.agents.mock import session_options, updates
+from sandbox_agent.agents.mock import config_options, updates
 from sandbox_agent.agents.mock.jsonrpc import Json
 from sandbox_agent.agents.mock.prompt import Prompt
-from sandbox_agent.agents.mock.scripts import client_tools, faults, output, process_faults, user_requests
+from sandbox_agent.agents.mock.scripts import (
+    client_tools,
+    faults,
+    process_faults,
+    session_updates,
+    user_requests,
+)
 from sandbox_agent.agents.mock.scripts.arguments import StartScript
-from sandbox_agent.agents.mock.scripts.output import say
+from sandbox_agent.agents.mock.scripts.session_updates import say
 from sandbox_agent.agents.mock.scripts.steps import Script, SendUpdate
 from sandbox_agent.agents.mock.sessions import iso_time
 
@@ -35,8 +41,8 @@ def status(prompt: Prompt, _rest: str) -> Script:
     session = prompt.session
     yield SendUpdate(updates.plan(("Show the status items", "high", "in_progress")))
     yield SendUpdate(session.usage_update())
-    yield SendUpdate(session_options.mode_update(session.values))
-    yield SendUpdate(session_options.config_update(session.values))
+    yield SendUpdate(config_options.mode_update(session.values))
+    yield SendUpdate(config_options.config_update(session.values))
     yield SendUpdate(available_commands())
     yield SendUpdate(updates.session_info(session.title, iso_time(time.time())))
     yield SendUpdate(updates.plan(("Show the status items", "high", "completed")))
@@ -52,7 +58,7 @@ def demo(prompt: Prompt, rest: str) -> Script:
 
 
 def plan(prompt: Prompt, rest: str) -> Script:
-    chosen = user_requests.plan_approval if rest.split()[:1] == ["approval"] else output.plan
+    chosen = user_requests.plan_approval if rest.split()[:1] == ["approval"] else session_updates.plan
     return chosen(prompt, rest)
 
 
@@ -60,25 +66,25 @@ def plan(prompt: Prompt, rest: str) -> Script:
 COMMANDS: tuple[tuple[str, str, str, StartScript], ...] = (
     ("help", "", "all commands", help_text),
     ("demo", "", "everything a client has to draw, in one turn", demo),
-    ("echo", "<text>", "the text as one message", output.echo),
-    ("markdown", "", "streamed Markdown", output.markdown),
-    ("think", "", "thoughts, more of them at a higher thought level", output.think),
+    ("echo", "<text>", "the text as one message", session_updates.echo),
+    ("markdown", "", "streamed Markdown", session_updates.markdown),
+    ("think", "", "thoughts, more of them at a higher thought level", session_updates.think),
     ("plan", "[approval]", "a plan and its progress; or ask to leave plan mode", plan),
-    ("tool", "", "a tool call and its result with file references", output.tool),
-    ("diff", "", "tool calls that change one file and create another", output.diff),
+    ("tool", "", "a tool call and its result with file references", session_updates.tool),
+    ("diff", "", "tool calls that change one file and create another", session_updates.diff),
     ("terminal", "", "a command and its output, in the way the client supports", client_tools.terminal),
     ("read", "<path>", "read a file through the client, if it offers that", client_tools.read),
-    ("image", "", "a message with a picture", output.image),
+    ("image", "", "a message with a picture", session_updates.image),
     ("status", "", "every update that is a status item", status),
-    ("usage", "", "tokens and cost so far", output.usage),
+    ("usage", "", "tokens and cost so far", session_updates.usage),
     ("commands", "", "announce these commands", commands),
-    ("title", "[text]", "give the session a title", output.title),
-    ("info", "", "what I know about my process, session and client", output.info),
+    ("title", "[text]", "give the session a title", session_updates.title),
+    ("info", "", "what I know about my process, session and client", session_updates.info),
     ("permission", "[all]", "ask for permission; all: with reject_always too", user_requests.permission),
     ("question", "", "ask a question (multi: several answers, free: no options)", user_requests.question),
     ("elicit", "", "ask with a form, else with a question", user_requests.elicit),
-    ("stream", "<n> [interval_ms]", "n message chunks", output.stream),
-    ("slow", "<ms>", "answer after a pause", output.slow),
+    ("stream", "<n> [interval_ms]", "n message chunks", session_updates.stream),
+    ("slow", "<ms>", "answer after a pause", session_updates.slow),
     ("error", "", "a failed tool, an error and an unparsed notification", faults.error),
     ("end", "", "end the session", faults.end),
     ("refuse", "", "stop reason refusal", faults.refuse),
@@ -99,13 +105,13 @@ COMMANDS: tuple[tuple[str, str, str, StartScript], ...] = (
 )
 
 DEMO: tuple[Callable[[Prompt, str], Script], ...] = (
-    output.think,
-    output.plan,
-    output.markdown,
-    output.tool,
-    output.diff,
+    session_updates.think,
+    session_updates.plan,
+    session_updates.markdown,
+    session_updates.tool,
+    session_updates.diff,
     client_tools.terminal,
-    output.image,
+    session_updates.image,
     status,
     user_requests.permission,
     user_requests.question,
@@ -131,4 +137,4 @@ def script_for(prompt: Prompt) -> Script:
     word, rest = (*prompt.text.split(None, 1), "", "")[:2]
     start = SCRIPTS.get(word.removeprefix("/").lower())
     script = start(prompt, rest) if start is not None else None
-    return script if script is not None else output.repeat(prompt, "")
+    return script if script is not None else session_updates.repeat(prompt, "")

@@ -8,7 +8,7 @@ from sandbox_agent.agents.mock import updates
 from sandbox_agent.agents.mock.jsonrpc import JsonRpcError, encode_message
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.arguments import numbers, without_arguments
-from sandbox_agent.agents.mock.scripts.output import say
+from sandbox_agent.agents.mock.scripts.session_updates import say
 from sandbox_agent.agents.mock.scripts.steps import (
     EndSession,
     RunAction,
@@ -17,7 +17,7 @@ from sandbox_agent.agents.mock.scripts.steps import (
     SendUpdate,
     WriteRaw,
 )
-from sandbox_agent.bridge.jsonrpc.error_codes import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS
+from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS
 
 FLOOD_BATCH = 64
 STDERR_LINE = b"x" * 79 + b"\n"

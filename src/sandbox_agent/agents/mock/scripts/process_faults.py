@@ -8,7 +8,7 @@ import sys
 
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.arguments import numbers, without_arguments
-from sandbox_agent.agents.mock.scripts.output import say
+from sandbox_agent.agents.mock.scripts.session_updates import say
 from sandbox_agent.agents.mock.scripts.steps import ExitAfterAnswer, Pause, RunAction, Script, StopReading
 
 CHILD_SLEEP_S = 600

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 import os
 
-from sandbox_agent.agents.mock import session_options, updates
+from sandbox_agent.agents.mock import config_options, updates
 from sandbox_agent.agents.mock.jsonrpc import Json
 from sandbox_agent.agents.mock.prompt import Prompt
-from sandbox_agent.agents.mock.scripts.output import say
+from sandbox_agent.agents.mock.scripts.session_updates import say
 from sandbox_agent.agents.mock.scripts.steps import (
     ClientReply,
     Script,
@@ -107,8 +107,8 @@ def plan_approval(prompt: Prompt, _rest: str) -> Script:
     if kind == "allow_once":
         prompt.session.choose("mode", "normal")
         yield SendUpdate(updates.tool_update(call_id, "completed", rawOutput="approved"))
-        yield SendUpdate(session_options.mode_update(prompt.session.values))
-        yield SendUpdate(session_options.config_update(prompt.session.values))
+        yield SendUpdate(config_options.mode_update(prompt.session.values))
+        yield SendUpdate(config_options.config_update(prompt.session.values))
     else:
         yield SendUpdate(updates.tool_update(call_id, "failed", rawOutput=words))
     yield say(f"Plan outcome: {words}")

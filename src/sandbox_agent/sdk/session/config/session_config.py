@@ -12,10 +12,12 @@ from typing import Any
 
 from sandbox_agent.sdk.errors import (
     MethodNotFoundError,
+    RpcError,
     SandboxAgentError,
     UnsupportedSessionCategoryError,
     UnsupportedSessionValueError,
 )
+from sandbox_agent.sdk.session.config import permission_modes
 from sandbox_agent.sdk.session.config.config_options import (
     ConfigOption,
     OptionValue,
@@ -102,18 +104,47 @@ class SessionConfig:
         check_value(option, value)
         await self._send_option(config_id, value)
 
-    async def apply(self, initial: InitialConfig) -> None:
-        """Configure a new session; a value without an option of the agent stays a hint in `_meta`."""
-        if initial.mode is not None and self.modes:
-            await self.set_mode(initial.mode)
-        if initial.model is not None and option_by_category(self.options, "model"):
-            await self.set_category("model", initial.model)
-        if initial.thought_level is not None and option_by_category(self.options, "thought_level"):
-            await self.set_category("thought_level", initial.thought_level)
-        if initial.permission_mode is not None:
-            await self._set_permission_mode(initial.permission_mode)
-        for config_id, value in initial.options.items():
-            await self.set_option(config_id, value)
+    async def apply(self, initial: InitialConfig) -> dict[str, str]:
+        """Configure a new session; returns what the agent has no setting for (`_meta` has it as a hint)."""
+        missing = await self._apply_modes(initial.mode, initial.permission_mode)
+        for category, value in (("model", initial.model), ("thought_level", initial.thought_level)):
+            if value is None:
+                continue
+            if option_by_category(self.options, category):
+                await self.set_category(category, value)
+            else:
+                missing[category] = f"the agent has no {category} option"
+        for config_id, setting in initial.options.items():
+            await self.set_option(config_id, setting)
+        return missing
+
+    async def _apply_modes(self, mode: str | None, permission_mode: str | None) -> dict[str, str]:
+        """Set both; most agents have one setting for the two, and then the one that says more is set."""
+        missing: dict[str, str] = {}
+        own = None if permission_mode is None else permission_modes.own_option(permission_mode, self.options)
+        as_mode = (
+            None if permission_mode is None else permission_modes.equivalent(permission_mode, self.modes)
+        )
+        if own is not None:
+            await self._send_option(own[0].id, own[1])
+        elif as_mode is not None and permission_modes.is_neutral(mode, self.current_mode):
+            try:
+                await self.set_mode(as_mode)
+            except RpcError as error:
+                missing["permission_mode"] = str(error)
+            else:
+                mode = None
+        elif permission_mode not in (None, "default"):
+            if as_mode is None:
+                offered = ", ".join(self.modes) or "none"
+                missing["permission_mode"] = f"the agent offers no such mode; it has {offered}"
+            elif as_mode != mode:
+                missing["permission_mode"] = f"the agent has one setting for both, and its mode is {mode}"
+        if mode is not None and self.modes:
+            await self.set_mode(mode)
+        elif mode is not None:
+            missing["mode"] = "the agent has no modes"
+        return missing
 
     async def apply_again(self, options: list[ConfigOption], mode: str | None) -> dict[str, str]:
         """Set the values from before a restore again; returns those the agent refused, and why."""
@@ -133,15 +164,6 @@ class SessionConfig:
             except SandboxAgentError as error:
                 refused["mode"] = str(error)
         return refused
-
-    async def _set_permission_mode(self, value: str) -> None:
-        if value in self.modes:
-            await self.set_mode(value)
-            return
-        for option in self.options:
-            if value in option.values:
-                await self._send_option(option.id, value)
-                return
 
     async def _send_option(self, config_id: str, value: OptionValue) -> None:
         params: dict[str, Any] = {"sessionId": self._channel.native_id, "configId": config_id, "value": value}

@@ -42,7 +42,7 @@ class Restored:
     tried: Mapping[str, str] = field(default_factory=dict)
     """The better ways that failed, and why."""
     not_applied: Mapping[str, str] = field(default_factory=dict)
-    """Options set before that the agent refused after the restore, and why."""
+    """What was requested and is not in force, and why: options that the agent refused, skills."""
     transcript: str | None = None
     """For `replayed`: the history as text, sent with the next prompt."""
 
@@ -73,27 +73,31 @@ class Restorer:
             await self._channel.leave()
             self._record_old_end()
             wanted, mode = self._config.options, self._config.current_mode
-            self._channel.enter(await self._channel.pool.acquire(self._key))
-            method, transcript = await self._restore_in(policy)
+            instance = await self._channel.pool.acquire(self._key)
+            self._channel.enter(instance)
+            method, transcript, refused = await self._restore_in(policy, instance)
             if method is not None:
-                refused = await self._config.apply_again(wanted, mode)
+                refused |= await self._config.apply_again(wanted, mode)
                 return Restored(method, dict(self._tried), refused, transcript)
             await self._channel.leave()
         raise SessionNotRestoredError(self._channel.record.id, self._tried)
 
-    async def _restore_in(self, policy: RestorePolicy) -> tuple[RestoreMethod | None, str | None]:
+    async def _restore_in(
+        self, policy: RestorePolicy, instance: AgentInstance
+    ) -> tuple[RestoreMethod | None, str | None, dict[str, str]]:
         try:
+            refused = await self._channel.skills.provide(instance)
             if policy in ("auto", "native"):
                 if await self._native("session/resume", "sessionCapabilities", "resume"):
-                    return "resumed", None
+                    return "resumed", None, refused
                 if await self._native("session/load", "loadSession"):
-                    return "loaded", None
+                    return "loaded", None, refused
             if policy in ("auto", "replay"):
-                return "replayed", await self._replay()
+                return "replayed", await self._replay(), refused
         except BaseException:
             await self._channel.leave()
             raise
-        return None, None
+        return None, None, refused
 
     async def _reattach(self) -> bool:
         channel = self._channel

@@ -10,7 +10,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Protocol
 
 from sandbox_agent.sdk.errors import APITimeoutError, SandboxAgentError
@@ -189,12 +188,7 @@ class AsyncTurn:
         self.start()
         return self
 
-    async def __aexit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         try:
             if not self.done:
                 await self.stop()

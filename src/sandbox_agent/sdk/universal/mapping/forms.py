@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sandbox_agent.sdk.universal.agent_requests import PendingQuestion, PermissionOption, QuestionOption
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text, json_text
 from sandbox_agent.sdk.universal.meta import tool_name_of
+from sandbox_agent.sdk.universal.user_requests import PendingQuestion, PermissionOption, QuestionOption
 
 PLAN_TOOL = "ExitPlanMode"
 NewId = Callable[[], str]

@@ -14,13 +14,11 @@ from typing import Any, Literal
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import PROBLEM_PREFIX
-from sandbox_agent.sdk.universal.agent_requests import PendingPermission, PendingQuestion
 from sandbox_agent.sdk.universal.events import ErrorData, SessionEndedData, UniversalEvent, UnparsedData
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_text, json_text, sha256
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter, Time, rfc3339
-from sandbox_agent.sdk.universal.mapping.human_requests import HumanRequests
 from sandbox_agent.sdk.universal.mapping.item_lifecycle import ItemLifecycle, read_snapshot
-from sandbox_agent.sdk.universal.mapping.messages import SLOT_OF_UPDATE, Messages
+from sandbox_agent.sdk.universal.mapping.message_items import SLOT_OF_UPDATE, Messages
 from sandbox_agent.sdk.universal.mapping.open_turns import OpenTurns
 from sandbox_agent.sdk.universal.mapping.session_state import (
     STARTING_METHODS,
@@ -30,7 +28,9 @@ from sandbox_agent.sdk.universal.mapping.session_state import (
 )
 from sandbox_agent.sdk.universal.mapping.status_items import add_notice
 from sandbox_agent.sdk.universal.mapping.tools import Tools
+from sandbox_agent.sdk.universal.mapping.user_requests import UserRequests
 from sandbox_agent.sdk.universal.meta import product_meta
+from sandbox_agent.sdk.universal.user_requests import PendingPermission, PendingQuestion
 
 Direction = Literal["client", "agent"]
 _UNREADABLE = object()
@@ -75,7 +75,7 @@ class UniversalMapper:
         self._messages = Messages(self._items)
         self._tools = Tools(self._items)
         self._turns = OpenTurns(out, self._items, self._messages, self._tools)
-        self._human = HumanRequests(out, self._tools)
+        self._user_requests = UserRequests(out, self._tools)
         self._session = SessionState(out, agent)
         self._calls: dict[tuple[Direction, str], tuple[str, dict[str, Any]]] = {}
 
@@ -102,12 +102,12 @@ class UniversalMapper:
     @property
     def pending_permissions(self) -> dict[str, PendingPermission]:
         """Permission requests without an answer, by permission id."""
-        return dict(self._human.permissions)
+        return dict(self._user_requests.permissions)
 
     @property
     def pending_questions(self) -> dict[str, PendingQuestion]:
         """Questions without an answer, by question id."""
-        return dict(self._human.questions)
+        return dict(self._user_requests.questions)
 
     def copy(self) -> UniversalMapper:
         """An independent mapper in the same state."""
@@ -158,7 +158,7 @@ class UniversalMapper:
             self._turns.abandon(
                 "the session was started again before the agent answered", "session_restarted"
             )
-            self._human.reject_all()
+            self._user_requests.reject_all()
             self._session.request(method)
         elif method.startswith(("_sandboxagent/", "_adapter/")):
             self._notification(message, method, params, synthetic=True)
@@ -171,13 +171,13 @@ class UniversalMapper:
         if method == "session/update":
             self._update(message, params)
         elif method == "session/request_permission":
-            understood = "id" in message and self._human.request_permission(request_id, params)
+            understood = "id" in message and self._user_requests.request_permission(request_id, params)
         elif method == "_sandboxagent/session/request_question":
-            understood = "id" in message and self._human.request_question(request_id, params)
+            understood = "id" in message and self._user_requests.request_question(request_id, params)
         elif method == "elicitation/create":
-            understood = "id" in message and self._human.request_form(request_id, params)
+            understood = "id" in message and self._user_requests.request_form(request_id, params)
         elif method == "$/cancel_request":
-            understood = self._human.withdraw(params.get("requestId")) or "requestId" in params
+            understood = self._user_requests.withdraw(params.get("requestId")) or "requestId" in params
         elif method.startswith(("_sandboxagent/", "_adapter/")):
             self._notification(message, method, params, synthetic=method.startswith("_adapter/"))
         else:
@@ -266,7 +266,7 @@ class UniversalMapper:
             if call is None:
                 self._unparsed("an answer to no request", "response", message, synthetic=True)
             else:
-                self._human.answer(message["id"], as_dict(message.get("result")))
+                self._user_requests.answer(message["id"], as_dict(message.get("result")))
             return
         if "error" in message:
             error, synthetic = _read_error(message["error"])
@@ -290,7 +290,7 @@ class UniversalMapper:
             return
         code = "agent_process_exited" if data.terminated_by == "agent" else "session_ended"
         self._turns.abandon("the session ended before the agent answered", code)
-        self._human.reject_all()
+        self._user_requests.reject_all()
         self._session.end(data, synthetic=synthetic)
 
     def _unparsed(self, error: str, location: str, raw: Any, *, synthetic: bool) -> None:

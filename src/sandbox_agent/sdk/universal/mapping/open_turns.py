@@ -13,7 +13,7 @@ from sandbox_agent.sdk.universal.json_reading import as_list
 from sandbox_agent.sdk.universal.mapping.content import block_part, block_text
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter
 from sandbox_agent.sdk.universal.mapping.item_lifecycle import ItemLifecycle
-from sandbox_agent.sdk.universal.mapping.messages import Messages
+from sandbox_agent.sdk.universal.mapping.message_items import Messages
 from sandbox_agent.sdk.universal.mapping.tools import Tools
 from sandbox_agent.sdk.universal.meta import is_replay, turn_id_of
 

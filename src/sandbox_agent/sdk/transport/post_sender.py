@@ -1,0 +1,106 @@
+"""Sending one request to the agent: posted once, and settled by its outcome.
+
+A `POST` that was never sent may be repeated; one that broke is settled from the stream. An answer in the
+body waits for its copy on the stream, which brings every earlier message first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError
+from sandbox_agent.sdk.transport.answer_recovery import AnswerRecovery, CallOwner
+from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors
+from sandbox_agent.sdk.transport.pending_call import PendingCall
+from sandbox_agent.sdk.transport.retries import Retries, gateway_failed, never_sent
+
+POST_HEADERS = {"content-type": "application/json", "accept": "application/json"}
+# A request that was not refused within this time has reached the agent.
+ACCEPTED_AFTER_S = 0.5
+# How long an answer in a POST body waits for its copy on the stream.
+ANSWER_GRACE_S = 10.0
+
+
+class PostSender:
+    """Sends one call and settles it."""
+
+    def __init__(
+        self, connection: CallOwner, api: HttpApi, path: str, call: PendingCall, headers: Mapping[str, str]
+    ) -> None:
+        self._connection = connection
+        self._api = api
+        self._path = path
+        self._call = call
+        self._headers = headers
+
+    async def run(self, body: bytes) -> None:
+        """Post the request; when this returns, the call is settled."""
+        call = self._call
+        try:
+            status, content = await self._post(body)
+        except APIStatusError as error:
+            await self._refused(error)
+        except APIConnectionError as error:
+            if never_sent(error):
+                dead = self._connection.dead_server()
+                if dead is not None:
+                    self._connection.lose(dead)
+                call.fail(dead or error)
+            else:
+                await self._recover(error)
+        else:
+            call.accept()
+            if status == 202:
+                await self._recover(None)
+            else:
+                await self._answer(content)
+
+    async def _post(self, body: bytes) -> tuple[int, bytes]:
+        retries = Retries(self._api.max_retries, idempotent=False)
+        while True:
+            timer = asyncio.get_running_loop().call_later(ACCEPTED_AFTER_S, self._call.accept)
+            try:
+                async with self._api.open(
+                    "POST", self._path, body=body, headers=self._headers, unlimited=True
+                ) as response:
+                    with network_errors(f"POST {self._path}"):
+                        return response.status_code, await response.aread()
+            except (APIConnectionError, APIStatusError) as error:
+                pause = retries.pause_after(error)
+                if pause is None or self._connection.dead_server() is not None:
+                    raise
+            finally:
+                timer.cancel()
+            self._call.unsent = True
+            await asyncio.sleep(pause)
+            self._call.unsent = False
+
+    async def _refused(self, error: APIStatusError) -> None:
+        gone = await self._connection.status.agent_gone(error)
+        if gone is not None:
+            if not gone.never_delivered:
+                self._call.accept()
+                # Read the rest of the stream before the error, so that no update of the turn is lost.
+                await self._connection.status.drain()
+            self._connection.lose(gone)
+            self._call.fail(gone)
+        elif gateway_failed(error):
+            # The response was lost on its way; the agent is still working.
+            await self._recover(error)
+        else:
+            self._call.fail(error)
+
+    async def _answer(self, content: bytes) -> None:
+        try:
+            envelope = json_codec.decode(content)
+        except ValueError as error:
+            await self._recover(error)
+            return
+        await asyncio.wait([self._call.future], timeout=ANSWER_GRACE_S)
+        if not self._call.settled:
+            self._connection.answered_by_body(self._call, envelope)
+
+    async def _recover(self, cause: BaseException | None) -> None:
+        await AnswerRecovery(self._connection, self._call, cause).run()
