@@ -117,7 +117,7 @@ def test_nothing_found_means_not_available_for_all_but_the_mock(tmp_path: Path) 
     assert available == {"mock"}
 
 
-BOTH = {"opencode", "opencode-native", "pi", "goose", "hermes", "fast-agent"}
+BOTH = {"opencode", "opencode-native", "pi", "goose", "hermes", "fast-agent", "kilo", "gptme"}
 """Agents that take a key of either of the two large providers."""
 
 

@@ -88,10 +88,12 @@ async def test_list_starts_with_the_reference_and_has_the_users_agents(tmp_path:
 async def test_keys_have_the_order_of_the_response(tmp_path: Path) -> None:
     environment = InstallEnvironment(tmp_path, "")
     assert list(await inventory(environment).describe("mock")) == [
-        *("id", "installed", "credentialsAvailable", "capabilities"),
+        *("id", "installed", "credentialsAvailable", "capabilities", "permissionRequests"),
+        "skillsDirectory",
     ]
     assert list(await inventory(environment).describe("mock", config=True)) == [
         *("id", "installed", "credentialsAvailable", "version", "path", "capabilities"),
+        *("permissionRequests", "skillsDirectory"),
         *("configStatus", "configOptions", "models", "defaultModel", "modes"),
     ]
 

@@ -788,6 +788,10 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "itemStarted",
         ],
         "size_mb": 300,
+        "quirks": [
+            "Its model writes tool calls as text, so only turns without tools were tested.",
+            "Begins its first answer with lines about model and workspace.",
+        ],
         "install": [{"pypi": ["gptme[acp]==0.35.1"], "python": "3.10"}],
     },
     # Our own adapters around the vendors' programs (docs/native-adapters.md). A program that is here already, from
