@@ -19,7 +19,7 @@ import pytest
 from tests.support.processes import wait_until
 from tests.support.server_process import HttpServer, ServerProcess
 
-pytestmark = [pytest.mark.process, pytest.mark.clause("agents-warm")]
+pytestmark = pytest.mark.process
 
 # Says hello before any message, and answers each request with what it is and what it has seen.
 AGENT = """\
@@ -98,6 +98,7 @@ def write(program: Path, text: str) -> None:
     new.rename(program)
 
 
+@pytest.mark.clause("agents-warm")
 @pytest.mark.parametrize("http_server", list(HttpServer))
 def test_first_post_takes_a_warm_process_and_another_takes_its_place(
     tmp_path: Path, http_server: HttpServer
@@ -118,6 +119,7 @@ def test_first_post_takes_a_warm_process_and_another_takes_its_place(
         assert json.loads(line.removeprefix("data: "))["params"] == {"pid": facts["pid"]}
 
 
+@pytest.mark.clause("agents-warm")
 def test_instance_that_would_start_otherwise_gets_a_process_of_its_own(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
@@ -134,6 +136,7 @@ def test_instance_that_would_start_otherwise_gets_a_process_of_its_own(tmp_path:
         server.filled(1, without=again)
 
 
+@pytest.mark.clause("agents-warm")
 def test_directory_that_was_replaced_does_not_fit(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
@@ -148,6 +151,7 @@ def test_directory_that_was_replaced_does_not_fit(tmp_path: Path) -> None:
         assert server.first_post("b", cwd=str(project))["pid"] in fresh
 
 
+@pytest.mark.clause("agents-warm")
 def test_no_two_instances_ever_share_a_process(tmp_path: Path) -> None:
     with running(tmp_path, "own=3") as server, ThreadPoolExecutor(12) as pool:
         warm = server.filled(3)
@@ -160,6 +164,7 @@ def test_no_two_instances_ever_share_a_process(tmp_path: Path) -> None:
         assert not server.filled(3) & set(pids), "a process is given away once"
 
 
+@pytest.mark.clause("agents-warm")
 def test_process_that_exits_while_it_waits_is_replaced(tmp_path: Path) -> None:
     with running(tmp_path, "own=1") as server:
         (warm,) = server.filled(1)
@@ -169,6 +174,7 @@ def test_process_that_exits_while_it_waits_is_replaced(tmp_path: Path) -> None:
         server.filled(1, without={warm})
 
 
+@pytest.mark.clause("agents-warm")
 def test_agent_that_crashes_at_its_start_is_tried_less_and_less_often(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "crash").touch()
@@ -184,6 +190,7 @@ def test_agent_that_crashes_at_its_start_is_tried_less_and_less_often(tmp_path: 
         assert crashes() <= 2
 
 
+@pytest.mark.clause("agents-warm")
 def test_processes_that_are_not_needed_end_and_come_back_with_the_next_instance(tmp_path: Path) -> None:
     with running(tmp_path, "own=2", SANDBOX_AGENT_WARM_IDLE_TIMEOUT="1") as server:
         first = server.filled(2)
@@ -193,6 +200,7 @@ def test_processes_that_are_not_needed_end_and_come_back_with_the_next_instance(
         assert server.filled(2)
 
 
+@pytest.mark.clause("agents-warm")
 def test_listing_without_warm_agents_is_unchanged(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path, token=None).ready()
     try:
@@ -201,6 +209,7 @@ def test_listing_without_warm_agents_is_unchanged(tmp_path: Path) -> None:
         server.stop()
 
 
+@pytest.mark.clause("agents-warm")
 @pytest.mark.parametrize(
     ("value", "words"),
     [

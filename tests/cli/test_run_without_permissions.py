@@ -12,7 +12,7 @@ from sandbox_agent import AsyncSandboxAgent, auto_reject
 from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.server_process import ServerProcess
 
-pytestmark = [pytest.mark.process, pytest.mark.clause("agents-never-ask")]
+pytestmark = pytest.mark.process
 
 
 def agents_file(directory: Path, asks: str) -> str:
@@ -25,6 +25,7 @@ def agents_file(directory: Path, asks: str) -> str:
     return str(path)
 
 
+@pytest.mark.clause("agents-never-ask")
 @pytest.mark.parametrize("asks", ["never", "terminal"])
 @pytest.mark.parametrize("approve", ["none", "reads"])
 def test_agent_that_never_asks_is_not_started_if_tools_are_to_be_refused(
@@ -37,6 +38,7 @@ def test_agent_that_never_asks_is_not_started_if_tools_are_to_be_refused(
     sandbox.wait_until_quiet()
 
 
+@pytest.mark.clause("agents-never-ask")
 @pytest.mark.parametrize(
     ("asks", "words", "warning"),
     [
@@ -56,6 +58,7 @@ def test_other_runs_start_and_warn_where_it_matters(
     sandbox.wait_until_quiet()
 
 
+@pytest.mark.clause("agents-never-ask")
 async def test_session_with_a_rejecting_callback_warns_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -12,7 +12,7 @@ from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
 
-pytestmark = [pytest.mark.process, pytest.mark.node, pytest.mark.clause("agents-visible-install")]
+pytestmark = [pytest.mark.process, pytest.mark.node]
 
 
 def start(directory: Path, *, held_by: Path | None = None) -> ServerProcess:
@@ -30,6 +30,7 @@ def start(directory: Path, *, held_by: Path | None = None) -> ServerProcess:
     return ServerProcess(directory, settings=settings, token=None).ready()
 
 
+@pytest.mark.clause("agents-visible-install")
 async def test_install_of_a_first_session_is_shown_until_it_is_done(tmp_path: Path) -> None:
     release = tmp_path / "release"
     server = await asyncio.to_thread(start, tmp_path, held_by=release)
@@ -61,6 +62,7 @@ async def test_install_of_a_first_session_is_shown_until_it_is_done(tmp_path: Pa
         assert f"install.step agent=tiny step={step}" in log, log
 
 
+@pytest.mark.clause("agents-visible-install")
 async def test_explicit_install_reports_every_step(tmp_path: Path) -> None:
     server = await asyncio.to_thread(start, tmp_path)
     reports: list[InstallProgress] = []
@@ -74,6 +76,7 @@ async def test_explicit_install_reports_every_step(tmp_path: Path) -> None:
     assert steps[-2:] == ["verify", "done"] and "packages" in steps and reports[-1].percent == 100
 
 
+@pytest.mark.clause("agents-visible-install")
 async def test_failed_install_is_logged(tmp_path: Path) -> None:
     server = await asyncio.to_thread(start, tmp_path, held_by=tmp_path / "never" / "there")
     try:
