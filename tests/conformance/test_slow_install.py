@@ -68,6 +68,24 @@ def test_an_instance_that_is_being_installed_is_starting_and_has_no_pid(slow: Sl
     first.result(5)
 
 
+@pytest.mark.clause("spec1-3.2-lazy-install", "security-M3")
+def test_an_installer_and_its_orphans_go_on_when_an_agent_ends(
+    start_server: Callable[..., ServerProcess], tmp_path: Path
+) -> None:
+    """They are children of the server in other sessions, as processes that an agent has left behind are."""
+    orphan = tmp_path / "orphan"
+    then = f"(setsid sh -c 'echo $$ >> {orphan}; exec sleep 600' &)\nexec sleep 600"
+    server = SlowServer(start_server, tmp_path, then)
+    other = server.acp.start()
+    first = server.acp.in_background(server.acp.send, "x", "initialize", agent=AGENT)
+    wait_until(lambda: orphan.exists() and orphan.read_text(), 10, "an orphan of the installer")
+    assert server.acp.delete(other).status == 204
+    alive = server.process.marked_processes()
+    assert {*server.installing(), int(orphan.read_text())} <= set(alive), alive
+    server.acp.delete("x")
+    first.result(5)
+
+
 @pytest.mark.serial
 @pytest.mark.clause("decision-3", "promise-I")
 def test_delete_during_an_install_is_quick_and_releases_all_waiting_requests(slow: SlowServer) -> None:

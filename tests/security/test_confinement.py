@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.support.processes import is_alive, wait_until, wait_until_dead
-from tests.support.server_process import SCRIPTED_AGENT, ServerProcess, bare_environment, place_launcher
+from tests.support.server_process import (
+    SCRIPTED_AGENT,
+    ServerProcess,
+    bare_environment,
+    open_for_all_users,
+    place_launcher,
+)
 
 UNPRIVILEGED_UID = 65534
 
@@ -22,13 +27,6 @@ def limits_of(pid: int) -> dict[str, tuple[str, str]]:
     """Soft and hard limits by name, as the kernel has them."""
     lines = Path(f"/proc/{pid}/limits").read_text().splitlines()[1:]
     return {line[:26].strip(): (line[26:47].strip(), line[47:68].strip()) for line in lines}
-
-
-def reachable_for_all(directory: Path) -> None:
-    """Let another user enter the directory in which a test has put its launchers."""
-    for parent in (directory, *directory.parents):
-        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
-            parent.chmod(parent.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
 
 
 # A shell agent that any user can run: it answers the first line with its user and groups, then waits.
@@ -43,10 +41,10 @@ exec cat >/dev/null
 @pytest.mark.clause("security-confinement")
 @pytest.mark.root
 def test_agents_run_as_the_user_that_is_named_and_go_with_the_server(start_server, tmp_path: Path) -> None:
-    reachable_for_all(tmp_path)
+    open_for_all_users(tmp_path)
     server: ServerProcess = start_server(arguments=["--agent-user", "nobody"])
     place_launcher(server.data_home, "pi", SHELL_AGENT)
-    reachable_for_all(server.data_home / "sandbox-agent" / "bin" / "agent_processes")
+    open_for_all_users(server.data_home / "sandbox-agent" / "bin" / "agent_processes")
     result = server.acp.call("x", "who", request_id=1, agent="pi")
     assert result["uid"] == str(UNPRIVILEGED_UID)
     assert "0" not in result["groups"].split(), "the server's groups must not be inherited"
@@ -116,7 +114,7 @@ def test_an_agent_that_burns_its_cpu_time_is_ended_and_reported(start_server) ->
 @pytest.mark.root
 def test_a_fork_bomb_stops_at_its_limit_and_is_swept_away(start_server, tmp_path: Path) -> None:
     """The kernel counts processes by user and does not limit root, so the fork bomb runs as another user."""
-    reachable_for_all(tmp_path)
+    open_for_all_users(tmp_path)
     limit = len([p for p in os.listdir("/proc") if p.isdigit() and _owner(p) == UNPRIVILEGED_UID]) + 20
     server: ServerProcess = start_server(
         arguments=["--agent-user", "nobody", "--agent-processes", str(limit)]
@@ -124,7 +122,7 @@ def test_a_fork_bomb_stops_at_its_limit_and_is_swept_away(start_server, tmp_path
     count = " ".join(map(str, range(40)))
     bomb = f"#!/bin/sh\nread -r line\nfor i in {count}; do sleep 600 & done\nexec cat >/dev/null\n"
     place_launcher(server.data_home, "pi", bomb)
-    reachable_for_all(server.data_home / "sandbox-agent" / "bin" / "agent_processes")
+    open_for_all_users(server.data_home / "sandbox-agent" / "bin" / "agent_processes")
     answer = server.acp.send("x", "bang", agent="pi", timeout=20)
     assert answer.status == 502 and b"ork" in answer.body, answer.body[:500]
     sleepers = lambda: [p for p, line in server.marked_processes().items() if "sleep" in line]  # noqa: E731

@@ -14,6 +14,7 @@ import secrets
 import shlex
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -66,6 +67,13 @@ def place_launcher(data_home: Path, agent: str, script: str) -> Path:
     launcher.write_text(script)
     launcher.chmod(0o755)
     return launcher
+
+
+def open_for_all_users(directory: Path) -> None:
+    """Let another user enter the directory in which a test has put its launchers."""
+    for parent in (directory, *directory.parents):
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/"):
+            parent.chmod(parent.stat().st_mode | stat.S_IXOTH | stat.S_IROTH)
 
 
 def scripted_launcher() -> str:

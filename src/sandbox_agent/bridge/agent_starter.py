@@ -11,6 +11,7 @@ from sandbox_agent import logs
 from sandbox_agent.bridge.jsonrpc import envelope
 from sandbox_agent.bridge.process import tags
 from sandbox_agent.bridge.process.agent_process import AgentProcess
+from sandbox_agent.bridge.process.control_group import AgentGroup
 from sandbox_agent.errors import StreamError, Timeout
 from sandbox_agent.runtime import running_loop
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.bridge.process.agent_process import ProcessOwner
+    from sandbox_agent.bridge.process.control_group import ServerGroups
     from sandbox_agent.bridge.process.limits import ProcessLimits
     from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
     from sandbox_agent.bridge.warm_pool import WarmPool
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
 
 
 START_LIMIT_S = 600.0
-_RETRY_WATCHDOG_S = 0.5
 # Loading msgspec takes 10 ms. It begins this long after the start of the first agent, so that the first
 # answer of a quick agent does not wait for it.
 _LOAD_MSGSPEC_AFTER_S = 0.1
@@ -76,8 +77,11 @@ class AgentStarter:
     ) -> None:
         """`failed` is called with the error when a process could not be started."""
         self.server_tag = tags.new_server_tag()
+        self.trees = sweeper.trees
         self.on_first_agent: Callable[[], None] | None = None
-        """Set by the server command: starts watchdog and subreaper. Called with the first agent."""
+        """Set by the server command: starts the watchdog. Called with the first agent."""
+        self.groups: ServerGroups | None = None
+        """Set by the server command: control groups for the agents."""
         self.warm: WarmPool | None = None
         self._launcher = launcher
         self._sweeper = sweeper
@@ -85,7 +89,6 @@ class AgentStarter:
         self._max_line_bytes = max_line_bytes
         self._failed = failed
         self._starting: dict[Instance, asyncio.Task[None]] = {}
-        self._agent_pids: set[int] = set()
         self._spawned = 0
 
     def start(self, instance: Instance, bootstrap: Bootstrap) -> None:
@@ -148,33 +151,32 @@ class AgentStarter:
         """Start a process. Raises `StreamError`."""
         self._spawned += 1
         tag = tags.instance_tag(self.server_tag, self._spawned)
+        self.trees.starting(tag)
         try:
             process = AgentProcess(
                 spec, tag, self._max_line_bytes, owner, self._sweeper, self._process_limits
             )
         except (OSError, ValueError, KeyError) as error:
+            self.trees.ended(tag)
             raise StreamError(f"failed to start agent process: {error}") from error
-        self._agent_pids.add(process.pid)
-        process.on_reaped = self._agent_pids.discard
-        self._ensure_watchdog()
+        self.trees.started(process.pid)
+        process.on_reaped = self.trees.reaped
+        if self.groups is not None:
+            self._move_into_group(process, AgentGroup(self.groups, str(self._spawned)))
+        if self.on_first_agent is not None:
+            self.on_first_agent()
+            self.on_first_agent = None
         if self._spawned == 1:
             running_loop.running_loop().call_later(_LOAD_MSGSPEC_AFTER_S, envelope.load_msgspec)
         return process
 
-    def _ensure_watchdog(self) -> None:
-        """Start the watchdog with the first agent; retry until it succeeds."""
-        if self.on_first_agent is None:
-            return
-        try:
-            self.on_first_agent()
-            self.on_first_agent = None
-        except OSError as error:
-            logger.warning("watchdog.unavailable", error=str(error))
-            running_loop.running_loop().call_later(_RETRY_WATCHDOG_S, self._ensure_watchdog)
+    def _move_into_group(self, process: AgentProcess, group: AgentGroup) -> None:
+        def added(*_: object) -> None:
+            if self.groups is not None and self.groups.cannot_be_made:
+                self.groups = None
 
-    def is_agent(self, pid: int) -> bool:
-        """Whether a child process is an agent, which its `AgentProcess` waits for."""
-        return pid in self._agent_pids
+        process.group = group
+        running_loop.in_thread(lambda: group.add(process.pid), added)
 
     def cancel(self, instance: Instance) -> None:
         """Cancel the preparation of an instance, if there is one."""

@@ -14,6 +14,7 @@ from sandbox_agent import logs
 from sandbox_agent.bridge.agent_starter import AgentStarter
 from sandbox_agent.bridge.eventlog.event_log import EventLog
 from sandbox_agent.bridge.instance import Instance
+from sandbox_agent.bridge.process.agent_trees import AgentTrees
 from sandbox_agent.bridge.process.limits import ProcessLimits
 from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
 from sandbox_agent.errors import (
@@ -77,11 +78,12 @@ class BridgeSettings:
 class InstanceRegistry:
     def __init__(self, settings: BridgeSettings, launcher: Launcher) -> None:
         self._settings = settings
-        self._sweeper = TreeSweeper()
+        self.process_limits = settings.process_limits
+        self._sweeper = TreeSweeper(AgentTrees())
         self.starter = AgentStarter(
             launcher,
             self._sweeper,
-            settings.process_limits,
+            self.process_limits,
             settings.limits.max_line_bytes,
             self._start_failed,
         )
@@ -253,6 +255,8 @@ class InstanceRegistry:
         await self.starter.wait()
         while self._background:
             await asyncio.wait(list(self._background))
+        if self.starter.groups is not None:
+            await running_loop.call_in_thread(self.starter.groups.remove)
 
     def _in_task(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         import asyncio

@@ -13,6 +13,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
+from sandbox_agent.bridge.process.control_group import ServerGroups
+from sandbox_agent.bridge.process.watchdog_keeper import WatchdogKeeper
 from sandbox_agent.http.access import VARY
 from sandbox_agent.http.direct_routes import DirectRoutes
 from sandbox_agent.http.http1.options import Http1Options
@@ -28,7 +30,6 @@ from sandbox_agent.settings import SettingsError
 if TYPE_CHECKING:
     import asyncio
 
-    from sandbox_agent.bridge.process.watchdog import Watchdog
     from sandbox_agent.settings import Settings
 
 logger = logs.Log("sandbox_agent.server")
@@ -45,8 +46,8 @@ _MANY_STREAMS = 32
 _HELD_DESCRIPTORS = 6
 # The most descriptors that an instance has open, without spilled events: three pipes and a pidfd.
 _DESCRIPTORS_PER_INSTANCE = 4
-# Delay of the work that the first agent makes necessary, so that its first answer does not wait for it.
-_AFTER_FIRST_AGENT_S = 0.05
+# The check may start a process; the first answers do not wait for it.
+_CHECK_TAGS_AFTER_S = 0.1
 
 
 class Server:
@@ -82,16 +83,9 @@ def serve(settings: Settings) -> None:
     services = Services(settings)
     server = Server(services, loop)
     port = server.http.start(settings.host, settings.port)
-    watchdogs: list[Watchdog] = []
-    _stop_on_signals(server, watchdogs)
-
-    def on_first_agent() -> None:
-        from sandbox_agent.bridge.process.watchdog import Watchdog
-
-        watchdogs.append(Watchdog(services.instances.starter.server_tag))
-        loop.call_later(_AFTER_FIRST_AGENT_S, _after_first_agent, services, loop)
-
-    services.instances.starter.on_first_agent = on_first_agent
+    keeper = WatchdogKeeper(services.instances.starter.server_tag, loop)
+    _stop_on_signals(server, keeper)
+    _prepare_for_agents(services, keeper, loop)
     _announce(settings, port)
     _check_limits(settings)
     _relax_garbage_collector()
@@ -102,7 +96,7 @@ def serve(settings: Settings) -> None:
     loop.run()
 
 
-async def _stop(server: Server, watchdogs: list[Watchdog]) -> None:
+async def _stop(server: Server, keeper: WatchdogKeeper) -> None:
     import asyncio
 
     logger.info("server.stopping")
@@ -111,15 +105,43 @@ async def _stop(server: Server, watchdogs: list[Watchdog]) -> None:
     except TimeoutError:
         logger.warning("server.stopped_late")  # The watchdog ends what is left.
     else:
-        for process in watchdogs:
-            process.dismiss()
+        keeper.dismiss()
         logger.info("server.stopped")
 
 
-def _after_first_agent(services: Services, loop: Loop) -> None:
-    from sandbox_agent.bridge.process.subreaper import adopt_orphans
+def _prepare_for_agents(services: Services, keeper: WatchdogKeeper, loop: Loop) -> None:
+    """Adopt orphans from the first agent on, and check whether processes can be tagged; both in threads."""
+    starter, limits = services.instances.starter, services.instances.process_limits
+    starter.trees.adopt_orphans()
+    starter.groups = ServerGroups(starter.server_tag)
+    starter.on_first_agent = keeper.start
 
-    adopt_orphans(services.instances, loop)
+    def become_subreaper() -> None:
+        from sandbox_agent.bridge.process.subreaper import become_subreaper  # loads ctypes: 2 ms
+
+        become_subreaper()
+
+    def watch_children(*_: object) -> None:
+        from sandbox_agent.bridge.process.subreaper import watch_children
+
+        watch_children(services.instances, keeper, loop)
+
+    def check_tags() -> bool:
+        from sandbox_agent.bridge.process.tag_check import tags_can_be_set
+
+        return tags_can_be_set(limits, starter.server_tag)
+
+    def report_tags(can_be_set: bool | None, _: BaseException | None) -> None:
+        if not can_be_set:
+            starter.trees.have_tags = False
+            logger.warning(
+                "process_tags.unavailable",
+                note="RLIMIT_LOCKS cannot be set or read here: if the server is killed, processes that an "
+                "agent has just started may survive",
+            )
+
+    loop.in_thread(become_subreaper, watch_children)
+    loop.call_later(_CHECK_TAGS_AFTER_S, loop.in_thread, check_tags, report_tags)
 
 
 def _relax_garbage_collector() -> None:
@@ -128,7 +150,7 @@ def _relax_garbage_collector() -> None:
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
 
 
-def _stop_on_signals(server: Server, watchdogs: list[Watchdog]) -> None:
+def _stop_on_signals(server: Server, keeper: WatchdogKeeper) -> None:
     loop = server.loop
     asked = False
     stop_tasks: list[asyncio.Task[None]] = []  # the event loop itself refers to tasks weakly
@@ -136,7 +158,7 @@ def _stop_on_signals(server: Server, watchdogs: list[Watchdog]) -> None:
     def stop_in_task() -> None:
         import asyncio  # loaded by `when_asyncio`
 
-        task = asyncio.create_task(_stop(server, watchdogs))
+        task = asyncio.create_task(_stop(server, keeper))
         stop_tasks.append(task)
         task.add_done_callback(lambda _: loop.stop())
 

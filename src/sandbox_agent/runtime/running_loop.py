@@ -6,7 +6,7 @@ by `when_asyncio`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from sandbox_agent.runtime.loop import Loop
 
@@ -72,6 +72,24 @@ def in_thread(job: Callable[[], T], done: Callable[[T | None, BaseException | No
             done(future.result() if error is None else None, error)
 
     asyncio.get_running_loop().run_in_executor(None, job).add_done_callback(finished)
+
+
+async def call_in_thread(job: Callable[[], T]) -> T:
+    """The result of `job`, which is called in a worker thread."""
+    import asyncio  # loaded on first use; callers run on asyncio
+
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+
+    def done(result: T | None, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(cast("T", result))
+
+    in_thread(job, done)
+    return await future
 
 
 def when_asyncio(callback: Callable[[], object]) -> None:

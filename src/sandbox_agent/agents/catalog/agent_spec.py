@@ -90,6 +90,8 @@ class AgentSpec(NamedTuple):
     """Part of this package: nothing to install."""
     adapter: str | None = None
     """The name of the adapter in this package that runs the `native` program."""
+    sigterm_at_once: bool = False
+    """It is slow to exit, or never exits, when its stdin ends."""
 
     @property
     def is_local(self) -> bool:

@@ -23,6 +23,7 @@ would wait 9 ms for the parser.
     asks          whether it asks before its tools run: always, partly, terminal or never (`ASKS`)
     verify_env    variables for the first start after an install, if the agent does not start unconfigured
     adapter       the ACP adapter of this package that runs the `native` program; there is no `command`
+    stop_signal   SIGTERM if the agent takes long to exit when its stdin ends, so that it gets both at once
     size_mb       size on disk, for the progress bar
     skills_directory  where the agent looks for skills, below the working directory
     quirks        observed behaviour; docs/agents.md prints it
@@ -134,6 +135,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "itemStarted",
         ],
         "size_mb": 460,
+        "stop_signal": "SIGTERM",
         "quirks": [
             "In its default mode `agent` a model decides approvals; INITIAL_AGENT_MODE=read-only makes it ask the user.",
             "A rejected permission ends the turn with `cancelled`.",
@@ -596,6 +598,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "itemStarted",
         ],
         "size_mb": 210,
+        "stop_signal": "SIGTERM",
         "quirks": [
             "Needs `authenticate` before the first session.",
             "Asks for writes and for commands it considers dangerous, not for `touch` or `echo`.",
@@ -632,6 +635,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "itemStarted",
         ],
         "size_mb": 215,
+        "stop_signal": "SIGTERM",
         "quirks": [
             "Asks only for dangerous commands and for edits.",
             "Waits for the answer of an open permission request even after `session/cancel`.",
@@ -678,6 +682,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "itemStarted",
         ],
         "size_mb": 305,
+        "stop_signal": "SIGTERM",
         "quirks": [
             "Does not start without a model: set FAST_AGENT_MODEL.",
             "Takes 5 to 10 s to start.",

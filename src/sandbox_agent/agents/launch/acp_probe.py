@@ -175,7 +175,7 @@ async def open_probe(launch: LaunchSpec, limits: ProcessLimits | None = None) ->
 async def _start(launch: LaunchSpec, tree: TaggedTree, limits: ProcessLimits) -> asyncio.subprocess.Process:
     try:
         process = await asyncio.create_subprocess_exec(
-            *limits.limited(launch.argv),
+            *limits.limited(launch.argv, tree.tag),
             cwd=launch.cwd,
             env={**launch.env, **limits.environment(), **tree.environment},
             stdin=asyncio.subprocess.PIPE,

@@ -18,7 +18,7 @@ from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.launch.key_names import other_names, other_names_of_instance
 from sandbox_agent.agents.launch.program import Program, find_program
 from sandbox_agent.bridge.launch_spec import LaunchSpec
-from sandbox_agent.errors import AgentNotInstalled, InvalidRequest
+from sandbox_agent.errors import AgentNotInstalled, InvalidRequest, StreamError
 from sandbox_agent.runtime.package_path import PACKAGE_PARENT
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Launcher:
         """How to start the agent now.
 
         Raises `UnsupportedAgent`, `InvalidRequest` (unusable directory or variables), `AgentNotInstalled`
-        (with preinstall required) or `InstallFailed`.
+        (with preinstall required), `InstallFailed` or `StreamError` (no program at the user's command).
         """
         import asyncio  # loaded on first use
 
@@ -126,7 +126,11 @@ class Launcher:
         """None if the agent has to be installed first."""
         program = self._find(spec)
         if program is not None:
-            return LaunchSpec(program.argv, self._environment(spec, env), directory)
+            return LaunchSpec(
+                program.argv, self._environment(spec, env), directory, sigterm_at_once=spec.sigterm_at_once
+            )
+        if spec.is_local:
+            raise StreamError(f"failed to start agent process: {spec.command[0]} is not an executable file")
         if self.requires_preinstall:
             raise AgentNotInstalled(spec.id)
         return None

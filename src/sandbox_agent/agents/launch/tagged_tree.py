@@ -11,9 +11,9 @@ import asyncio
 import os
 import signal
 import time
-from pathlib import Path
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process import own_processes, process_table, tags
+from sandbox_agent.bridge.process.process_table import Found
 from sandbox_agent.bridge.process.watchdog import Watchdog
 from sandbox_agent.runtime import descriptors
 
@@ -26,9 +26,14 @@ class TaggedTree:
 
     def __init__(self) -> None:
         """Raises OSError if the watchdog cannot be started."""
-        number = tags.new_server_tag()
-        self._tag = tags.instance_tag(number, 0)
-        self._watchdog = Watchdog(number)
+        self._server_tag = tags.new_server_tag()
+        self._tag = tags.instance_tag(self._server_tag, 0)
+        self._watchdog = Watchdog(self._server_tag)
+        own_processes.server_tags.add(self._server_tag)
+
+    @property
+    def tag(self) -> int:
+        return self._tag
 
     @property
     def environment(self) -> dict[str, str]:
@@ -46,29 +51,30 @@ class TaggedTree:
 
     def _end(self) -> None:
         deadline = time.monotonic() + _GIVE_UP_AFTER_S
-        while found := tags.Snapshot().tree(self._tag.__eq__):
-            tags.send_signal(found, signal.SIGKILL)
+        while found := self._living():
+            process_table.send_signal(found, signal.SIGKILL)
             if time.monotonic() > deadline:
                 return  # A process cannot be killed; the watchdog tries again when this process ends.
             time.sleep(_POLL_S)
+        own_processes.server_tags.discard(self._server_tag)
         self._watchdog.dismiss()
+
+    def _living(self) -> Found:
+        snapshot = process_table.Snapshot()
+        return snapshot.with_descendants(snapshot.tagged(self._tag.__eq__))
 
     def reap(self) -> None:
         """Reap the dead processes of the tree that were re-parented to this process.
 
         Call it after waiting for the first process, whose exit status belongs to its starter.
         """
-        for thread in Path("/proc/self/task").glob("*/children"):
-            for pid in _read_pids(thread):
-                if tags.tag_of(pid) == self._tag:
-                    try:
-                        os.waitpid(pid, os.WNOHANG)
-                    except ChildProcessError:
-                        pass  # Already reaped.
-
-
-def _read_pids(listing: Path) -> list[int]:
-    try:
-        return [int(word) for word in listing.read_text("ascii").split()]
-    except OSError:
-        return []  # The thread has ended.
+        try:
+            children = process_table.own_children()
+        except OSError:
+            return  # No descriptor is left; the server's reaper takes them later.
+        for pid in children:
+            if tags.tag_of(pid) == self._tag:
+                try:
+                    os.waitpid(pid, os.WNOHANG)
+                except ChildProcessError:
+                    pass  # Already reaped.

@@ -11,7 +11,8 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process import process_table, tags
+from sandbox_agent.bridge.process.exit_descriptor import open_exit_descriptor
 from sandbox_agent.bridge.process.spawn import spawn
 from sandbox_agent.bridge.stdio.stdin_queue import StdinQueue
 from sandbox_agent.bridge.stdio.stdout_reader import READ_BYTES, StdoutReader, read_available
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from sandbox_agent.bridge.launch_spec import LaunchSpec
+    from sandbox_agent.bridge.process.control_group import AgentGroup
     from sandbox_agent.bridge.process.limits import ProcessLimits
     from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
     from sandbox_agent.bridge.stdio.stdout_reader import StdoutOwner
@@ -64,11 +66,12 @@ def _signal_name(number: int) -> str:
 
 class AgentProcess:
     __slots__ = (
+        "_exit_fd",
         "_exit_reported",
         "_exit_waiters",
         "_loop",
         "_owner",
-        "_pidfd",
+        "_sigterm_at_once",
         "_stderr",
         "_stderr_fd",
         "_stdout",
@@ -76,6 +79,7 @@ class AgentProcess:
         "_sweeper",
         "_tag",
         "exit",
+        "group",
         "input",
         "on_reaped",
         "on_unowned_exit",
@@ -96,6 +100,8 @@ class AgentProcess:
         self._owner = owner
         self._tag = tag
         self._sweeper = sweeper
+        self._sigterm_at_once = spec.sigterm_at_once
+        self.group: AgentGroup | None = None
         self._stderr = bytearray()
         self._stdout_closed_timer: running_loop.Timer | None = None
         self._exit_reported = False
@@ -105,12 +111,12 @@ class AgentProcess:
         self.on_unowned_exit: Callable[[], None] | None = None
         """Called if it exits before `hand_over`."""
         env = {**spec.env, **limits.environment(), tags.ENV_TAG: str(tag)}
-        spawned = spawn(tuple(limits.limited(spec.argv)), env, spec.cwd, limits.popen_arguments())
+        spawned = spawn(tuple(limits.limited(spec.argv, tag)), env, spec.cwd, limits.popen_arguments())
         self.pid = spawned.pid
         tags.tag_process(self.pid, tag)
         descriptors.restore_limit_of(self.pid)
         try:
-            self._pidfd = os.pidfd_open(self.pid)
+            self._exit_fd = open_exit_descriptor(self.pid)
         except OSError:
             # Out of descriptors: the started process must not stay.
             spawned.close()
@@ -121,7 +127,7 @@ class AgentProcess:
         self._stderr_fd = spawned.stderr
         self.input = StdinQueue(self._loop, spawned.stdin, owner.on_input_closed)
         self._loop.add_reader(self._stderr_fd, self._on_stderr)
-        self._loop.add_reader(self._pidfd, self._on_exited)
+        self._loop.add_reader(self._exit_fd, self._on_exited)
 
     @property
     def tag(self) -> int:
@@ -177,8 +183,8 @@ class AgentProcess:
     # ---- the end -----------------------------------------------------------------------------------------
 
     def _on_exited(self) -> None:
-        self._loop.remove_reader(self._pidfd)
-        os.close(self._pidfd)
+        self._loop.remove_reader(self._exit_fd)
+        os.close(self._exit_fd)
         try:
             _, status = os.waitpid(self.pid, 0)
         except ChildProcessError:
@@ -232,19 +238,24 @@ class AgentProcess:
     async def stop(self) -> None:
         """End the whole tree. Returns when no process of it is left."""
         self.input.close()
-        if not await self._exits_within(_EOF_GRACE_S):
+        if self._sigterm_at_once or not await self._exits_within(_EOF_GRACE_S):
             self._signal_group(signal.SIGTERM)
             await self._exits_within(_TERM_GRACE_S)
         await self.kill_tree()
 
     async def kill_tree(self) -> None:
-        """Send SIGKILL to every process with the tag until none is left."""
+        """Send SIGKILL to every process of the tree until none is left."""
         import asyncio  # here and below: loaded on first use; callers run on asyncio
 
         self._kill_group()
+        self._sweeper.trees.ended(self._tag)
         deadline = self._loop.time() + _KILL_LIMIT_S
-        while self._loop.time() < deadline and (found := await self._sweeper.find(self._tag)):
-            tags.send_signal(found, signal.SIGKILL)
+        while self._loop.time() < deadline:
+            emptied = self.group is None or await running_loop.call_in_thread(self.group.end)
+            found = await self._sweeper.find(self._tag)
+            if emptied and not found:
+                break
+            process_table.send_signal(found, signal.SIGKILL)
             await asyncio.sleep(_KILL_POLL_S)
         await self._exits_within(_KILL_LIMIT_S)
 

@@ -2,6 +2,9 @@
 
 A shell sets the limits and then executes the agent, so neither the agent nor its children ever run without
 them. If a limit cannot be set, the agent does not start.
+
+For another user the shell also sets the process tag (`tags`): the server may change the limits of that user's
+processes only with CAP_SYS_RESOURCE, which containers usually do not have.
 """
 
 from __future__ import annotations
@@ -46,8 +49,8 @@ class ProcessLimits:
         entry = pwd.getpwnam(self.user)
         return {"HOME": entry.pw_dir, "USER": entry.pw_name, "LOGNAME": entry.pw_name}
 
-    def limited(self, argv: Sequence[str]) -> Sequence[str]:
-        """The command line that sets the limits and then executes `argv`."""
+    def limited(self, argv: Sequence[str], tag: int) -> Sequence[str]:
+        """The command line that sets the limits, for another user also the tag, and then executes `argv`."""
         # The option for processes differs: -u in bash, -p in dash and busybox.
         wanted = {
             "ulimit -v {0}": self.memory_bytes // 1024,
@@ -57,6 +60,9 @@ class ProcessLimits:
             "ulimit -S -n {0}": descriptors.original_limit() if self.user is not None else 0,
         }
         steps = [step.format(limit) for step, limit in wanted.items() if limit]
+        if self.user is not None:
+            # -w in dash and busybox, -x in bash. Without the tag the agent starts all the same (`tag_check`).
+            steps.append(f"{{ ulimit -w {tag} || ulimit -x {tag} || :; }} 2>/dev/null")
         if not steps:
             return argv
         return ["/bin/sh", "-c", " && ".join([*steps, 'exec "$@"']), "sandbox-agent-limits", *argv]

@@ -1,4 +1,5 @@
-"""Adopts orphaned descendants of agents (PR_SET_CHILD_SUBREAPER) and reaps them.
+"""Adopts orphaned descendants of agents (PR_SET_CHILD_SUBREAPER), reaps them, and names those to the watchdog
+that hide their tag.
 
 Only the `server` command uses it: an application that mounts the server owns its process and its SIGCHLD
 handler. `AgentProcess` waits for the agents themselves; this module handles adopted processes only.
@@ -10,22 +11,43 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process import own_processes, process_table, tags
 from sandbox_agent.runtime import c_library
 
 if TYPE_CHECKING:
+    from sandbox_agent.bridge.process.watchdog_keeper import WatchdogKeeper
     from sandbox_agent.bridge.registry import InstanceRegistry
     from sandbox_agent.runtime.loop import Loop, LoopTimer
 
 _PR_SET_CHILD_SUBREAPER = 36
 # A child that was started by this process is reaped by its starter sooner than this.
 _UNCLAIMED_AFTER_S = 1.5
+# How often adopted processes are searched for those that hide their tag. The kernel reports no adoption.
+_LOOK_FOR_HIDDEN_S = 2.0
 
 
-def adopt_orphans(instances: InstanceRegistry, loop: Loop) -> None:
-    """Become the parent of orphaned descendants and reap them when they die."""
+def become_subreaper() -> None:
+    """Become the parent of orphaned descendants. It applies to the whole process; a thread may call it."""
     c_library.call("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    loop.on_signal(signal.SIGCHLD, _Reaper(instances, loop).reap)
+
+
+def watch_children(instances: InstanceRegistry, keeper: WatchdogKeeper, loop: Loop) -> None:
+    """Reap adopted processes when they die, and look for those that hide their tag."""
+    reaper = _Reaper(instances, loop)
+
+    def on_child() -> None:
+        keeper.continue_if_stopped()
+        reaper.reap()
+
+    def look_for_hidden() -> None:
+        loop.call_later(_LOOK_FOR_HIDDEN_S, look_for_hidden)
+        try:
+            keeper.name_hidden(instances.starter.trees.hidden())
+        except OSError:
+            pass  # No descriptor is left for the search; the next one follows.
+
+    loop.on_signal(signal.SIGCHLD, on_child)
+    look_for_hidden()
 
 
 class _Reaper:
@@ -45,17 +67,17 @@ class _Reaper:
 
     def reap(self) -> None:
         try:
-            children = _children()
+            children = process_table.own_children()
         except OSError:
             self._reap_later()  # Out of descriptors.
             return
         unclaimed: dict[tuple[int, int], float] = {}
         now = self._loop.time()
         for pid in children:
-            if self._instances.starter.is_agent(pid):
+            if self._instances.starter.trees.is_agent(pid) or pid in own_processes.pids:
                 continue
             if not self._belongs_to_agent(pid):
-                identity = tags.zombie_identity(pid)
+                identity = process_table.zombie_identity(pid)
                 if identity is None:
                     continue
                 since = self._unclaimed.get(identity, now)
@@ -83,14 +105,3 @@ class _Reaper:
         if tag is not None and tags.server_of(tag) == self._instances.starter.server_tag:
             return True
         return self._instances.was_in_stopped_tree(pid)
-
-
-def _children() -> list[int]:
-    children: list[int] = []
-    for thread in os.listdir("/proc/self/task"):
-        try:
-            with open(f"/proc/self/task/{thread}/children", encoding="ascii") as listing:
-                children += map(int, listing.read().split())
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # The thread has ended meanwhile.
-    return children

@@ -1,8 +1,9 @@
 """Process tags: which processes belong to which agent.
 
-Every agent process gets a tag that all its descendants inherit: the soft RLIMIT_LOCKS, a limit that the
-kernel has ignored since 2.6, set to a random number. Unlike environment, session, descriptors or parent it
-survives `setsid`, double forks, `env -i` and `closefrom`, and /proc shows it for every process. Where the
+Every agent process gets a tag that all its descendants inherit: its RLIMIT_LOCKS, a limit that the kernel has
+ignored since 2.6, set to a random number. Unlike environment, session, descriptors or parent it survives
+`setsid`, double forks, `env -i` and `closefrom`, and /proc shows it for every process, also of another user.
+The hard limit is set as well, so that a process without CAP_SYS_RESOURCE cannot raise it again. Where the
 kernel does not allow setting it (some sandboxes), an environment variable takes its place.
 
 The watchdog runs this module in an isolated interpreter, so it imports only a few standard modules.
@@ -11,22 +12,31 @@ The watchdog runs this module in an isolated interpreter, so it imports only a f
 from __future__ import annotations
 
 import os
-import signal
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RLIMIT_LOCKS = 10
 ENV_TAG = "SANDBOX_AGENT_TAG"
 # A tag is the random number of the server, followed by the number of the instance in the lower bits.
 _INSTANCE_BITS = 24
 _NONCE_BITS = 62 - _INSTANCE_BITS
+_LOWEST_NONCE, _HIGHEST_NONCE = 1 << (_NONCE_BITS - 1), (1 << _NONCE_BITS) - 1
+_UNLIMITED = 1 << 64
 
 
 def new_server_tag() -> int:
-    """A random number that distinguishes this server's processes from those of any other server."""
-    return (1 << (_NONCE_BITS - 1)) | (int.from_bytes(os.urandom(8), "big") >> (65 - _NONCE_BITS))
+    """A random number that distinguishes this server's processes from those of any other server.
+
+    A server inside the tree of another one has a hard limit, the tag of that tree, and stays below it.
+    """
+    import resource
+
+    highest = _HIGHEST_NONCE
+    try:
+        _, hard = resource.getrlimit(RLIMIT_LOCKS)
+    except (OSError, ValueError):
+        hard = resource.RLIM_INFINITY  # The sandbox has no such limit (`tag_check` reports it).
+    if _LOWEST_NONCE < hard >> _INSTANCE_BITS <= highest:
+        highest = (hard >> _INSTANCE_BITS) - 1
+    return _LOWEST_NONCE + int.from_bytes(os.urandom(8), "big") % (highest - _LOWEST_NONCE + 1)
 
 
 def instance_tag(server_tag: int, number: int) -> int:
@@ -45,25 +55,47 @@ def tag_process(pid: int, tag: int) -> None:
     import resource
 
     try:
-        _, hard = resource.prlimit(pid, RLIMIT_LOCKS)
-        resource.prlimit(pid, RLIMIT_LOCKS, (tag, hard))
+        resource.prlimit(pid, RLIMIT_LOCKS, (tag, tag))
     except (OSError, ValueError):
-        pass  # The process has exited, or the kernel does not allow it: the variable remains.
+        pass  # It has exited, is of another user (`limits`), or the kernel does not allow it.
 
 
 def tag_of(pid: int) -> int | None:
     """The tag of a process; None if it has none or has exited."""
     try:
         with open(f"/proc/{pid}/limits", "rb") as limits:
-            for line in limits:
-                if line.startswith(b"Max file locks"):
-                    soft = line[26:].split(None, 1)[0]
-                    if soft.isdigit():
-                        return int(soft)
-                    break
-        return _tag_in_environment(pid)
-    except (OSError, ValueError, IndexError):
+            tag = tag_in_limits(limits.read())
+        return _tag_in_environment(pid) if tag is None else tag
+    except (OSError, ValueError):
         return None
+
+
+def tag_in_limits(limits: bytes) -> int | None:
+    """The tag in the text of /proc/<pid>/limits; None if the soft limit is not a tag."""
+    soft, _ = _locks(limits)
+    return soft if _LOWEST_NONCE <= server_of(soft) <= _HIGHEST_NONCE else None
+
+
+def _locks(limits: bytes) -> tuple[int, int]:
+    """The soft and the hard RLIMIT_LOCKS in the text of /proc/<pid>/limits."""
+    soft, hard = limits.partition(b"Max file locks")[2].split(None, 2)[:2]
+    return (
+        int(soft) if soft.isdigit() else _UNLIMITED,
+        int(hard) if hard.isdigit() else _UNLIMITED,
+    )
+
+
+def is_below_a_tag(pid: int) -> bool:
+    """Whether the hard limit of a process is lower than that of this process.
+
+    A hard limit can be lowered by everyone: a descendant of a tagged process can hide its tag, but without
+    CAP_SYS_RESOURCE it cannot get back the limit of a process that never had one.
+    """
+    try:
+        with open(f"/proc/{pid}/limits", "rb") as limits, open("/proc/self/limits", "rb") as own:
+            return _locks(limits.read())[1] < _locks(own.read())[1]
+    except (OSError, ValueError):
+        return False
 
 
 def _tag_in_environment(pid: int) -> int | None:
@@ -73,81 +105,3 @@ def _tag_in_environment(pid: int) -> int | None:
             if entry.startswith(wanted):
                 return int(entry[len(wanted) :])
     return None
-
-
-class _Stat:
-    """The few fields of /proc/<pid>/stat that matter here."""
-
-    __slots__ = ("parent", "started", "state")
-
-    def __init__(self, pid: int) -> None:
-        with open(f"/proc/{pid}/stat", "rb") as stat:
-            fields = stat.read().rpartition(b")")[2].split()
-        self.state = fields[0]
-        self.parent = int(fields[1])
-        self.started = int(fields[19])
-
-
-def zombie_identity(pid: int) -> tuple[int, int] | None:
-    """Pid and start tick of a process that has ended and was not reaped yet."""
-    try:
-        stat = _Stat(pid)
-    except (OSError, ValueError, IndexError):
-        return None
-    return (pid, stat.started) if stat.state == b"Z" else None
-
-
-Found = dict[int, int]
-"""Start ticks of processes by pid; pid and start tick together identify a process."""
-
-
-class Snapshot:
-    """All living processes at one moment, with their tags."""
-
-    def __init__(self) -> None:
-        self._stats: dict[int, _Stat] = {}
-        self._tags: dict[int, int] = {}
-        self._children: dict[int, list[int]] = {}
-        own = os.getpid()
-        for entry in os.listdir("/proc"):
-            if not entry.isdigit() or int(entry) == own:
-                continue
-            pid = int(entry)
-            try:
-                stat = _Stat(pid)
-            except OSError:
-                continue  # It exited meanwhile.
-            if stat.state in (b"Z", b"X"):
-                continue
-            self._stats[pid] = stat
-            self._children.setdefault(stat.parent, []).append(pid)
-            tag = tag_of(pid)
-            if tag is not None:
-                self._tags[pid] = tag
-
-    def tree(self, belongs: Callable[[int], bool]) -> Found:
-        """Processes whose tag satisfies `belongs`, and all their descendants (which may have another tag)."""
-        found: Found = {}
-        todo = [pid for pid, tag in self._tags.items() if belongs(tag)]
-        while todo:
-            pid = todo.pop()
-            if pid not in found:
-                found[pid] = self._stats[pid].started
-                todo += self._children.get(pid, ())
-        return found
-
-
-def send_signal(found: Found, number: int) -> None:
-    """Signal through pidfds, so that a pid that was reused meanwhile is never hit."""
-    for pid, started in found.items():
-        try:
-            fd = os.pidfd_open(pid)
-        except OSError:
-            continue
-        try:
-            if _Stat(pid).started == started:
-                signal.pidfd_send_signal(fd, number)
-        except OSError:
-            pass  # It has exited, or may not be signalled; the next snapshot shows which.
-        finally:
-            os.close(fd)

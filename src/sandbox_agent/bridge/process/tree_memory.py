@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process.process_table import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,8 +15,12 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 def tree_memory(of: Iterable[int]) -> dict[int, int]:
     """Bytes per tag: the sum over the processes of the tree. Takes milliseconds; call it in a thread."""
-    snapshot = tags.Snapshot()
-    return {tag: sum(_resident(pid) for pid in snapshot.tree(tag.__eq__)) for tag in of}
+    snapshot = Snapshot()
+
+    def tree(tag: int) -> Iterable[int]:
+        return snapshot.with_descendants(snapshot.tagged(tag.__eq__))
+
+    return {tag: sum(map(_resident, tree(tag))) for tag in of}
 
 
 def _resident(pid: int) -> int:

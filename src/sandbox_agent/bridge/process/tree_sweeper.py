@@ -1,4 +1,4 @@
-"""Finds tagged processes for all trees that are being stopped.
+"""Finds the processes of all trees that are being stopped.
 
 A snapshot of /proc takes milliseconds. Callers share snapshots: a call during a snapshot waits for the next
 one, so two hundred trees that stop at once cost a few snapshots, not hundreds.
@@ -9,25 +9,33 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process import process_table
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
     import asyncio
 
-    from sandbox_agent.bridge.process.tags import Found, Snapshot
+    from sandbox_agent.bridge.process.agent_trees import AgentTrees
+    from sandbox_agent.bridge.process.process_table import Found, Snapshot
 
 
 class TreeSweeper:
-    def __init__(self) -> None:
+    def __init__(self, trees: AgentTrees) -> None:
+        self.trees = trees
         self._current: asyncio.Future[Snapshot] | None = None
         self._next: asyncio.Future[Snapshot] | None = None
         self._found: Found = {}
         """Processes found before and not reaped yet: a zombie no longer shows its tag."""
 
     async def find(self, tag: int) -> Found:
-        """Living processes with the tag and their descendants, from a snapshot taken after this call."""
-        found = (await self._snapshot()).tree(tag.__eq__)
+        """Living processes of an ended tree, from a snapshot taken after this call.
+
+        These are the processes with the tag, those that are left over from any ended tree, and all their
+        descendants.
+        """
+        snapshot = await self._snapshot()
+        roots = [*snapshot.tagged(tag.__eq__), *self.trees.left_over(snapshot)]
+        found = snapshot.with_descendants(roots)
         self._remember(found)
         return found
 
@@ -37,7 +45,7 @@ class TreeSweeper:
 
     def has_found(self, pid: int) -> bool:
         """Whether the zombie `pid` belonged to a tree that was searched for."""
-        return tags.zombie_identity(pid) == (pid, self._found.get(pid))
+        return process_table.zombie_identity(pid) == (pid, self._found.get(pid))
 
     async def _snapshot(self) -> Snapshot:
         import asyncio  # loaded on first use; callers run on asyncio
@@ -63,7 +71,7 @@ class TreeSweeper:
             else:
                 future.set_exception(error or RuntimeError("no snapshot"))
 
-        running_loop.in_thread(tags.Snapshot, done)
+        running_loop.in_thread(process_table.Snapshot, done)
         return future
 
     async def _after(self, current: asyncio.Future[Snapshot]) -> Snapshot:

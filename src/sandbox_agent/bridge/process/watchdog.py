@@ -1,8 +1,9 @@
 """The watchdog: a process that kills the agents when the server itself is killed.
 
 Normally it is a shell that waits at the other end of a pipe, which costs 1 MB. When the pipe closes without a
-dismissal, the shell executes a Python that kills every process with the server's tag. The watchdog runs in a
-session of its own and ignores SIGHUP, SIGINT and SIGTERM.
+dismissal, the shell executes a Python that kills every process with the server's tag or in its control
+groups, and those that the server has named. The watchdog runs in a session of its own and ignores SIGHUP,
+SIGINT and SIGTERM. `WatchdogKeeper` replaces one that was killed.
 """
 
 from __future__ import annotations
@@ -11,19 +12,28 @@ import os
 import signal
 import sys
 import time
+from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process import control_group, own_processes, process_table, tags
 from sandbox_agent.bridge.process.inherited_descriptors import closing_inherited
 from sandbox_agent.bridge.process.spawn import DEFAULT_SIGNALS
 from sandbox_agent.runtime.package_path import PACKAGE_PARENT
 
+if TYPE_CHECKING:
+    from sandbox_agent.bridge.process.process_table import Found
+
 _DISMISSAL = b"bye\n"
-_SHELL = """cd /; trap '' HUP INT TERM; read -r word; [ "$word" = bye ] && exit 0; exec "$@" """
+# Every line but the dismissal replaces the list of processes that hide their tag.
+_SHELL = """cd /; trap '' HUP INT TERM; hidden=
+while read -r line; do [ "$line" = bye ] && exit 0; hidden=$line; done
+exec "$@" $hidden"""
 _CLEANUP = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from sandbox_agent.bridge.process.watchdog import main; main()"
 )
 _LIMIT_S = 10.0
+# A line with so many processes is short enough to be written as a whole or not at all.
+_MOST_NAMED = 150
 
 
 class Watchdog:
@@ -32,6 +42,7 @@ class Watchdog:
     def __init__(self, server_tag: int) -> None:
         cleanup = [sys.executable, "-I", "-S", "-c", _CLEANUP, PACKAGE_PARENT, str(server_tag)]
         read_end, self._pipe = os.pipe()
+        os.set_blocking(self._pipe, False)
         try:
             self.pid = os.posix_spawn(
                 "/bin/sh",
@@ -51,31 +62,53 @@ class Watchdog:
             raise
         finally:
             os.close(read_end)
+        own_processes.pids.add(self.pid)
+
+    def name_hidden(self, hidden: Found) -> None:
+        """Name the processes that belong to agents and do not show it; they replace those named before."""
+        named = [f"{pid}:{started}" for pid, started in hidden.items()]
+        self._write(" ".join(named[:_MOST_NAMED]).encode() + b"\n")
 
     def dismiss(self) -> None:
         """End the watchdog: the server has stopped its agents itself."""
+        self._write(_DISMISSAL)
         try:
-            os.write(self._pipe, _DISMISSAL)
+            os.kill(self.pid, signal.SIGCONT)
         except OSError:
-            pass  # The watchdog was killed.
+            pass  # It was killed.
+        self.reap()
+
+    def _write(self, line: bytes) -> None:
+        try:
+            os.write(self._pipe, line)
+        except OSError:
+            pass  # The watchdog was killed, or was stopped and the pipe is full.
+
+    def reap(self) -> None:
+        """Wait for its exit and release what belongs to it."""
         os.close(self._pipe)
         try:
             os.waitpid(self.pid, 0)
         except ChildProcessError:
             pass  # It was reaped already.
+        own_processes.pids.discard(self.pid)
 
 
 def main() -> None:
-    """Kill tagged processes until none is left. Runs in the process of the watchdog."""
+    """Kill the agents' processes until none is left. Runs in the process of the watchdog."""
     server_tag = int(sys.argv[2])
+    hidden = [tuple(map(int, process.split(":"))) for process in sys.argv[3:]]
+    group = control_group.directory_of_server(server_tag)
 
     def belongs(tag: int) -> bool:
         return tags.server_of(tag) == server_tag
 
     deadline = time.monotonic() + _LIMIT_S
     while time.monotonic() < deadline:
-        found = tags.Snapshot().tree(belongs)
-        if not found:
+        emptied = group is None or control_group.kill_and_remove(group)
+        snapshot = process_table.Snapshot()
+        found = snapshot.with_descendants([*snapshot.tagged(belongs), *snapshot.still_there(hidden)])
+        if emptied and not found:
             return
-        tags.send_signal(found, signal.SIGKILL)
+        process_table.send_signal(found, signal.SIGKILL)
         time.sleep(0.02)

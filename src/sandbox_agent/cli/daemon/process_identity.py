@@ -44,7 +44,11 @@ class ProcessIdentity:
         """Signal exactly this process; nothing happens if it has exited."""
         if sys.platform == "linux":
             self._send_through_descriptor(number)
-        elif self.is_alive():
+        else:
+            self._send_by_id(number)
+
+    def _send_by_id(self, number: signal.Signals) -> None:
+        if self.is_alive():
             os.kill(self.pid, number)
 
     def _send_through_descriptor(self, number: signal.Signals) -> None:
@@ -52,6 +56,9 @@ class ProcessIdentity:
         try:
             descriptor = os.pidfd_open(self.pid)
         except ProcessLookupError:
+            return
+        except (OSError, AttributeError):
+            self._send_by_id(number)  # No such descriptors in this kernel, sandbox or Python.
             return
         try:
             if self.is_alive():

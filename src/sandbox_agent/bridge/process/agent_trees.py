@@ -1,0 +1,97 @@
+"""The trees of running agents, and adopted processes that are left over from ended ones.
+
+A process that leaves its parent and its session and changes its own limit shows no tag any more. The server
+has adopted it then (`subreaper`). It belongs to an agent that ran when it started; when no such agent runs
+any more, it is left over.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from sandbox_agent.bridge.process import own_processes, process_table, tags
+from sandbox_agent.bridge.process.process_table import ProcessStat
+
+if TYPE_CHECKING:
+    from sandbox_agent.bridge.process.process_table import Found, Snapshot
+
+_NEVER = 1 << 63
+
+
+class AgentTrees:
+    def __init__(self) -> None:
+        self.adopts_orphans = False
+        """Set by the server command: other programs have children of their own."""
+        self.have_tags = True
+        """Whether tags can be set here."""
+        self._only_descendants = False
+        self._first_tick = _NEVER
+        self._running: dict[int, int] = {}
+        """Start ticks of the trees by tag."""
+        self._agents: set[int] = set()
+
+    def adopt_orphans(self) -> None:
+        """The server adopts orphans from now on. Called before it has started a process."""
+        self.adopts_orphans = True
+        # Process 1 adopts every orphan of its container. A process that was replaced by the server may have
+        # left it children, whose orphans it adopts too.
+        try:
+            self._only_descendants = os.getpid() != 1 and not process_table.own_children()
+        except OSError:
+            pass  # /proc is not mounted: nothing can be found.
+
+    def starting(self, tag: int) -> None:
+        tick = int(time.clock_gettime(time.CLOCK_BOOTTIME) * os.sysconf("SC_CLK_TCK"))
+        self._running[tag] = tick
+        self._first_tick = min(self._first_tick, tick)
+
+    def started(self, pid: int) -> None:
+        self._agents.add(pid)
+
+    def reaped(self, pid: int) -> None:
+        self._agents.discard(pid)
+
+    def ended(self, tag: int) -> None:
+        """All processes of the tree are to end, whether they show the tag or not."""
+        self._running.pop(tag, None)
+
+    def is_agent(self, pid: int) -> bool:
+        """Whether a child process is an agent, which its `AgentProcess` waits for."""
+        return pid in self._agents
+
+    def hidden(self) -> Found:
+        """Agents that have no tag, and adopted processes that show the tag of no running agent."""
+        found: Found = {}
+        session = os.getsid(0)
+        for pid in process_table.own_children() if self.adopts_orphans else ():
+            if pid in own_processes.pids or (pid in self._agents and self.have_tags):
+                continue
+            try:
+                stat = ProcessStat(pid)
+            except OSError:
+                continue  # It has exited meanwhile.
+            if stat.state == b"Z" or stat.session == session:
+                continue
+            if pid in self._agents or self._is_hidden(pid, stat, tags.tag_of(pid)):
+                found[pid] = stat.started
+        return found
+
+    def left_over(self, snapshot: Snapshot) -> list[int]:
+        """Adopted processes that no running agent can have started."""
+        if not self.adopts_orphans:
+            return []
+        return [
+            pid
+            for pid, stat, tag in snapshot.children_in_other_sessions()
+            if self._is_hidden(pid, stat, tag) and all(stat.started < tick for tick in self._running.values())
+        ]
+
+    def _is_hidden(self, pid: int, stat: ProcessStat, tag: int | None) -> bool:
+        """Whether a child comes from an agent and shows the tag of none that runs."""
+        if pid in self._agents or pid in own_processes.pids or stat.started < self._first_tick:
+            return False
+        if tag is not None and (tag in self._running or tags.server_of(tag) in own_processes.server_tags):
+            return False
+        return self._only_descendants or tags.is_below_a_tag(pid)
