@@ -41,7 +41,10 @@ async def test_install_of_a_first_session_is_shown_until_it_is_done(tmp_path: Pa
         ) as client:
             assert (await client.agents.get("tiny")).installing is None
             creating = asyncio.create_task(client.sessions.create("tiny", directory=str(tmp_path)))
-            await asyncio.to_thread(wait_until, lambda: reports, 60, "a report")
+            # The first report has no percent: nothing is on disk yet.
+            await asyncio.to_thread(
+                wait_until, lambda: reports and reports[-1].percent is not None, 50, "a report with percent"
+            )
             progress = (await client.agents.get("tiny")).installing
             assert progress is not None and progress.step == "packages"
             assert progress.percent is not None and 0 <= progress.percent < 100
