@@ -4,8 +4,9 @@
     python scripts/schemas --extract DIR   extract the schemas first; npm packages go to DIR, which is kept
     python scripts/schemas --check DIR     extract, change nothing, fail if an adapter no longer fits
 
-If the schema of an agent cannot be extracted (no network, no Node), its committed schema stays and the script
-prints the reason.
+If the schema of an agent cannot be extracted (no network, no npm, a package that is gone), its committed
+schema stays, and the script prints one line with the reason. `--extract` succeeds then, `--check` fails. A
+schema that no longer fits an adapter fails both.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import json
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
-from extract import EXTRACTORS, PACKAGES, fetch_packages
+from extract import EXTRACTORS, ExtractionFailed, fetch_packages
 from normalise import SchemaMismatch, normalise
 from used_fields import USED_FIELDS
 
@@ -33,31 +36,35 @@ def main() -> int:
     parser.add_argument("--newest", action="store_true", help="use the newest packages, not the pinned ones")
     options = parser.parse_args()
     folder = options.extract or options.check
-    faults = _extract(folder.absolute(), options.check is None, options.newest) if folder else []
-    for fault in faults:
-        print(fault, file=sys.stderr)
+    outcomes = {agent: _extract(agent, folder.absolute(), options) for agent in EXTRACTORS} if folder else {}
     if options.check is None:
-        for agent in USED_FIELDS:
+        changed = [agent for agent in USED_FIELDS if outcomes.get(agent, "extracted") == "extracted"]
+        if changed and find_spec("datamodel_code_generator") is None:
+            print("the generator is missing: pip install --group schemas", file=sys.stderr)
+            return 1
+        for agent in changed:
             _generate(agent)
-    return 1 if faults else 0
+    good = ("extracted",) if options.check is not None else ("extracted", "kept")
+    return 0 if all(outcome in good for outcome in outcomes.values()) else 1
 
 
-def _extract(folder: Path, write: bool, newest: bool) -> list[str]:
-    if not (folder / "node_modules").exists():
-        packages = [package.rpartition("@")[0] for package in PACKAGES] if newest else PACKAGES
-        fetch_packages(folder, packages)
-    faults = []
-    for agent, extractor in EXTRACTORS.items():
-        try:
-            schema = normalise(extractor(folder), USED_FIELDS[agent])
-        except SchemaMismatch as error:
-            faults.append(f"{agent}: {error}; its committed schema stays")
-        except (OSError, subprocess.CalledProcessError) as error:
-            faults.append(f"{agent}: the schema cannot be extracted: {error}; its committed schema stays")
-        else:
-            if write:
-                (_SCHEMAS / f"{agent}.json").write_text(json.dumps(schema, indent=1) + "\n")
-    return faults
+def _extract(agent: str, folder: Path, options: argparse.Namespace) -> Literal["extracted", "kept", "misfit"]:
+    """Extract one schema and write it, unless it is only checked."""
+    try:
+        fetch_packages(agent, folder, newest=options.newest)
+        schema = normalise(EXTRACTORS[agent](folder), USED_FIELDS[agent])
+    except SchemaMismatch as error:
+        print(f"{agent}: {error}; its committed schema stays", file=sys.stderr)
+        return "misfit"
+    except (ExtractionFailed, OSError, ValueError, KeyError) as error:
+        text = (
+            str(error) if isinstance(error, ExtractionFailed | OSError) else f"unexpected output: {error!r}"
+        )
+        print(f"{agent}: the schema cannot be extracted: {text}; its committed schema stays", file=sys.stderr)
+        return "kept"
+    if options.check is None:
+        (_SCHEMAS / f"{agent}.json").write_text(json.dumps(schema, indent=1) + "\n")
+    return "extracted"
 
 
 def _generate(agent: str) -> None:

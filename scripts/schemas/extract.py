@@ -20,21 +20,39 @@ from pathlib import Path
 from typing import Any
 
 Definitions = dict[str, dict[str, Any]]
-PACKAGES = (
-    "@openai/codex@0.166.0",
-    "opencode-ai@1.18.33",
-    "@anthropic-ai/claude-agent-sdk@0.3.312",
-    "@sourcegraph/amp-sdk@0.1.0-20260126121723-gc94da34",
-    "ts-json-schema-generator@2.4.0",
-)
+_GENERATOR = "ts-json-schema-generator@2.4.0"
+PACKAGES = {
+    "codex": ("@openai/codex@0.166.0",),
+    "opencode": ("opencode-ai@1.18.33",),
+    "claude": ("@anthropic-ai/claude-agent-sdk@0.3.312", _GENERATOR),
+    "amp": ("@sourcegraph/amp-sdk@0.1.0-20260126121723-gc94da34", _GENERATOR),
+}
 _CLAUDE_TYPES = ("SDKMessage", "SDKControlPermissionRequest", "SDKControlInitializeResponse")
-_START_LIMIT_S = 60.0
+_START_LIMIT_S, _COMMAND_LIMIT_S = 60.0, 600.0
 
 
-def fetch_packages(folder: Path, packages: Sequence[str]) -> None:
+class ExtractionFailed(Exception):
+    """A package or a program that is needed is not there or failed; the text is one line."""
+
+
+def fetch_packages(agent: str, folder: Path, *, newest: bool) -> None:
+    """Install the packages of one agent, unless the folder has them; raises `ExtractionFailed`."""
+    missing = [
+        package
+        for package in PACKAGES[agent]
+        if not (folder / "node_modules" / package.rpartition("@")[0]).exists()
+    ]
+    # A program that a user has put there by hand needs no package.
+    if not missing or (folder / "node_modules/.bin" / agent).exists():
+        return
+    npm = shutil.which("npm")
+    if npm is None:
+        raise ExtractionFailed("npm is not installed")
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "package.json").write_text('{"private": true}')
-    _run([shutil.which("npm") or "npm", "install", "--no-audit", "--no-fund", *packages], cwd=folder)
+    if not (folder / "package.json").exists():
+        (folder / "package.json").write_text('{"private": true}')
+    wanted = [package.rpartition("@")[0] for package in missing] if newest else missing
+    _run([npm, "install", "--no-audit", "--no-fund", *wanted], cwd=folder)
 
 
 def codex(folder: Path) -> Definitions:
@@ -101,12 +119,24 @@ def _declared(folder: Path, file: str, name: str) -> Definitions:
 
 
 def _run(command: Sequence[str | Path], **options: Any) -> bytes:
-    """The output of a command; raises `CalledProcessError`."""
-    done = subprocess.run(  # noqa: S603 - npm, and programs it installed
-        command, check=True, stdout=subprocess.PIPE, **options
-    )
+    """The output of a command; raises `ExtractionFailed` with the last line of its error output."""
+    name = Path(command[0]).name
+    try:
+        done = subprocess.run(  # noqa: S603 - npm, and programs it installed
+            command, capture_output=True, timeout=_COMMAND_LIMIT_S, **options
+        )
+    except subprocess.TimeoutExpired:
+        raise ExtractionFailed(f"{name} did not end within {_COMMAND_LIMIT_S:.0f} s") from None
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.decode(errors="replace").splitlines() if _is_reason(line)]
+        raise ExtractionFailed(f"{name}: {lines[0].strip() if lines else f'exit code {done.returncode}'}")
     output: bytes = done.stdout
     return output
+
+
+def _is_reason(line: str) -> bool:
+    """npm's first lines name the error; the others point to its log."""
+    return bool(line.strip()) and not line.startswith("npm warn")
 
 
 def _get(url: str) -> Any:

@@ -117,7 +117,7 @@ def test_nothing_found_means_not_available_for_all_but_the_mock(tmp_path: Path) 
     assert available == {"mock"}
 
 
-BOTH = {"opencode", "opencode-native", "pi", "goose", "hermes", "fast-agent"}
+BOTH = {"opencode", "opencode-native", "pi", "goose", "hermes", "fast-agent", "kilo", "gptme"}
 """Agents that take a key of either of the two large providers."""
 
 
@@ -126,6 +126,10 @@ BOTH = {"opencode", "opencode-native", "pi", "goose", "hermes", "fast-agent"}
     ("variable", "agents"),
     [
         ("ANTHROPIC_API_KEY", {"claude", "claude-native", *BOTH}),
+        ("CLAUDE_API_KEY", {"claude", "claude-native"}),
+        ("CLAUDE_CODE_OAUTH_TOKEN", {"claude", "claude-native"}),
+        ("ANTHROPIC_AUTH_TOKEN", {"claude", "claude-native"}),
+        ("CODEX_API_KEY", {"codex", "codex-native"}),
         ("OPENAI_API_KEY", {"codex", "codex-native", "qwen", *BOTH}),
         ("AMP_API_KEY", {"amp", "amp-native"}),
         ("CURSOR_API_KEY", {"cursor"}),
@@ -148,6 +152,39 @@ def test_file_an_agent_reads_makes_it_available(tmp_path: Path) -> None:
     assert not available_for(spec, {}, tmp_path)
     put(tmp_path, ".gemini/oauth_creds.json", {"access_token": "x"})
     assert available_for(spec, {}, tmp_path)
+
+
+@pytest.mark.clause("decision-44")
+@pytest.mark.parametrize(
+    ("name", "document", "agents"),
+    [
+        (".claude.json", {"primaryApiKey": "sk-ant-x"}, {"claude", "claude-native"}),
+        (".claude.json", {"numStartups": 3}, set()),
+        (".claude.json.api", {"apiKey": "sk-ant-x"}, set()),
+        (".claude/.credentials.json", {"claudeAiOauth": {"accessToken": "t"}}, {"claude", "claude-native"}),
+        (".claude/.credentials.json", {"claudeAiOauth": {"accessToken": "t", "expiresAt": EARLIER}}, set()),
+        (
+            ".claude/.credentials.json",
+            {"claudeAiOauth": {"accessToken": "t", "expiresAt": EARLIER, "refreshToken": "r"}},
+            {"claude", "claude-native"},
+        ),
+        (".codex/auth.json", {"OPENAI_API_KEY": "k"}, {"codex", "codex-native"}),
+        (".codex/auth.json", {"tokens": {"access_token": "t"}}, {"codex", "codex-native"}),
+        (".codex/auth.json", {"OPENAI_API_KEY": None}, set()),
+        (
+            ".local/share/opencode/auth.json",
+            {"anthropic": {"type": "api", "key": "k"}},
+            {"opencode", "opencode-native"},
+        ),
+    ],
+)
+def test_file_counts_only_for_the_agents_that_read_it(
+    tmp_path: Path, name: str, document: Any, agents: set[str]
+) -> None:
+    put(tmp_path, name, document)
+    catalog = Catalog()
+    available = {agent for agent in builtin_ids() if available_for(catalog.get(agent), {}, tmp_path)}
+    assert available == agents | {"mock"}
 
 
 @pytest.mark.clause("spec3-credential-variables", "decision-45")

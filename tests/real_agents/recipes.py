@@ -126,6 +126,10 @@ model:
   api_key: dummy
 """
 
+_NANOCODER = [
+    {"name": "fake", "models": ["fake-model"], "baseUrl": "{base}/v1", "apiKey": "dummy"},
+]
+
 RECIPES = {
     recipe.agent: recipe
     for recipe in (
@@ -242,7 +246,28 @@ RECIPES = {
             asks_only_if_served=True,
             thoughts=False,
         ),
+        Recipe(
+            "kilo",
+            {
+                "KILO_CONFIG_CONTENT": json.dumps(_OPENCODE),
+                "KILO_DISABLE_MODELS_FETCH": "1",
+                "KILO_DISABLE_DEFAULT_PLUGINS": "1",
+                "KILO_DISABLE_SESSION_INGEST": "1",
+            },
+        ),
+        Recipe(
+            "nanocoder",
+            {"NANOCODER_PROVIDERS": json.dumps(_NANOCODER), "NANOCODER_TRUST_DIRECTORY": "1"},
+        ),
     )
 }
+
+TEXT_AGENTS = {
+    "gptme": Recipe(
+        "gptme",
+        {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": "{base}/v1", "MODEL": "local/fake-model"},
+    ),
+}
+"""Agents that write tool calls as text, which the fake model does not: only their turns are tested."""
 
 CI_AGENTS = ("claude", "codex", "opencode", "amp", "pi", "goose")

@@ -3,18 +3,65 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.real_agents.conftest import client, start_server
+from tests.real_agents.driver import Driver
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
 from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.timeout(300)
+
+
+async def known(http: httpx.AsyncClient, agent: str) -> dict[str, Any]:
+    """The description of the agent after it has been asked."""
+    info: dict[str, Any] = {}
+    for _ in range(1200):
+        info = (await http.get(f"/v1/agents/{agent}?config=true")).json()
+        if info["configStatus"] != "asking":
+            break
+        await asyncio.sleep(0.1)
+    assert info["configStatus"] == "known" and "configError" not in info, info
+    return info
+
+
+@pytest.mark.clause("spec2-3-agents-rows", "decision-56")
+async def test_every_listed_model_and_mode_of_codex_can_be_chosen(
+    server: ServerProcess, model: FakeModel, data_home: Path, tmp_path: Path
+) -> None:
+    """With a key in the environment, which Codex takes only after `authenticate`."""
+    config = {
+        "openai_base_url": f"{model.base}/v1",
+        "check_for_update_on_startup": False,
+        "analytics": {"enabled": False},
+    }
+    variables = {"CODEX_API_KEY": "dummy", "CODEX_CONFIG": json.dumps(config)}
+    async with client(server) as http:
+        assert (await http.post("/v1/agents/codex/install", json={}, timeout=200)).status_code == 200
+    own = await asyncio.to_thread(start_server, tmp_path / "server", data_home, variables)
+    try:
+        async with client(own) as http:
+            codex = await known(http, "codex")
+            assert len(codex["models"]) > 1 and len(codex["modes"]) > 1
+            async with Driver(http, "codex", "codex", cwd=str(tmp_path), env={}) as driver:
+                await driver.start()
+                session = (await driver.new_session())["sessionId"]
+                for mode in codex["modes"]:
+                    await driver.call("session/set_mode", {"sessionId": session, "modeId": mode["id"]})
+                option = next(one for one in codex["configOptions"] if one["category"] == "model")
+                for choice in codex["models"]:
+                    value = {"configId": option["id"], "value": choice["id"]}
+                    await driver.call("session/set_config_option", {"sessionId": session, **value})
+    finally:
+        await asyncio.to_thread(own.stop)
+    assert not own.kill_leftovers()
 
 
 @pytest.mark.clause("spec2-3-agents-rows")
@@ -30,24 +77,13 @@ async def test_models_and_modes_come_from_the_installed_agents(
     own = await asyncio.to_thread(start_server, tmp_path / "server", data_home, variables)
     try:
         async with client(own) as http:
-
-            async def described(agent: str) -> dict[str, Any]:
-                info: dict[str, Any] = (await http.get(f"/v1/agents/{agent}?config=true")).json()
-                return info
-
-            first = await described("claude")
-            assert first["version"] == "0.99.1" and "dontAsk" in str(first["modes"])
-            await described("goose")
-            claude, goose = {}, {}
-            for _ in range(600):
-                claude, goose = await described("claude"), await described("goose")
-                if claude["modes"] != first["modes"] and goose.get("modes"):
-                    break
-                await asyncio.sleep(0.1)
+            first = (await http.get("/v1/agents/claude?config=true")).json()
+            assert first["version"] == "0.99.1"
+            assert first["configStatus"] == "asking" and not {"models", "modes"} & set(first)
+            claude, goose = await known(http, "claude"), await known(http, "goose")
             assert {"default", "plan"} <= {mode["id"] for mode in claude["modes"]}, claude
             assert claude["models"] and claude["defaultModel"], claude
             assert {"auto", "approve"} <= {mode["id"] for mode in goose["modes"]}, goose
-            assert "configError" not in claude and "configError" not in goose
     finally:
         await asyncio.to_thread(own.stop)
     assert not own.kill_leftovers()

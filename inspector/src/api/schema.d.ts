@@ -431,7 +431,9 @@ export interface components {
     schemas: {
         /**
          * AcpServer
-         * @description One agent process. `exitCode` or `signal` is present only after it has exited.
+         * @description One agent process.
+         *
+         *         `installing` is present while the agent is installed first, `exitCode` or `signal` after an exit.
          */
         AcpServer: {
             serverId: string;
@@ -439,6 +441,7 @@ export interface components {
             createdAtMs: number;
             /** @enum {unknown} */
             status: "exited" | "running" | "starting";
+            installing?: components["schemas"]["InstallProgress"];
             pid: number | null;
             exitCode?: number;
             signal?: string;
@@ -450,9 +453,12 @@ export interface components {
         /**
          * AcpServers
          * @description Every agent process that was started and not closed, sorted by id.
+         *
+         *         `warm` is present with `--warm`: processes that no instance has taken yet.
          */
         AcpServers: {
             servers: components["schemas"]["AcpServer"][];
+            warm?: components["schemas"]["WarmAgent"][];
         };
         /**
          * AgentCapabilities
@@ -486,11 +492,22 @@ export interface components {
             id: string;
             installed: boolean;
             credentialsAvailable: boolean;
+            installing?: components["schemas"]["InstallProgress"];
             version?: string;
             path?: string;
             capabilities: components["schemas"]["AgentCapabilities"];
+            /**
+             * @description Whether the agent asks before its tools run. `always`: before each that changes something. `partly`: before some, or as its config or mode says. `terminal`: only clients that serve `terminal` and `fs`. `never`: every tool runs. Absent if it is not known.
+             * @enum {unknown}
+             */
+            permissionRequests?: "always" | "never" | "partly" | "terminal";
             skillsDirectory?: string;
             serverStatus?: components["schemas"]["ServerStatus"];
+            /**
+             * @description Whether models and modes are known. `known`: the agent has reported what `configOptions`, `models` and `modes` have. `asking`: it is being asked, ask again. `failed`: `configError` says why. `unknown`: it was not asked, because it is not installed or has no credentials.
+             * @enum {unknown}
+             */
+            configStatus?: "asking" | "failed" | "known" | "unknown";
             configOptions?: components["schemas"]["ConfigOption"][];
             configError?: string;
             models?: components["schemas"]["AgentModel"][];
@@ -610,6 +627,17 @@ export interface components {
         Health: {
             /** @enum {unknown} */
             status: "ok";
+        };
+        /**
+         * InstallProgress
+         * @description A running install; `percent` is left out while it cannot be estimated.
+         */
+        InstallProgress: {
+            step: string;
+            message: string;
+            bytes: number;
+            /** @default null */
+            percent: number | null;
         };
         /**
          * InstallRequest
@@ -750,6 +778,17 @@ export interface components {
             invalid?: {
                 [key: string]: string;
             };
+        };
+        /**
+         * WarmAgent
+         * @description A process of `--warm` that waits for its first message. `memoryBytes`: resident memory of its tree.
+         */
+        WarmAgent: {
+            agent: string;
+            pid: number;
+            cwd: string;
+            startedAtMs: number;
+            memoryBytes: number;
         };
         ProblemAgentNotInstalled: {
             /** @constant */

@@ -3,6 +3,7 @@
 import { useCallback, useMemo, useState } from "react";
 import type { AgentInfo } from "../api/bodies";
 import { selectOptions } from "../session/options";
+import { OptionsStatus, useAskedAgents } from "../session/OptionsStatus";
 import { useAppState } from "../state/appState";
 import { agentLabel } from "../ui/agentLabel";
 import { Loading } from "../ui/Empty";
@@ -18,6 +19,7 @@ const SHOWN_PROGRESS_LINES = 50;
 export function AgentsPanel() {
   const { api } = useAppState();
   const agents = useLoaded(useCallback(() => api.agents(true), [api]));
+  useAskedAgents(agents, agents.value ?? []);
   return (
     <div className="panel">
       <div className="toolbar">
@@ -35,6 +37,11 @@ export function AgentsPanel() {
       </div>
     </div>
   );
+}
+
+function installState(agent: AgentInfo): string {
+  if (!agent.installing) return agent.installed ? "installed" : "not installed";
+  return agent.installing.percent == null ? "installing" : `installing, ${agent.installing.percent} %`;
 }
 
 function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }) {
@@ -66,9 +73,7 @@ function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }
       <div className="card-head">
         <h3>{agentLabel(agent.id)}</h3>
         <span className="mono muted">{agent.id}</span>
-        <span className={agent.installed ? "pill good" : "pill"}>
-          {agent.installed ? "installed" : "not installed"}
-        </span>
+        <span className={agent.installed ? "pill good" : "pill"}>{installState(agent)}</span>
         <span className={agent.credentialsAvailable ? "pill good" : "pill warn"}>
           {agent.credentialsAvailable ? "credentials" : "no credentials"}
         </span>
@@ -114,9 +119,7 @@ function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }
           </div>
         ))}
       </dl>
-      {agent.configError && (
-        <p className="muted small-text">Options could not be read: {agent.configError}</p>
-      )}
+      <OptionsStatus agent={agent} />
       {lines.length > 0 && (
         <pre className="progress" role="status" aria-label="Install progress">
           {lines.join("\n")}

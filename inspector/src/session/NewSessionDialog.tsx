@@ -17,6 +17,7 @@ import { useTask } from "../ui/useTask";
 import { createSession } from "./lifecycle";
 import { acpServers } from "./mcpServers";
 import { selectOptions, type SelectOption } from "./options";
+import { OptionsStatus, useAskedAgents } from "./OptionsStatus";
 import { readyFirst } from "./Welcome";
 
 interface Props {
@@ -37,7 +38,10 @@ export function NewSessionDialog({ agent, close, created }: Props) {
   const [progress, setProgress] = useState("");
   const task = useTask();
   const about = useLoaded(useCallback(async () => (chosen ? api.agent(chosen) : undefined), [api, chosen]));
-  const configOptions = about.value?.configOptions;
+  // While another agent is loaded, the value is still that of the agent before.
+  const described = about.value?.id === chosen ? about.value : undefined;
+  useAskedAgents(about, described ? [described] : []);
+  const configOptions = described?.configOptions;
   const options = useMemo(() => selectOptions({ configOptions }), [configOptions]);
   const mcp = useLoaded(useCallback(() => configuredServers(api, directory), [api, directory]));
 
@@ -97,9 +101,7 @@ export function NewSessionDialog({ agent, close, created }: Props) {
             change={setMode}
           />
         </div>
-        {about.value?.configError && (
-          <p className="muted small-text">Options could not be read: {about.value.configError}</p>
-        )}
+        {described && <OptionsStatus agent={described} />}
         {(mcp.value?.length ?? 0) > 0 && (
           <label className="check">
             <input type="checkbox" checked={withMcp} onChange={(event) => setWithMcp(event.target.checked)} />
@@ -123,6 +125,11 @@ export function NewSessionDialog({ agent, close, created }: Props) {
   );
 }
 
+/** The page serves no terminal. */
+function neverAsks(agent: AgentInfo): boolean {
+  return agent.permissionRequests === "never" || agent.permissionRequests === "terminal";
+}
+
 function AgentRadio({ agent, checked, choose }: { agent: AgentInfo; checked: boolean; choose: () => void }) {
   return (
     <label className={checked ? "agent-option chosen" : "agent-option"}>
@@ -132,6 +139,7 @@ function AgentRadio({ agent, checked, choose }: { agent: AgentInfo; checked: boo
         {agent.installed ? "installed" : "not installed"}
       </span>
       {!agent.credentialsAvailable && <span className="pill warn">no credentials</span>}
+      {neverAsks(agent) && <span className="pill warn">every tool runs without asking</span>}
     </label>
   );
 }

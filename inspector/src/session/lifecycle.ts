@@ -32,6 +32,8 @@ const INITIALIZE: InitializeRequest = {
   },
 };
 
+const INSTALL_LOOK_MS = 1000;
+
 export async function createSession(
   app: AppState,
   chosen: NewSession,
@@ -42,7 +44,8 @@ export async function createSession(
   const instance = new Instance(app, serverId, undefined, true);
   try {
     progress(`Starting ${chosen.agent}…`);
-    const { log } = await start(app, instance, serverId, chosen.agent);
+    const endWatch = watchInstall(app, serverId, chosen.agent, progress);
+    const { log } = await start(app, instance, serverId, chosen.agent).finally(endWatch);
     instance.listen();
     progress("Opening a session…");
     const opened = await instance.request<NewSessionResponse>("session/new", {
@@ -72,6 +75,28 @@ export async function createSession(
     await app.api.closeServer(serverId).catch(() => undefined);
     throw error;
   }
+}
+
+/** Show how far the install is that the start of an agent waits for; returns what ends the watch. */
+function watchInstall(
+  app: AppState,
+  serverId: string,
+  agent: string,
+  progress: (step: string) => void,
+): () => void {
+  const look = async () => {
+    const servers = await app.api.servers().catch(() => []);
+    const installing = servers.find((one) => one.serverId === serverId)?.installing;
+    if (!installing || ended) return;
+    const percent = installing.percent == null ? "" : ` ${installing.percent} %`;
+    progress(`Installing ${agent}:${percent} ${installing.message}`);
+  };
+  let ended = false;
+  const timer = setInterval(() => void look(), INSTALL_LOOK_MS);
+  return () => {
+    ended = true;
+    clearInterval(timer);
+  };
 }
 
 async function start(app: AppState, instance: Instance, serverId: string, agent: string) {

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
+from sandbox_agent.agents.launch.key_names import other_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +38,6 @@ _AMP_KEYS = (
 )
 _CLAUDE_KEYS = ("primaryApiKey", "apiKey", "anthropicApiKey", "customApiKey")
 _OPENCODE_FILE = ".local/share/opencode/auth.json"
-
-_EXPORTS: dict[str, dict[str, tuple[str, ...]]] = {
-    "claude": {"anthropic": ("ANTHROPIC_API_KEY", "CLAUDE_API_KEY")},
-    "codex": {"openai": ("OPENAI_API_KEY", "CODEX_API_KEY")},
-    "opencode": {"openai": ("OPENAI_API_KEY",)},
-    "amp": {"anthropic": ("ANTHROPIC_API_KEY",)},
-}
-"""Variables that `--pass-credentials` fills from discovered API keys, agent by agent."""
 
 
 def discover(
@@ -77,36 +70,43 @@ def environment_of(credentials: Mapping[str, Credential]) -> dict[str, str]:
 def available_for(
     spec: AgentSpec, environ: Mapping[str, str] | None = None, home: Path | None = None
 ) -> bool:
-    """Whether a credential that the agent reads was found; true for an agent that needs none."""
+    """Whether a credential that the agent reads was found; true for an agent that needs none.
+
+    `environ` is what the server has; the agent gets its keys under further names (`keys` of the catalogue).
+    """
     if spec.builtin or not spec.credentials:
         return True
     environ = os.environ if environ is None else environ
     home = home or Path(environ.get("HOME") or "/")
-    providers: dict[str, Credential] | None = None
-    for source in spec.credentials:
-        kind, _, name = source.partition(":")
-        if kind == "env":
-            if environ.get(name):
-                return True
-        elif kind == "file":
-            if _has_content(home / name.removeprefix("~/")):
-                return True
-        else:
-            providers = discover(environ, home) if providers is None else providers
-            if source in providers:
-                return True
-    return False
+    variables = {**environ, **other_names(spec, environ)}
+    return any(_is_there(source, variables, home) for source in spec.credentials)
+
+
+def _is_there(source: str, variables: Mapping[str, str], home: Path) -> bool:
+    kind, _, name = source.partition(":")
+    if kind == "env":
+        return bool(variables.get(name, "").strip())
+    path, _, key = name.partition("#")
+    file = home / path.removeprefix("~/")
+    return _has_key(_read(file), key) if key else _has_content(file)
+
+
+def _has_key(document: Any, dotted: str) -> bool:
+    """Whether the key is there; an expired login counts only if the agent can renew it."""
+    entry = _at(document, dotted.rpartition(".")[0]) if "." in dotted else document
+    return bool(_text(document, dotted)) and (
+        not _has_expired(_at(entry, "expiresAt")) or bool(_text(entry, "refreshToken"))
+    )
 
 
 def exported_keys(
     spec: AgentSpec, environ: Mapping[str, str] | None = None, home: Path | None = None
 ) -> dict[str, str]:
-    """API keys found in files, under the variable names that the agent reads; for `--pass-credentials`."""
-    variables = _EXPORTS.get(spec.id, {})
-    found = discover(environ, home, include_oauth=False) if variables else {}
+    """API keys found in files, under the names that the agent gets; for `--pass-credentials`."""
+    found = discover(environ, home, include_oauth=False) if spec.keys else {}
     return {
         name: found[provider].api_key
-        for provider, names in variables.items()
+        for provider, names in spec.keys.items()
         if provider in found
         for name in names
     }

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.bridge.launch_spec import LaunchSpec
+    from sandbox_agent.bridge.process.agent_process import ProcessOwner
     from sandbox_agent.bridge.process.control_group import ServerGroups
     from sandbox_agent.bridge.process.limits import ProcessLimits
     from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
+    from sandbox_agent.bridge.warm_pool import WarmPool
 
     class Launcher(Protocol):
         """Determines how to start an agent."""
@@ -33,6 +35,11 @@ if TYPE_CHECKING:
             self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
         ) -> LaunchSpec | None:
             """How to start the agent; None if that takes time, for example for an install."""
+
+        def launch_if_installed(
+            self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+        ) -> LaunchSpec | None:
+            """How to start the agent if it is installed; `cwd` is not checked."""
 
         async def prepare(
             self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
@@ -75,6 +82,7 @@ class AgentStarter:
         """Set by the server command: starts the watchdog. Called with the first agent."""
         self.groups: ServerGroups | None = None
         """Set by the server command: control groups for the agents."""
+        self.warm: WarmPool | None = None
         self._launcher = launcher
         self._sweeper = sweeper
         self._process_limits = process_limits
@@ -93,9 +101,13 @@ class AgentStarter:
         if instance.closed:
             return
         try:
+            warm = self.warm.take(bootstrap, instance) if self.warm is not None else None
+            if warm is not None:
+                self._attach(instance, warm, warm=True)
+                return
             spec = self._launcher.prepare_now(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
             if spec is not None:
-                self._attach(instance, self._spawn(spec, instance))
+                self._attach(instance, self.spawn(spec, instance))
             else:
                 running_loop.when_asyncio(lambda: self._start_in_task(instance, bootstrap))
         except Exception as error:
@@ -116,28 +128,31 @@ class AgentStarter:
             async with asyncio.timeout(START_LIMIT_S):
                 spec = await self._launcher.prepare(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
             if not instance.closed:
-                self._attach(instance, self._spawn(spec, instance))
+                self._attach(instance, self.spawn(spec, instance))
         except TimeoutError:
             self._failed(instance, Timeout(f"the agent was not ready after {START_LIMIT_S:.0f} s"))
         except Exception as error:
             self._failed(instance, error)
 
-    def _attach(self, instance: Instance, process: AgentProcess) -> None:
+    def _attach(self, instance: Instance, process: AgentProcess, *, warm: bool = False) -> None:
         instance.attach(process)
-        logger.info("instance.started", server_id=instance.server_id, agent=instance.agent, pid=process.pid)
-        if self.on_first_agent is not None:
-            self.on_first_agent()
-            self.on_first_agent = None
-        if self._spawned == 1:
-            running_loop.running_loop().call_later(_LOAD_MSGSPEC_AFTER_S, envelope.load_msgspec)
+        facts = {"warm": True} if warm else {}
+        logger.info(
+            "instance.started",
+            server_id=instance.server_id,
+            agent=instance.agent,
+            pid=process.pid,
+            **facts,
+        )
 
-    def _spawn(self, spec: LaunchSpec, instance: Instance) -> AgentProcess:
+    def spawn(self, spec: LaunchSpec, owner: ProcessOwner) -> AgentProcess:
+        """Start a process. Raises `StreamError`."""
         self._spawned += 1
         tag = tags.instance_tag(self.server_tag, self._spawned)
         self.trees.starting(tag)
         try:
             process = AgentProcess(
-                spec, tag, self._max_line_bytes, instance, self._sweeper, self._process_limits
+                spec, tag, self._max_line_bytes, owner, self._sweeper, self._process_limits
             )
         except (OSError, ValueError, KeyError) as error:
             self.trees.ended(tag)
@@ -146,6 +161,11 @@ class AgentStarter:
         process.on_reaped = self.trees.reaped
         if self.groups is not None:
             self._move_into_group(process, AgentGroup(self.groups, str(self._spawned)))
+        if self.on_first_agent is not None:
+            self.on_first_agent()
+            self.on_first_agent = None
+        if self._spawned == 1:
+            running_loop.running_loop().call_later(_LOAD_MSGSPEC_AFTER_S, envelope.load_msgspec)
         return process
 
     def _move_into_group(self, process: AgentProcess, group: AgentGroup) -> None:

@@ -30,7 +30,7 @@ from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Coroutine, Iterator
+    from collections.abc import Callable, Coroutine, Iterator, Sequence
     from typing import Any
 
     from sandbox_agent.bridge.agent_starter import Bootstrap, Launcher
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.idle_instances import IdleInstances
     from sandbox_agent.bridge.instance import InstanceLimits
     from sandbox_agent.bridge.process.agent_process import AgentProcess
+    from sandbox_agent.bridge.warm_pool import WarmProcess
+    from sandbox_agent.bridge.warm_target import WarmTarget
 
 # DELETE has to answer within 1.5 s; the difference is left for the network and a busy machine.
 DELETE_ANSWER_S = 1.2
@@ -58,6 +60,8 @@ class BridgeSettings:
         max_instances: int,
         idle_timeout_s: float = 0.0,
         process_limits: ProcessLimits | None = None,
+        warm: Sequence[WarmTarget] = (),
+        warm_idle_s: float = 0.0,
     ) -> None:
         """After `idle_timeout_s` without messages, calls and subscribers an instance is closed; 0: never."""
         self.limits = limits
@@ -67,6 +71,8 @@ class BridgeSettings:
         self.max_instances = max_instances
         self.idle_timeout_s = idle_timeout_s
         self.process_limits = process_limits or ProcessLimits()
+        self.warm = warm
+        self.warm_idle_s = warm_idle_s
 
 
 class InstanceRegistry:
@@ -81,6 +87,7 @@ class InstanceRegistry:
             settings.limits.max_line_bytes,
             self._start_failed,
         )
+        self._launcher = launcher
         self._instances: dict[str, Instance] = {}
         self._closed: OrderedDict[str, int] = OrderedDict()
         self._background: set[asyncio.Task[None]] = set()
@@ -89,6 +96,24 @@ class InstanceRegistry:
         self._spills = 0
         self._stopping = False
         self._idle_instances: IdleInstances | None = None
+
+    def start_warm(self) -> None:
+        """Start the processes of `--warm`. Called when the server listens."""
+        if self._settings.warm and not self._stopping:
+            from sandbox_agent.bridge.warm_pool import WarmPool  # only with --warm
+
+            self.starter.warm = WarmPool(
+                self._settings.warm,
+                self._settings.warm_idle_s,
+                self._launcher,
+                self.starter.spawn,
+                lambda process: running_loop.when_asyncio(lambda: self._in_task(process.stop())),
+            )
+            self.starter.warm.start()
+
+    @property
+    def warm_processes(self) -> list[WarmProcess]:
+        return list(self.starter.warm) if self.starter.warm is not None else []
 
     def __iter__(self) -> Iterator[Instance]:
         return iter([self._instances[key] for key in sorted(self._instances)])
@@ -221,6 +246,9 @@ class InstanceRegistry:
         self._stopping = True
         if self._idle_instances is not None:
             self._idle_instances.end()
+        if self.starter.warm is not None:
+            for process in self.starter.warm.close():
+                self._in_task(process.stop())
         while self._instances:
             _, instance = self._instances.popitem()
             self._close(instance)

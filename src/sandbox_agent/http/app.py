@@ -48,6 +48,7 @@ class App:
             message = await receive()
             if message["type"] == "lifespan.startup":
                 await asyncio.to_thread(self.services.claim_spill_directory)
+                self.services.instances.start_warm()
                 await send({"type": "lifespan.startup.complete"})
             elif message["type"] == "lifespan.shutdown":
                 await self.services.shutdown()

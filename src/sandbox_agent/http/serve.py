@@ -91,6 +91,8 @@ def serve(settings: Settings) -> None:
     _relax_garbage_collector()
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     loop.in_thread(services.claim_spill_directory, lambda *_: None)
+    if settings.warm:
+        loop.call_soon(services.instances.start_warm)
     loop.run()
 
 

@@ -18,14 +18,16 @@ from sandbox_agent.http.acp.early_headers import EarlyHeaders
 from sandbox_agent.http.acp.stream_slots import StreamSlots
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sandbox_agent.agents.catalog.catalog import Catalog
     from sandbox_agent.agents.install.installer import Installer
     from sandbox_agent.agents.install.layout import InstallLayout
+    from sandbox_agent.agents.install.progress import Progress
     from sandbox_agent.agents.inventory.inventory import Inventory
     from sandbox_agent.agents.launch.launcher import Launcher
     from sandbox_agent.bridge.launch_spec import LaunchSpec
+    from sandbox_agent.bridge.warm_target import WarmTarget
     from sandbox_agent.settings import Settings
     from sandbox_agent.workspace.executor.file_executor import FileExecutor
     from sandbox_agent.workspace.files.workspace import Workspace
@@ -42,6 +44,12 @@ class Services:
         self.heartbeat_s = settings.acp_heartbeat_ms / 1000
         self.early_headers = EarlyHeaders(
             settings.acp_early_header_ms / 1000, settings.acp_early_header_interval_ms / 1000
+        )
+        self.process_limits = ProcessLimits(
+            user=settings.agent_user,
+            memory_bytes=settings.agent_memory_mb * 1024 * 1024,
+            processes=settings.agent_processes,
+            cpu_s=settings.agent_cpu_s,
         )
         self.spill_directory = SpillDirectory(os.path.join(settings.data_directory, "spill"))
         self.instances = InstanceRegistry(self._bridge_settings(), _LazyLauncher(self))
@@ -62,12 +70,9 @@ class Services:
             spill_max_bytes=settings.spill_max_bytes,
             max_instances=settings.max_instances,
             idle_timeout_s=float(settings.idle_timeout),
-            process_limits=ProcessLimits(
-                user=settings.agent_user,
-                memory_bytes=settings.agent_memory_mb * 1024 * 1024,
-                processes=settings.agent_processes,
-                cpu_s=settings.agent_cpu_s,
-            ),
+            process_limits=self.process_limits,
+            warm=_warm_targets(settings),
+            warm_idle_s=float(settings.warm_idle_timeout),
         )
 
     @cached_property
@@ -88,6 +93,10 @@ class Services:
         from sandbox_agent.agents.install.installer import Installer  # loaded with the first installation
 
         return Installer(self.catalog, self.layout)
+
+    def install_progress(self, agent_id: str) -> Progress | None:
+        """How far a running install of the agent is."""
+        return self.installer.progress_of(agent_id) if "installer" in self.__dict__ else None
 
     @cached_property
     def launcher(self) -> Launcher:
@@ -115,7 +124,7 @@ class Services:
     def inventory(self) -> Inventory:
         from sandbox_agent.agents.inventory.inventory import Inventory  # loaded with the first list of agents
 
-        return Inventory(self.catalog, self.layout, self.launcher)
+        return Inventory(self.catalog, self.layout, self.launcher, process_limits=self.process_limits)
 
     @cached_property
     def workspace(self) -> Workspace:
@@ -151,6 +160,14 @@ class Services:
         self.spill_directory.remove()
 
 
+def _warm_targets(settings: Settings) -> Sequence[WarmTarget]:
+    if not settings.warm:
+        return ()
+    from sandbox_agent.bridge.warm_target import parse_targets  # only with --warm
+
+    return parse_targets(settings.warm)
+
+
 class _LazyLauncher:
     """Creates the launcher with the first agent."""
 
@@ -161,6 +178,11 @@ class _LazyLauncher:
         self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> LaunchSpec | None:
         return self._services.launcher.prepare_now(agent_id, cwd=cwd, env=env)
+
+    def launch_if_installed(
+        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> LaunchSpec | None:
+        return self._services.launcher.launch_if_installed(agent_id, cwd=cwd, env=env)
 
     async def prepare(
         self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None

@@ -49,7 +49,14 @@ from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.local_provider import LocalProvider
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.resources.acp_client import AsyncAcpClient
-from sandbox_agent.sdk.resources.models import AcpInstance, AgentInfo, FileInfo, InstallResult, UploadResult
+from sandbox_agent.sdk.resources.models import (
+    AcpInstance,
+    AgentInfo,
+    FileInfo,
+    InstallProgress,
+    InstallResult,
+    UploadResult,
+)
 from sandbox_agent.sdk.session.config.config_options import ConfigOption
 from sandbox_agent.sdk.session.history.restorer import Restored, RestoreMethod, RestorePolicy
 from sandbox_agent.sdk.session.permissions.permission_request import (
@@ -105,6 +112,7 @@ __all__ = [
     "EventRecord",
     "FileInfo",
     "InstallFailedError",
+    "InstallProgress",
     "InstallResult",
     "InternalServerError",
     "InvalidAnswerError",

@@ -213,6 +213,17 @@ class Settings:
     idle_timeout: int = _setting(
         0, "--idle-timeout", minimum=0, help="seconds after which an inactive instance is closed; 0: never"
     )
+    warm: tuple[str, ...] = _setting(
+        (),
+        "--warm",
+        help="processes to start before they are needed: AGENT=COUNT or AGENT=COUNT@DIRECTORY, with commas",
+    )
+    warm_idle_timeout: int = _setting(
+        1800,
+        "--warm-idle-timeout",
+        minimum=0,
+        help="seconds without a new instance of the agent after which its warm processes are ended; 0: never",
+    )
     # ---- logs
     log_level: str = _setting(
         "info",

@@ -16,7 +16,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 SESSION = {"id": "ses_1", "directory": "/", "title": "t", "time": {"created": 1, "updated": 1}}
-ANSWERS: dict[str, Any] = {"/session": SESSION, "/config/providers": {"providers": []}, "/agent": []}
+ANSWERS: dict[str, Any] = {
+    "/session": SESSION,
+    "/config/providers": {"providers": []},
+    "/agent": [],
+    "/config": {},
+}
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -64,6 +65,36 @@ def test_the_installed_program_still_has_the_committed_schema(
     assert schema == json.loads((_ROOT / "schemas" / f"{agent}.json").read_text())
 
 
+_OFFLINE = {"npm_config_registry": "http://127.0.0.1:9", "npm_config_fetch_retries": "0"}
+
+
+def extract(option: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, str(_ROOT / "scripts/schemas"), option, str(folder)]
+    cache = {"npm_config_cache": str(folder / "npm-cache")}
+    env = {**os.environ, **cache, **environment}
+    return subprocess.run(words, capture_output=True, text=True, timeout=120, env=env)
+
+
+@pytest.mark.clause("spec3-schema-extraction")
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [(_OFFLINE, "npm: npm error"), ({"PATH": "/nothing-here"}, "npm is not installed")],
+    ids=["no network", "no npm"],
+)
+def test_without_network_or_npm_the_committed_schemas_stay(
+    tmp_path: Path, environment: dict[str, str], reason: str
+) -> None:
+    before = {path.name: path.read_bytes() for path in (_ROOT / "schemas").iterdir()}
+    for option, code in (("--check", 1), ("--extract", 0)):
+        done = extract(option, tmp_path / "packages", environment)
+        assert done.returncode == code, done.stderr
+        lines = done.stderr.splitlines()
+        assert [line.partition(":")[0] for line in lines] == ["codex", "opencode", "claude", "amp"], lines
+        for line in lines:
+            assert reason in line and line.endswith("; its committed schema stays"), line
+    assert before == {path.name: path.read_bytes() for path in (_ROOT / "schemas").iterdir()}
+
+
 @pytest.mark.clause("spec3-schema-extraction")
 def test_the_check_names_the_agent_that_no_longer_fits_and_fails(tmp_path: Path) -> None:
     """A newer Codex that renamed a field; the other agents are not installed."""
@@ -76,8 +107,7 @@ def test_the_check_names_the_agent_that_no_longer_fits_and_fails(tmp_path: Path)
     file = "codex_app_server_protocol.schemas.json"
     program.write_text(f"#!/bin/sh\nmkdir -p $4\ncat > $4/{file} <<'END'\n{json.dumps(document)}\nEND\n")
     program.chmod(0o755)
-    words = [sys.executable, str(_ROOT / "scripts/schemas"), "--check", str(tmp_path)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    done = extract("--check", tmp_path, _OFFLINE)
     assert done.returncode == 1
     assert "codex: AgentMessageDeltaNotification has no delta; it has itemId, piece" in done.stderr
     assert "opencode: the schema cannot be extracted" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ from typing import Any
 import pytest
 
 from sandbox_agent.agents.install.launcher_script import write_executable
+from sandbox_agent.agents.inventory import options_probe
 from sandbox_agent.agents.inventory.inventory import Inventory
+from sandbox_agent.agents.launch import acp_probe
+from sandbox_agent.sdk.session.history import restorer
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import wait_until
@@ -21,8 +25,32 @@ OWN = """
 id = "own"
 command = "{path}"
 credentials = ["env:OWN_KEY"]
-[agent.options]
-model = ["m1", "m2"]
+"""
+
+
+LOGIN_AGENT = """\
+#!PYTHON
+import json, sys
+if "--version" in sys.argv:
+    sys.exit()
+logged_in = False
+for line in sys.stdin:
+    message = json.loads(line)
+    answer = {"jsonrpc": "2.0", "id": message["id"]}
+    method = message["method"]
+    if method == "initialize":
+        methods = [{"id": "browser", "name": "Browser"}, {"id": "api-key", "name": "API key"}]
+        answer["result"] = {"protocolVersion": 1, "authMethods": methods}
+    elif method == "authenticate":
+        logged_in = message["params"] == {"methodId": "api-key"}
+        answer["result"] = {}
+    elif logged_in:
+        models = [{"modelId": "after-login", "name": "A"}]
+        state = {"currentModelId": "after-login", "availableModels": models}
+        answer["result"] = {"sessionId": "s", "models": state}
+    else:
+        answer["error"] = {"code": -32000, "message": "Authentication required"}
+    print(json.dumps(answer), flush=True)
 """
 
 
@@ -60,11 +88,13 @@ async def test_list_starts_with_the_reference_and_has_the_users_agents(tmp_path:
 async def test_keys_have_the_order_of_the_response(tmp_path: Path) -> None:
     environment = InstallEnvironment(tmp_path, "")
     assert list(await inventory(environment).describe("mock")) == [
-        *("id", "installed", "credentialsAvailable", "capabilities", "skillsDirectory"),
+        *("id", "installed", "credentialsAvailable", "capabilities", "permissionRequests"),
+        "skillsDirectory",
     ]
     assert list(await inventory(environment).describe("mock", config=True)) == [
         *("id", "installed", "credentialsAvailable", "version", "path", "capabilities"),
-        *("skillsDirectory", "configOptions", "models", "defaultModel", "modes"),
+        *("permissionRequests", "skillsDirectory"),
+        *("configStatus", "configOptions", "models", "defaultModel", "modes"),
     ]
 
 
@@ -77,16 +107,14 @@ async def test_mock_is_built_in(tmp_path: Path) -> None:
     assert mock["defaultModel"] == "mock" and [mode["id"] for mode in mock["modes"]] == ["normal", "plan"]
 
 
-@pytest.mark.clause("decision-28")
-async def test_missing_agent_has_options_but_neither_version_nor_models(tmp_path: Path) -> None:
+@pytest.mark.clause("decision-56")
+async def test_models_of_a_missing_agent_are_unknown(tmp_path: Path) -> None:
     environment = InstallEnvironment(tmp_path, "")
-    environment.environ["PATH"] = "/bin"
-    claude = await inventory(environment).describe("claude", config=True)
-    assert claude["installed"] is False
-    assert not {"version", "path", "models", "modes"} & set(claude)
-    model = claude["configOptions"][0]
-    assert list(model) == ["category", "currentValue", "id", "name", "options", "type"]
-    assert (model["category"], model["currentValue"], model["type"]) == ("model", "default", "select")
+    environment.environ |= {"PATH": "/bin", "ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
+    for agent in await inventory(environment).describe_all(config=True):
+        if agent["id"] != "mock":
+            assert agent["installed"] is False and agent["configStatus"] == "unknown", agent
+            assert not {"version", "path", "configOptions", "models", "modes", "defaultModel"} & set(agent)
 
 
 async def test_version_is_read_from_the_program_and_cached(tmp_path: Path) -> None:
@@ -120,8 +148,9 @@ async def test_models_and_modes_are_read_from_the_agent_after_the_response(tmp_p
     await environment.installer().install("tiny")
     stock = inventory(environment)
     first = await stock.describe("tiny", config=True)
-    assert first["configOptions"] == []
+    assert first["configStatus"] == "asking" and not {"configOptions", "models", "modes"} & set(first)
     tiny = await until_asked(stock, "tiny")
+    assert tiny["configStatus"] == "known"
     assert tiny["models"] == [{"id": "tiny-1", "name": "Tiny 1"}, {"id": "tiny-2", "name": "Tiny 2"}]
     assert tiny["defaultModel"] == "tiny-2"
     assert tiny["modes"] == [{"id": "careful", "name": "Careful", "description": "Slow"}]
@@ -136,7 +165,7 @@ async def test_agent_without_credentials_is_not_asked(tmp_path: Path) -> None:
     own = await stock.describe("own", config=True)
     await stock.aclose()
     assert own["credentialsAvailable"] is False and not started.exists()
-    assert [model["id"] for model in own["models"]] == ["m1", "m2"]
+    assert own["configStatus"] == "unknown" and not {"models", "modes"} & set(own)
 
 
 async def test_agent_that_does_not_answer_has_a_config_error(tmp_path: Path) -> None:
@@ -144,8 +173,50 @@ async def test_agent_that_does_not_answer_has_a_config_error(tmp_path: Path) -> 
     environment.environ["OWN_KEY"] = "k"
     stock = inventory(environment)
     own = await until_asked(stock, "own")
-    assert "exit code 9" in own["configError"]
-    assert [model["id"] for model in own["models"]] == ["m1", "m2"]
+    assert own["configStatus"] == "failed" and "exit code 9" in own["configError"]
+    assert not {"configOptions", "models", "modes"} & set(own)
+    await stock.aclose()
+
+
+@pytest.mark.clause("decision-56")
+async def test_agent_that_needs_a_login_is_asked_as_a_session_would(tmp_path: Path) -> None:
+    script = LOGIN_AGENT.replace("PYTHON", sys.executable)
+    environment = own_agent(tmp_path, script)
+    environment.environ["OWN_KEY"] = "k"
+    stock = inventory(environment)
+    own = await until_asked(stock, "own")
+    assert own["configStatus"] == "known" and "configError" not in own, own
+    assert [model["id"] for model in own["models"]] == ["after-login"]
+    await stock.aclose()
+
+
+def test_the_probe_knows_the_logins_of_the_sdk() -> None:
+    assert acp_probe.KEY_LOGINS == restorer.KEY_LOGINS
+
+
+async def test_failed_question_is_asked_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready = tmp_path / "logged-in"
+    script = LOGIN_AGENT.replace("PYTHON", sys.executable).replace(
+        "logged_in = False",
+        f"""
+import os
+if not os.path.exists({str(ready)!r}):
+    sys.exit(9)
+logged_in = True""",
+    )
+    environment = own_agent(tmp_path, script)
+    environment.environ["OWN_KEY"] = "k"
+    stock = inventory(environment)
+    assert (await until_asked(stock, "own"))["configStatus"] == "failed"
+    ready.touch()
+    assert (await stock.describe("own", config=True))["configStatus"] == "failed"
+    monkeypatch.setattr(options_probe, "_RETRY_FAILED_AFTER_S", 0.0)
+    for _ in range(1500):
+        own = await stock.describe("own", config=True)
+        if own["configStatus"] == "known":
+            break
+        await asyncio.sleep(0.02)
+    assert own["configStatus"] == "known", own
     await stock.aclose()
 
 

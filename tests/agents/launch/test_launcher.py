@@ -173,6 +173,35 @@ async def test_keys_from_files_are_passed_only_when_asked_for(environment: Launc
     ] == "own"
 
 
+@pytest.mark.clause("spec3-credential-variables")
+@pytest.mark.parametrize(
+    ("agent", "program", "given", "both"),
+    [
+        ("claude", "claude-agent-acp claude", "CLAUDE_API_KEY", "ANTHROPIC_API_KEY"),
+        ("claude", "claude-agent-acp claude", "ANTHROPIC_API_KEY", "CLAUDE_API_KEY"),
+        ("claude-native", "claude", "CLAUDE_API_KEY", "ANTHROPIC_API_KEY"),
+        ("codex", "codex-acp codex", "CODEX_API_KEY", "OPENAI_API_KEY"),
+        ("codex", "codex-acp codex", "OPENAI_API_KEY", "CODEX_API_KEY"),
+        ("codex-native", "codex", "CODEX_API_KEY", "OPENAI_API_KEY"),
+    ],
+)
+async def test_key_is_passed_under_every_name_of_the_specification(
+    environment: LaunchEnvironment, agent: str, program: str, given: str, both: str
+) -> None:
+    for name in program.split():
+        environment.program(name)
+    environment.environ[given] = "from-the-server"
+    env = (await environment.launcher().prepare(agent)).env
+    assert env[given] == env[both] == "from-the-server"
+    environment.environ[both] = "another"
+    env = (await environment.launcher().prepare(agent)).env
+    assert (env[given], env[both]) == ("from-the-server", "another")
+    # What the instance sets decides for all names of the key, also if it wants none.
+    for wanted in ("of-the-instance", ""):
+        env = (await environment.launcher().prepare(agent, env={given: wanted})).env
+        assert env[given] == env[both] == wanted
+
+
 async def test_mock_starts_on_a_fresh_machine_even_where_files_shadow_modules(
     environment: LaunchEnvironment, tmp_path: Path
 ) -> None:

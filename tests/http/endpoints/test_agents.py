@@ -107,8 +107,9 @@ def test_list_has_every_agent_in_order_with_all_flags(http: httpx.Client) -> Non
 def test_list_with_config_has_options(http: httpx.Client) -> None:
     agents = {agent["id"]: agent for agent in http.get("/v1/agents?config=true").json()["agents"]}
     assert agents["mock"]["version"] == "builtin"
-    modes = next(option for option in agents["claude"]["configOptions"] if option["category"] == "mode")
-    assert modes["options"][0] == {"name": "default", "value": "default"}
+    modes = next(option for option in agents["mock"]["configOptions"] if option["category"] == "mode")
+    assert modes["options"][0] == {"name": "Normal", "value": "normal"}
+    assert agents["mock"]["configStatus"] == "known"
 
 
 @pytest.mark.clause("decision-27")

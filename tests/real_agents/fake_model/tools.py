@@ -12,7 +12,14 @@ from typing import Any
 _NAMES = {
     "shell": (
         *("bash", "exec_command", "run_shell_command", "shell", "terminal", "execute", "shell_command"),
-        *("run_command", "execute_command", "developer__shell", "run_terminal_command", "run_terminal_cmd"),
+        *(
+            "run_command",
+            "execute_command",
+            "execute_bash",
+            "developer__shell",
+            "run_terminal_command",
+            "run_terminal_cmd",
+        ),
     ),
     "write": (
         *("write", "write_file", "create_file", "create", "write_text_file", "edit_file", "text_editor"),

@@ -9,13 +9,16 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, OPTION_CATEGORIES, AgentSpec, InstallStep
+from sandbox_agent.agents.catalog.agent_spec import ASKS, CAPABILITIES, AgentSpec, InstallStep
 
 _AGENT_KEYS = frozenset(
-    "id name command args env default_env cwd on_path native native_file node install registry credentials "
-    "capabilities options size_mb verify_env quirks builtin adapter skills_directory stop_signal".split()
+    "id name command args env default_env cwd on_path native native_file node install registry "
+    "credentials keys asks capabilities size_mb verify_env quirks builtin adapter "
+    "skills_directory stop_signal".split()
 )
 _STEP_KEYS = frozenset("npm pypi into python check native on_request program env".split())
+_PROVIDER_VARIABLES = {"anthropic": "env:ANTHROPIC_API_KEY", "openai": "env:OPENAI_API_KEY"}
+"""What an agents file may write instead of the variable."""
 _AGENT_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -36,6 +39,9 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
     capabilities = table.strings("capabilities")
     if unknown := [flag for flag in capabilities if flag not in CAPABILITIES]:
         raise CatalogError(f"{where}: unknown capability `{unknown[0]}`; known are {', '.join(CAPABILITIES)}")
+    asks = table.string("asks")
+    if asks is not None and asks not in ASKS:
+        raise table.fault("asks", f"one of {', '.join(ASKS)}")
     command = table.string("command")
     if not (command or raw.get("on_path") or raw.get("registry") or raw.get("builtin") or raw.get("adapter")):
         raise CatalogError(f"{where} says neither `command` nor `registry`: there is no way to start it")
@@ -52,9 +58,10 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
         node=table.integer("node"),
         install=tuple(_parse_step(step, f"{where}, install") for step in table.tables("install")),
         registry=table.strings("registry"),
-        credentials=table.strings("credentials"),
+        credentials=tuple(_PROVIDER_VARIABLES.get(one, one) for one in table.strings("credentials")),
+        keys=table.lists("keys"),
         capabilities=frozenset(capabilities),
-        options=_parse_options(raw.get("options", {}), where),
+        asks=asks,
         size_mb=table.integer("size_mb"),
         verify_env=table.mapping("verify_env"),
         quirks=table.strings("quirks"),
@@ -97,13 +104,6 @@ def _inner_folder(table: _TomlTable, key: str, root: str) -> str | None:
     if folder is not None and (folder.startswith("/") or ".." in folder.split("/")):
         raise table.fault(key, f"a folder below {root}")
     return folder
-
-
-def _parse_options(raw: Any, where: str) -> dict[str, tuple[str, ...]]:
-    if not isinstance(raw, dict) or set(raw) - set(OPTION_CATEGORIES):
-        raise CatalogError(f"{where}: `options` must be a table with {', '.join(OPTION_CATEGORIES)}")
-    table = _TomlTable(raw, f"{where}, options")
-    return {category: values for category in OPTION_CATEGORIES if (values := table.strings(category))}
 
 
 class _TomlTable:
@@ -150,6 +150,13 @@ class _TomlTable:
         if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
             raise self.fault(key, "a table of strings")
         return dict(value)
+
+    def lists(self, key: str) -> dict[str, tuple[str, ...]]:
+        value = self._table.get(key, {})
+        if not isinstance(value, dict):
+            raise self.fault(key, "a table of lists of strings")
+        inner = _TomlTable(value, f"{self._where}, {key}")
+        return {name: inner.strings(name) for name in value}
 
     def tables(self, key: str) -> list[Mapping[str, Any]]:
         value = self._table.get(key, [])

@@ -31,7 +31,12 @@ CAPABILITIES = (
 )
 """The capability flags of `GET /v1/agents`, in the order of the response."""
 
-OPTION_CATEGORIES = ("model", "mode", "thought_level")
+ASKS = ("always", "partly", "terminal", "never")
+"""Whether an agent asks before its tools run.
+
+`always`: before every tool that changes something. `partly`: before some tools, or as its own config or mode
+says. `terminal`: only clients that serve `terminal` and `fs`. `never`: every tool runs.
+"""
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -72,8 +77,11 @@ class AgentSpec(NamedTuple):
     install: tuple[InstallStep, ...] = ()
     registry: tuple[str, ...] = ()
     credentials: tuple[str, ...] = ()
+    keys: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """Per provider, the variables under which the agent gets its key."""
     capabilities: frozenset[str] = frozenset()
-    options: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    asks: str | None = None
+    """One of `ASKS`; None if it is not known."""
     size_mb: int | None = None
     verify_env: Mapping[str, str] = _NO_VARIABLES
     quirks: tuple[str, ...] = ()

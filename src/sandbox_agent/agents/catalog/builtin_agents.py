@@ -17,8 +17,10 @@ would wait 9 ms for the parser.
                   is installed only for such a request; `program` is the path of the vendor's program in
                   it, and `env` makes the adapter use that program instead of its own
     registry      names of the agent in the ACP registry
-    credentials   what the agent reads: a provider, `env:NAME` or `file:PATH`
-    options       shown by GET /v1/agents until the agent itself has been probed; the first value is current
+    credentials   what the agent reads: `env:NAME`, `file:PATH` or `file:PATH#key.in.its.json`
+    keys          provider -> the names under which the agent gets the key of that provider; a key that is set
+                  under one of them is passed under all of them
+    asks          whether it asks before its tools run: always, partly, terminal or never (`ASKS`)
     verify_env    variables for the first start after an install, if the agent does not start unconfigured
     adapter       the ACP adapter of this package that runs the `native` program; there is no `command`
     stop_signal   SIGTERM if the agent takes long to exit when its stdin ends, so that it gets both at once
@@ -51,7 +53,15 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native_file": "node_modules/@anthropic-ai/claude-agent-sdk-{platform}/claude",
         "node": 22,
         "registry": ["claude-acp", "claude-agent-acp"],
-        "credentials": ["anthropic"],
+        "credentials": [
+            "env:ANTHROPIC_API_KEY",
+            "env:ANTHROPIC_AUTH_TOKEN",
+            "env:CLAUDE_CODE_OAUTH_TOKEN",
+            "file:~/.claude/.credentials.json#claudeAiOauth.accessToken",
+            "file:~/.claude.json#primaryApiKey",
+        ],
+        "keys": {"anthropic": ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY"]},
+        "asks": "always",
         "capabilities": [
             "permissions",
             "questions",
@@ -85,10 +95,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 },
             },
         ],
-        "options": {
-            "model": ["default", "sonnet", "opus", "haiku"],
-            "mode": ["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"],
-        },
     },
     "codex": {
         "id": "codex",
@@ -102,7 +108,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native_file": "node_modules/.bin/codex",
         "node": 20,
         "registry": ["codex-acp"],
-        "credentials": ["openai"],
+        "credentials": [
+            "env:OPENAI_API_KEY",
+            "env:CODEX_API_KEY",
+            "file:~/.codex/auth.json#OPENAI_API_KEY",
+            "file:~/.codex/auth.json#tokens.access_token",
+        ],
+        "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
+        "asks": "partly",
         "capabilities": [
             "planMode",
             "permissions",
@@ -142,18 +155,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "env": {"CODEX_PATH": "{root}/vendor/node_modules/.bin/codex"},
             },
         ],
-        "options": {
-            "model": [
-                "gpt-5.3-codex",
-                "gpt-5.3-codex-spark",
-                "gpt-5.2-codex",
-                "gpt-5.1-codex-max",
-                "gpt-5.2",
-                "gpt-5.1-codex-mini",
-            ],
-            "mode": ["read-only", "auto", "full-access"],
-            "thought_level": ["high", "low", "medium", "xhigh"],
-        },
     },
     "opencode": {
         "id": "opencode",
@@ -170,13 +171,15 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native_file": "node_modules/opencode-ai/bin/opencode.exe",
         "registry": ["opencode"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:OPENCODE_API_KEY",
             "env:GEMINI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.local/share/opencode/auth.json",
         ],
+        "keys": {"openai": ["OPENAI_API_KEY"]},
+        "asks": "partly",
         "capabilities": [
             "toolCalls",
             "toolResults",
@@ -196,7 +199,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Opens an HTTP server on 127.0.0.1:4096; set OPENCODE_SERVER_PASSWORD to protect it.",
         ],
         "install": [{"npm": ["opencode-ai@1.18.33"], "native": True}],
-        "options": {"model": ["opencode/gemini-3-pro"], "mode": ["build", "plan"]},
     },
     "amp": {
         "id": "amp",
@@ -216,12 +218,15 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.local/share/amp/secrets.json",
             "file:~/.amp/config.json",
         ],
+        "keys": {"anthropic": ["ANTHROPIC_API_KEY"]},
+        "asks": "never",
         "capabilities": ["toolCalls", "toolResults", "textMessages", "errorEvents", "mcpTools"],
         "size_mb": 40,
         "quirks": [
             "Never asks for permission; tools need the mode `bypass`.",
             "Ignores `cwd` of `session/new`: give the instance its directory with `?cwd=`.",
-            "Cancels only when the model's stream has ended; cannot load sessions.",
+            "Its adapter does nothing on `session/cancel` (`cancel` of its Python driver is empty): the turn ends, as `cancelled`, when the model's stream has ended. `amp-native` cancels at once.",
+            "Cannot load sessions.",
         ],
         "install": [
             {"pypi": ["acp-amp==0.1.3", "amp-sdk==0.1.6"], "python": "3.10"},
@@ -230,7 +235,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "native": True,
             },
         ],
-        "options": {"model": ["amp-default"], "mode": ["default", "bypass"]},
     },
     "pi": {
         "id": "pi",
@@ -247,8 +251,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "node": 22,
         "registry": ["pi-acp"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:GEMINI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "env:MISTRAL_API_KEY",
@@ -257,6 +261,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.pi/agent/auth.json",
             "file:~/.pi/agent/models.json",
         ],
+        "asks": "never",
         "capabilities": [
             "toolCalls",
             "toolResults",
@@ -281,7 +286,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "native": True,
             },
         ],
-        "options": {"model": ["default"]},
     },
     "cursor": {
         "id": "cursor",
@@ -309,13 +313,13 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "quirks": [
             "On neither npm nor PyPI: installed from the ACP registry, or used from PATH.",
         ],
-        "options": {"model": ["opus-4.6-thinking"]},
     },
     "mock": {
         "id": "mock",
         "name": "Mock",
         "skills_directory": ".agents/skills",
         "builtin": True,
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -335,11 +339,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "streamingDeltas",
             "itemStarted",
         ],
-        "options": {
-            "model": ["mock", "mock-fast"],
-            "mode": ["normal", "plan"],
-            "thought_level": ["low", "medium", "high"],
-        },
     },
     # Further agents. Their flags say what was seen in docs/agents.md.
     "gemini": {
@@ -357,6 +356,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:GOOGLE_API_KEY",
             "file:~/.gemini/oauth_creds.json",
         ],
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -381,7 +381,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Uses the skills of a directory only with GEMINI_CLI_TRUST_WORKSPACE=true, or if its user trusts it.",
         ],
         "install": [{"npm": ["@google/gemini-cli@0.61.0"]}],
-        "options": {"mode": ["default", "autoEdit", "yolo", "plan"]},
     },
     "qwen": {
         "id": "qwen",
@@ -392,7 +391,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["qwen", "--acp"],
         "node": 22,
         "registry": ["qwen-code"],
-        "credentials": ["openai", "env:DASHSCOPE_API_KEY", "file:~/.qwen/oauth_creds.json"],
+        "credentials": ["env:OPENAI_API_KEY", "env:DASHSCOPE_API_KEY", "file:~/.qwen/oauth_creds.json"],
+        "asks": "partly",
         "capabilities": [
             "planMode",
             "permissions",
@@ -416,7 +416,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Offers two options of kind `allow_once`; questions are permission requests with an additional field.",
         ],
         "install": [{"npm": ["@qwen-code/qwen-code@0.24.4"]}],
-        "options": {"mode": ["auto", "default", "plan", "auto-edit", "yolo"]},
     },
     "copilot": {
         "id": "copilot",
@@ -434,6 +433,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:COPILOT_PROVIDER_API_KEY",
             "file:~/.copilot/config.json",
         ],
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -459,13 +459,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "check": ["node_modules/@github/copilot-{platform}/copilot"],
             },
         ],
-        "options": {
-            "mode": [
-                "https://agentclientprotocol.com/protocol/session-modes#agent",
-                "https://agentclientprotocol.com/protocol/session-modes#plan",
-                "https://agentclientprotocol.com/protocol/session-modes#autopilot",
-            ],
-        },
     },
     "goose": {
         "id": "goose",
@@ -477,13 +470,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["goose", "acp"],
         "registry": ["goose"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:GOOSE_PROVIDER",
             "env:GOOGLE_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.config/goose/config.yaml",
         ],
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "toolCalls",
@@ -511,7 +505,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "check": ["node_modules/@aaif/goose-binary-{platform}/bin/goose"],
             },
         ],
-        "options": {"mode": ["auto", "approve", "smart_approve", "chat"]},
     },
     "kimi-code": {
         "id": "kimi-code",
@@ -524,6 +517,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "node": 22,
         "registry": ["kimi"],
         "credentials": ["env:KIMI_MODEL_API_KEY", "env:KIMI_API_KEY", "env:MOONSHOT_API_KEY"],
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -544,7 +538,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         ],
         "size_mb": 60,
         "install": [{"npm": ["@moonshot-ai/kimi-code@2.1.0"]}],
-        "options": {"mode": ["default", "plan", "auto", "yolo"]},
     },
     "mistral-vibe": {
         "id": "mistral-vibe",
@@ -554,6 +547,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["vibe-acp"],
         "registry": ["mistral-vibe"],
         "credentials": ["env:MISTRAL_API_KEY", "file:~/.vibe/.env"],
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "questions",
@@ -576,7 +570,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Uses the skills of a directory only if ~/.vibe/trusted_folders.toml lists it.",
         ],
         "install": [{"pypi": ["mistral-vibe==3.0.2"], "python": "3.12"}],
-        "options": {"mode": ["accept-edits", "ask", "auto-approve"]},
     },
     "grok": {
         "id": "grok",
@@ -587,6 +580,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["grok", "agent", "stdio"],
         "registry": ["grok-build"],
         "credentials": ["env:XAI_API_KEY", "file:~/.grok/auth.json"],
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "questions",
@@ -620,12 +614,13 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "on_path": ["hermes-acp"],
         "registry": ["hermes"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.hermes/.env",
             "file:~/.hermes/config.yaml",
         ],
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "toolCalls",
@@ -646,7 +641,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Waits for the answer of an open permission request even after `session/cancel`.",
         ],
         "install": [{"pypi": ["hermes-agent[acp]==0.19.0"], "python": "3.11"}],
-        "options": {"mode": ["default", "accept_edits", "dont_ask"]},
     },
     "fast-agent": {
         "id": "fast-agent",
@@ -664,14 +658,15 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         ],
         "registry": ["fast-agent"],
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:GENERIC_API_KEY",
             "env:GOOGLE_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.fast-agent/fastagent.secrets.yaml",
         ],
         "verify_env": {"FAST_AGENT_MODEL": "passthrough"},
+        "asks": "terminal",
         "capabilities": [
             "permissions",
             "toolCalls",
@@ -696,6 +691,116 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         ],
         "install": [{"pypi": ["fast-agent-mcp==0.10.1"], "python": "3.12"}],
     },
+    "kilo": {
+        "id": "kilo",
+        "name": "Kilo Code",
+        "command": "{root}/node_modules/@kilocode/cli/bin/kilo",
+        "args": ["acp"],
+        "default_env": {"KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_LSP_DOWNLOAD": "1"},
+        "on_path": ["kilo", "acp"],
+        "registry": ["kilo"],
+        "credentials": [
+            "env:KILO_API_KEY",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
+            "env:GEMINI_API_KEY",
+            "env:OPENROUTER_API_KEY",
+            "file:~/.local/share/kilo/auth.json",
+        ],
+        "asks": "partly",
+        "capabilities": [
+            "permissions",
+            "toolCalls",
+            "toolResults",
+            "textMessages",
+            "images",
+            "fileAttachments",
+            "sessionLifecycle",
+            "reasoning",
+            "errorEvents",
+            "commandExecution",
+            "fileChanges",
+            "mcpTools",
+            "streamingDeltas",
+            "itemStarted",
+        ],
+        "size_mb": 295,
+        "quirks": [
+            "Asks as its config sets `permission`.",
+        ],
+        "install": [
+            {
+                "npm": ["@kilocode/cli@7.7.7"],
+                "check": ["node_modules/@kilocode/cli-{platform}"],
+            },
+        ],
+    },
+    "nanocoder": {
+        "id": "nanocoder",
+        "name": "Nanocoder",
+        "command": "{node}",
+        "args": ["{root}/node_modules/@nanocollective/nanocoder/dist/cli.js", "--acp"],
+        "on_path": ["nanocoder", "--acp"],
+        "node": 22,
+        "credentials": [
+            "env:NANOCODER_PROVIDERS",
+            "env:NANOCODER_PROVIDERS_FILE",
+            "file:~/.config/nanocoder/agents.config.json",
+        ],
+        "verify_env": {
+            "NANOCODER_PROVIDERS": '[{"name": "none", "models": ["none"], "baseUrl": "http://127.0.0.1:9/v1"}]',
+        },
+        "asks": "always",
+        "capabilities": [
+            "permissions",
+            "toolCalls",
+            "toolResults",
+            "textMessages",
+            "sessionLifecycle",
+            "errorEvents",
+            "reasoning",
+            "commandExecution",
+            "fileChanges",
+            "streamingDeltas",
+            "itemStarted",
+        ],
+        "size_mb": 305,
+        "quirks": [
+            "Does not start without a provider: NANOCODER_PROVIDERS, or `agents.config.json` in `~/.config/nanocoder` or its directory.",
+        ],
+        "install": [{"npm": ["@nanocollective/nanocoder@1.30.0"]}],
+    },
+    "gptme": {
+        "id": "gptme",
+        "name": "gptme",
+        "command": "{root}/venv/bin/gptme-acp",
+        "on_path": ["gptme-acp"],
+        "credentials": [
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
+            "env:OPENROUTER_API_KEY",
+            "env:GEMINI_API_KEY",
+            "file:~/.config/gptme/config.toml",
+        ],
+        "asks": "always",
+        "capabilities": [
+            "permissions",
+            "toolCalls",
+            "toolResults",
+            "textMessages",
+            "errorEvents",
+            "commandExecution",
+            "fileChanges",
+            "streamingDeltas",
+            "itemStarted",
+        ],
+        "size_mb": 300,
+        "quirks": [
+            "Its model writes tool calls as text, so only turns without tools were tested.",
+            "Begins its first answer with lines about model and workspace.",
+        ],
+        "install": [{"pypi": ["gptme[acp]==0.35.1"], "python": "3.10"}],
+    },
     # Our own adapters around the vendors' programs (docs/native-adapters.md). A program that is here already, from
     # the agent of the same name or on PATH, is used as it is; the packages are fetched only if there is none.
     "claude-native": {
@@ -709,7 +814,15 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         },
         "native": "claude",
         "native_file": "node_modules/@anthropic-ai/claude-agent-sdk-{platform}/claude",
-        "credentials": ["anthropic"],
+        "credentials": [
+            "env:ANTHROPIC_API_KEY",
+            "env:ANTHROPIC_AUTH_TOKEN",
+            "env:CLAUDE_CODE_OAUTH_TOKEN",
+            "file:~/.claude/.credentials.json#claudeAiOauth.accessToken",
+            "file:~/.claude.json#primaryApiKey",
+        ],
+        "keys": {"anthropic": ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY"]},
+        "asks": "always",
         "capabilities": [
             "planMode",
             "permissions",
@@ -742,10 +855,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "native": True,
             },
         ],
-        "options": {
-            "model": ["default", "sonnet", "opus", "haiku"],
-            "mode": ["default", "acceptEdits", "plan", "dontAsk"],
-        },
     },
     "codex-native": {
         "id": "codex-native",
@@ -755,7 +864,14 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native": "codex",
         "native_file": "node_modules/.bin/codex",
         "node": 20,
-        "credentials": ["openai"],
+        "credentials": [
+            "env:OPENAI_API_KEY",
+            "env:CODEX_API_KEY",
+            "file:~/.codex/auth.json#OPENAI_API_KEY",
+            "file:~/.codex/auth.json#tokens.access_token",
+        ],
+        "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
+        "asks": "partly",
         "capabilities": [
             "planMode",
             "permissions",
@@ -787,10 +903,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
                 "native": True,
             },
         ],
-        "options": {
-            "model": ["gpt-5.3-codex"],
-            "mode": ["workspace-write", "read-only", "full-access"],
-        },
     },
     "opencode-native": {
         "id": "opencode-native",
@@ -804,13 +916,15 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "native": "opencode",
         "native_file": "node_modules/opencode-ai/bin/opencode.exe",
         "credentials": [
-            "anthropic",
-            "openai",
+            "env:ANTHROPIC_API_KEY",
+            "env:OPENAI_API_KEY",
             "env:OPENCODE_API_KEY",
             "env:GEMINI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.local/share/opencode/auth.json",
         ],
+        "keys": {"openai": ["OPENAI_API_KEY"]},
+        "asks": "partly",
         "capabilities": [
             "permissions",
             "questions",
@@ -835,7 +949,6 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Its server listens on a free port and has a random password.",
         ],
         "install": [{"npm": ["opencode-ai@1.18.33"], "native": True}],
-        "options": {"model": ["opencode/gemini-3-pro"], "mode": ["build", "plan"]},
     },
     "amp-native": {
         "id": "amp-native",
@@ -851,6 +964,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "file:~/.local/share/amp/secrets.json",
             "file:~/.amp/config.json",
         ],
+        "keys": {"anthropic": ["ANTHROPIC_API_KEY"]},
+        "asks": "never",
         "capabilities": [
             "toolCalls",
             "toolResults",
@@ -867,6 +982,5 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "Sends complete messages, no chunks.",
         ],
         "install": [{"npm": ["@sourcegraph/amp@0.0.1777897475-g2324e1"], "native": True}],
-        "options": {"mode": ["default", "bypass"]},
     },
 }

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from sandbox_agent import logs
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.file_lock import file_lock
@@ -34,16 +35,21 @@ from sandbox_agent.errors import InstallFailed
 
 _VERIFY_LIMIT_S = 120
 
+logger = logs.Log("sandbox_agent.agents")
+
 
 @dataclass(slots=True)
 class _InstallJob:
-    """An install that runs, and the listeners of its progress."""
+    """An install that runs, and the listeners of its progress. Each new step is a line of the log."""
 
+    agent: str
     task: asyncio.Task[InstallResult] = field(init=False)
     listeners: list[ProgressListener] = field(default_factory=list)
     last: Progress | None = None
 
     def report(self, progress: Progress) -> None:
+        if self.last is None or self.last.step != progress.step:
+            logger.info("install.step", agent=self.agent, step=progress.step, note=progress.message)
         self.last = progress
         for listener in list(self.listeners):
             listener(progress)
@@ -81,7 +87,7 @@ class Installer:
         key = (agent_id, versions, reinstall)
         job = self._jobs.get(key)
         if job is None:
-            job = self._jobs[key] = _InstallJob()
+            job = self._jobs[key] = _InstallJob(agent_id)
             job.task = asyncio.create_task(self._run(spec, versions, reinstall, job))
             job.task.add_done_callback(lambda task: self._remove_job(key, task))
         if progress is not None:
@@ -93,6 +99,10 @@ class Installer:
         finally:
             if progress is not None:
                 job.listeners.remove(progress)
+
+    def progress_of(self, agent_id: str) -> Progress | None:
+        """How far the install of the agent is; None if none runs or it has only just begun."""
+        return next((job.last for job in self._jobs.values() if job.agent == agent_id and job.last), None)
 
     async def aclose(self) -> None:
         """Cancel every running install; their folders are removed."""
@@ -119,9 +129,9 @@ class Installer:
         try:
             return await self._install_locked(spec, versions, reinstall, job)
         except ProbeFailed as error:
-            raise InstallFailed(spec.id, f"{error.stderr}\n{error}".strip()) from error
+            raise _failed(spec, f"{error.stderr}\n{error}".strip()) from error
         except (CommandFailed, OSError) as error:
-            raise InstallFailed(spec.id, str(error)) from error
+            raise _failed(spec, str(error)) from error
 
     async def _install_locked(
         self, spec: AgentSpec, versions: RequestedVersions, reinstall: bool, job: _InstallJob
@@ -202,6 +212,11 @@ class Installer:
             if old not in keep:
                 shutil.rmtree(old, ignore_errors=True)
         return tuple(artifacts)
+
+
+def _failed(spec: AgentSpec, reason: str) -> InstallFailed:
+    logger.warning("install.failed", agent=spec.id, error=reason.rstrip().rpartition("\n")[2])
+    return InstallFailed(spec.id, reason)
 
 
 def _remove_incomplete(builds: Path) -> None:

@@ -1,7 +1,7 @@
 """Models, modes and thought levels of an agent, in the form of `GET /v1/agents`.
 
-They come from the catalogue, or from the agent's answer to `session/new`: some agents report `configOptions`,
-some `modes` and `models`, some both.
+They come from the agent's answer to `session/new`: some agents report `configOptions`, some `modes` and
+`models`, some both.
 """
 
 from __future__ import annotations
@@ -9,18 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sandbox_agent.agents.catalog.agent_spec import OPTION_CATEGORIES, AgentSpec
-
 Option = dict[str, Any]
 _NAMES = {"model": "Model", "mode": "Mode", "thought_level": "Thought Level"}
-
-
-def static_options(spec: AgentSpec) -> list[Option]:
-    """The options of the catalogue; the first value of each is the current one."""
-    return [
-        _option(category, category, [{"name": value, "value": value} for value in values], values[0])
-        for category, values in spec.options.items()
-    ]
 
 
 def reported_options(session: Mapping[str, Any]) -> list[Option]:
@@ -32,7 +22,7 @@ def reported_options(session: Mapping[str, Any]) -> list[Option]:
             found.setdefault(option["category"], option)
     for category, option in _from_older_forms(session):
         found.setdefault(category, option)
-    return [found[category] for category in OPTION_CATEGORIES if category in found]
+    return [found[category] for category in _NAMES if category in found]
 
 
 def models_and_modes(options: list[Option]) -> dict[str, Any]:
@@ -55,7 +45,7 @@ def _from_config_option(raw: Any) -> Option | None:
     if not isinstance(raw, dict) or raw.get("type", "select") != "select":
         return None
     category = raw.get("category") or raw.get("id")
-    if category not in OPTION_CATEGORIES:
+    if category not in _NAMES:
         return None
     option = _option(category, raw.get("id"), list(_choices(raw.get("options"))), raw.get("currentValue"))
     return option | {"name": raw.get("name") or option["name"]} if option["options"] else None

@@ -1,7 +1,8 @@
 """What `GET /v1/agents` answers for each agent: whether it is installed, its version, its capabilities.
 
-Slow work is bounded: files are read in threads, `--version` of a program gets 2 s and is cached, and models
-come from a probe that runs after the response.
+Slow work is bounded: files are read in threads, `--version` of a program gets 2 s and is cached. Models and
+modes are those that the agent reported to a probe, which runs after the response; `configStatus` says whether
+they are known.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.install.run_command import CommandFailed, run_command
-from sandbox_agent.agents.inventory.config_options import models_and_modes, static_options
+from sandbox_agent.agents.inventory.config_options import Option, models_and_modes, reported_options
 from sandbox_agent.agents.inventory.options_probe import OptionsProbe
 from sandbox_agent.agents.launch.launcher import Launcher
 from sandbox_agent.agents.launch.program import Program, find_program
+from sandbox_agent.bridge.process.limits import ProcessLimits
 
 _VERSION_LIMIT_S = 2.0
 _VERSION = re.compile(r"\d+\.\d+[\w.+-]*")
@@ -37,12 +39,15 @@ class Inventory:
         launcher: Launcher,
         *,
         environ: Mapping[str, str] | None = None,
+        process_limits: ProcessLimits | None = None,
     ) -> None:
+        """`process_limits`: user and limits of the agents, which a probe has too."""
         self._catalog = catalog
         self._layout = layout
         self._launcher = launcher
         self._environ = os.environ if environ is None else environ
-        self._probe = OptionsProbe()
+        self._limits = process_limits or ProcessLimits()
+        self._probe = OptionsProbe(self._limits)
         self._versions: dict[tuple[object, ...], str | None] = {}
 
     async def describe_all(self, *, config: bool = False, no_cache: bool = False) -> list[dict[str, Any]]:
@@ -65,19 +70,24 @@ class Inventory:
         if config:
             info |= await self._version_and_path(spec, program, no_cache)
         info["capabilities"] = {flag: flag in spec.capabilities for flag in CAPABILITIES}
+        if spec.asks is not None:
+            info["permissionRequests"] = spec.asks
         if spec.skills_directory is not None:
             info["skillsDirectory"] = spec.skills_directory
         if config:
-            info |= self._options(spec, program, installed, has_credentials)
+            info |= self._options(spec, program, has_credentials)
         return info
 
     async def aclose(self) -> None:
         await self._probe.aclose()
 
     def _search(self, spec: AgentSpec) -> tuple[Program | None, bool]:
+        """The program of the agent, and whether its environment and home have a credential."""
+        variables = {**self._launcher.environment_of(spec.id), **self._limits.environment()}
+        home = Path(variables.get("HOME") or os.path.expanduser("~"))
         return (
             find_program(spec, self._layout, self._environ),
-            credentials.available_for(spec, self._environ),
+            credentials.available_for(spec, variables, home),
         )
 
     async def _version_and_path(
@@ -107,21 +117,30 @@ class Inventory:
             self._versions[key] = found[0] if found else None
         return self._versions[key]
 
-    def _options(
-        self, spec: AgentSpec, program: Program | None, installed: bool, has_credentials: bool
-    ) -> dict[str, Any]:
-        info: dict[str, Any] = {}
-        options = static_options(spec)
-        if program is not None and has_credentials:
-            probed = self._probe.options_of(
-                spec.id, _identity(program.argv), lambda: self._launcher.prepare(spec.id)
-            )
-            if probed is not None:
-                options = list(probed.options) or options
-                if probed.error is not None:
-                    info["configError"] = probed.error
-        info = {"configOptions": options} | info
-        return info | (models_and_modes(options) if installed else {})
+    def _options(self, spec: AgentSpec, program: Program | None, has_credentials: bool) -> dict[str, Any]:
+        """What the agent itself has reported, or why nothing is known."""
+        if program is None and spec.builtin:
+            return _known(_mock_options())
+        if program is None or not has_credentials:
+            return {"configStatus": "unknown"}
+        probed = self._probe.options_of(
+            spec.id, _identity(program.argv), lambda: self._launcher.prepare(spec.id)
+        )
+        if probed is None:
+            return {"configStatus": "asking"}
+        if probed.error is not None:
+            return {"configStatus": "failed", "configError": probed.error}
+        return _known(list(probed.options))
+
+
+def _known(options: list[Option]) -> dict[str, Any]:
+    return {"configStatus": "known", "configOptions": options} | models_and_modes(options)
+
+
+def _mock_options() -> list[Option]:
+    from sandbox_agent.agents.mock import config_options as mock
+
+    return reported_options({"configOptions": mock.config_options(mock.default_values())})
 
 
 def _identity(argv: Sequence[str]) -> tuple[object, ...]:

@@ -1,13 +1,16 @@
 """Ask installed agents in the background which models and modes they have.
 
 One agent at a time, for 30 s at most, and only agents for which a credential was found: the others cannot
-open a session. The answer is kept until the agent's program changes.
+open a session. The session is opened as the SDK opens one, with the login that an API key needs. The answer
+is kept until the agent's program changes; a failure is kept for a minute, because a login may follow.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import tempfile
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,8 +19,11 @@ from typing import Any
 from sandbox_agent.agents.inventory.config_options import Option, reported_options
 from sandbox_agent.agents.launch.acp_probe import AcpProbe, ProbeFailed, open_probe
 from sandbox_agent.bridge.launch_spec import LaunchSpec
+from sandbox_agent.bridge.process.limits import ProcessLimits
+from sandbox_agent.errors import SandboxAgentError
 
 _LIMIT_S = 30.0
+_RETRY_FAILED_AFTER_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +32,19 @@ class ProbedOptions:
 
     options: tuple[Option, ...] = ()
     error: str | None = None
+    asked_at: float = 0.0
+    """When it was asked, on the monotonic clock."""
+
+    @property
+    def is_kept(self) -> bool:
+        return self.error is None or time.monotonic() - self.asked_at < _RETRY_FAILED_AFTER_S
 
 
 class OptionsProbe:
     """Keeps one result per agent; `options_of` never waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: ProcessLimits) -> None:
+        self._limits = limits
         self._results: dict[str, tuple[object, ProbedOptions]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._one_at_a_time = asyncio.Semaphore(1)
@@ -44,7 +57,7 @@ class OptionsProbe:
         `identity` must change when the agent's program changes.
         """
         known = self._results.get(agent_id)
-        if known is not None and known[0] == identity:
+        if known is not None and known[0] == identity and known[1].is_kept:
             return known[1]
         if agent_id not in self._tasks:
             task = asyncio.create_task(self._probe(agent_id, identity, prepare))
@@ -64,22 +77,28 @@ class OptionsProbe:
         async with self._one_at_a_time:
             try:
                 async with asyncio.timeout(_LIMIT_S):
-                    result = await _open_session(await prepare())
+                    result = await self._open_session(await prepare())
             except TimeoutError:
-                result = ProbedOptions(error=f"the agent did not open a session within {_LIMIT_S:.0f} s")
-            except (ProbeFailed, OSError) as error:
-                result = ProbedOptions(error=str(error))
+                result = _failure(f"the agent did not open a session within {_LIMIT_S:.0f} s")
+            except (ProbeFailed, SandboxAgentError, OSError) as error:
+                result = _failure(str(error))
         self._results[agent_id] = (identity, result)
 
+    async def _open_session(self, launch: LaunchSpec) -> ProbedOptions:
+        """Open a session in an empty directory, and close it if the agent supports that."""
+        with tempfile.TemporaryDirectory(prefix="sandbox-agent-probe-") as directory:
+            owner = self._limits.popen_arguments()
+            if owner:
+                os.chown(directory, owner["user"], owner["group"])
+            async with open_probe(LaunchSpec(launch.argv, launch.env, directory), self._limits) as probe:
+                initialized = await probe.initialize(_LIMIT_S)
+                session = await probe.new_session(initialized, directory, _LIMIT_S)
+                await _close_session(probe, initialized, session)
+                return ProbedOptions(tuple(reported_options(session)))
 
-async def _open_session(launch: LaunchSpec) -> ProbedOptions:
-    """Open a session in an empty directory, and close it if the agent supports that."""
-    with tempfile.TemporaryDirectory(prefix="sandbox-agent-probe-") as directory:
-        async with open_probe(LaunchSpec(launch.argv, launch.env, directory)) as probe:
-            initialized = await probe.initialize(_LIMIT_S)
-            session = await probe.request("session/new", {"cwd": directory, "mcpServers": []}, _LIMIT_S)
-            await _close_session(probe, initialized, session)
-            return ProbedOptions(tuple(reported_options(session)))
+
+def _failure(reason: str) -> ProbedOptions:
+    return ProbedOptions(error=reason, asked_at=time.monotonic())
 
 
 async def _close_session(probe: AcpProbe, initialized: dict[str, Any], session: dict[str, Any]) -> None:

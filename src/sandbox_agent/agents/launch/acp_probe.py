@@ -15,10 +15,22 @@ from typing import Any, cast
 
 from sandbox_agent.agents.launch.tagged_tree import TaggedTree
 from sandbox_agent.bridge.launch_spec import LaunchSpec
-from sandbox_agent.jsonrpc_error_codes import METHOD_NOT_FOUND
+from sandbox_agent.bridge.process.limits import ProcessLimits
+from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, METHOD_NOT_FOUND
 
 _LINE_LIMIT = 64 * 1024 * 1024
 _STDERR_TAIL = 8192
+
+KEY_LOGINS = (
+    "codex-api-key",
+    "openai-api-key",
+    "anthropic-api-key",
+    "api-key",
+    "gemini-api-key",
+    "xai.api_key",
+    "openai",
+)
+"""Methods of `authenticate` that confirm an API key of the environment; the SDK uses the same ones."""
 
 
 class ProbeFailed(Exception):
@@ -46,6 +58,21 @@ class AcpProbe:
         if not isinstance(result.get("protocolVersion"), int):
             raise ProbeFailed("the answer to `initialize` has no protocolVersion", self.stderr)
         return result
+
+    async def new_session(
+        self, initialized: Mapping[str, Any], directory: str, limit_s: float
+    ) -> dict[str, Any]:
+        """Open a session as the SDK does: if the agent wants a login, the API key is confirmed first."""
+        params = {"cwd": directory, "mcpServers": []}
+        try:
+            return await self.request("session/new", params, limit_s)
+        except ProbeFailed as failure:
+            offered = [one.get("id") for one in initialized.get("authMethods") or () if isinstance(one, dict)]
+            login = next((one for one in KEY_LOGINS if one in offered), None)
+            if login is None or failure.error is None or failure.error.get("code") != AUTH_REQUIRED:
+                raise
+        await self.request("authenticate", {"methodId": login}, limit_s)
+        return await self.request("session/new", params, limit_s)
 
     async def request(self, method: str, params: Mapping[str, Any], limit_s: float) -> dict[str, Any]:
         self._next_id += 1
@@ -118,18 +145,24 @@ class AcpProbe:
         self._stderr_reader.cancel()
         with suppress(asyncio.CancelledError):
             await self._stderr_reader
+        # A pipe whose end was not read yet would complain when the loop is gone.
+        cast(Any, self._process)._transport.close()
+        await asyncio.sleep(0)
 
 
 @asynccontextmanager
-async def open_probe(launch: LaunchSpec) -> AsyncIterator[AcpProbe]:
-    """Run the agent during the block; raises `ProbeFailed` if it cannot be started."""
+async def open_probe(launch: LaunchSpec, limits: ProcessLimits | None = None) -> AsyncIterator[AcpProbe]:
+    """Run the agent during the block, with the user and the limits of an instance if they are given.
+
+    Raises `ProbeFailed` if it cannot be started.
+    """
     try:
         tree = TaggedTree()
     except OSError as error:
         raise ProbeFailed(f"no process can be started: {error.strerror or error}") from error
     probe: AcpProbe | None = None
     try:
-        probe = AcpProbe(await _start(launch, tree))
+        probe = AcpProbe(await _start(launch, tree, limits or ProcessLimits()))
         yield probe
         await probe.close()
     finally:
@@ -139,17 +172,18 @@ async def open_probe(launch: LaunchSpec) -> AsyncIterator[AcpProbe]:
         tree.reap()
 
 
-async def _start(launch: LaunchSpec, tree: TaggedTree) -> asyncio.subprocess.Process:
+async def _start(launch: LaunchSpec, tree: TaggedTree, limits: ProcessLimits) -> asyncio.subprocess.Process:
     try:
         process = await asyncio.create_subprocess_exec(
-            *launch.argv,
+            *limits.limited(launch.argv, tree.tag),
             cwd=launch.cwd,
-            env={**launch.env, **tree.environment},
+            env={**launch.env, **limits.environment(), **tree.environment},
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             limit=_LINE_LIMIT,
             start_new_session=True,
+            **limits.popen_arguments(),
         )
     except OSError as error:
         raise ProbeFailed(f"{launch.argv[0]} cannot be started: {error.strerror or error}") from error

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.layout import InstallLayout
+from sandbox_agent.agents.launch.key_names import other_names, other_names_of_instance
 from sandbox_agent.agents.launch.program import Program, find_program
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.errors import AgentNotInstalled, InvalidRequest, StreamError
@@ -94,6 +95,20 @@ class Launcher:
         spec = self._checked_spec(agent_id, env)
         return self._launch_spec(spec, _directory(spec, None), env) if cwd is None else None
 
+    def launch_if_installed(
+        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
+    ) -> LaunchSpec | None:
+        """How to start the agent; None if it has to be installed first. `cwd` is not checked.
+
+        Raises as `prepare` does.
+        """
+        spec = self._checked_spec(agent_id, env)
+        return self._launch_spec(spec, _directory(spec, cwd), env)
+
+    def environment_of(self, agent_id: str) -> dict[str, str]:
+        """The environment of an instance of the agent for which a client sets no variables."""
+        return self._environment(self._catalog.get(agent_id), None)
+
     @property
     def requires_preinstall(self) -> bool:
         if self._require_preinstall is not None:
@@ -139,7 +154,10 @@ class Launcher:
         environment |= {k: v for k, v in spec.env.items() if "{root}" not in v}
         if spec.builtin or spec.adapter:
             _make_importable(environment)
-        environment.update(extra or {})
+        environment |= other_names(spec, environment)
+        if extra:
+            environment |= other_names_of_instance(spec, extra)
+            environment.update(extra)
         return environment
 
 

@@ -32,6 +32,10 @@ class TaggedTree:
         own_processes.server_tags.add(self._server_tag)
 
     @property
+    def tag(self) -> int:
+        return self._tag
+
+    @property
     def environment(self) -> dict[str, str]:
         """Variables that the first process must have."""
         return {tags.ENV_TAG: str(self._tag)}

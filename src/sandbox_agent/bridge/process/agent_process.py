@@ -82,6 +82,7 @@ class AgentProcess:
         "group",
         "input",
         "on_reaped",
+        "on_unowned_exit",
         "pid",
     )
 
@@ -107,6 +108,8 @@ class AgentProcess:
         self._exit_waiters: list[asyncio.Future[None]] = []
         self.exit: ProcessExit | None = None
         self.on_reaped: Callable[[int], None] = lambda _: None
+        self.on_unowned_exit: Callable[[], None] | None = None
+        """Called if it exits before `hand_over`."""
         env = {**spec.env, **limits.environment(), tags.ENV_TAG: str(tag)}
         spawned = spawn(tuple(limits.limited(spec.argv, tag)), env, spec.cwd, limits.popen_arguments())
         self.pid = spawned.pid
@@ -125,6 +128,22 @@ class AgentProcess:
         self.input = StdinQueue(self._loop, spawned.stdin, owner.on_input_closed)
         self._loop.add_reader(self._stderr_fd, self._on_stderr)
         self._loop.add_reader(self._exit_fd, self._on_exited)
+
+    @property
+    def tag(self) -> int:
+        return self._tag
+
+    def is_running(self) -> bool:
+        """Asks the kernel: the event loop may not have seen the exit yet."""
+        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return self.exit is None and os.waitid(os.P_PID, self.pid, options) is None
+
+    def hand_over(self, owner: ProcessOwner) -> None:
+        """Give a process whose output has not been read to the owner that it will have from now on."""
+        self.on_unowned_exit = None
+        self._owner = self._stdout.owner = owner
+        self.input.on_closed = owner.on_input_closed
+        self.resume_reading()
 
     # ---- output ------------------------------------------------------------------------------------------
 
@@ -175,7 +194,9 @@ class AgentProcess:
         if self._stdout_closed_timer:
             self._stdout_closed_timer.cancel()
         self.input.close()
-        if not self._stdout.is_paused:
+        if self.on_unowned_exit is not None:
+            self.on_unowned_exit()
+        elif not self._stdout.is_paused:
             self._finish()
 
     def _finish(self) -> None:

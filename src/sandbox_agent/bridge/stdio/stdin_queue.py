@@ -44,8 +44,8 @@ class StdinQueue:
         "_fitted_bytes",
         "_loop",
         "_messages",
-        "_on_closed",
         "_write_scheduled",
+        "on_closed",
         "queued_bytes",
     )
 
@@ -53,7 +53,7 @@ class StdinQueue:
         """`on_closed` is called when the agent has closed its end; queued messages are dropped then."""
         self._loop = loop
         self._fd = fd
-        self._on_closed = on_closed
+        self.on_closed = on_closed
         self._messages: list[QueuedMessage] = []
         self._write_scheduled = False
         """A write will happen at the end of this turn, or when the pipe has room."""
@@ -103,7 +103,7 @@ class StdinQueue:
                 return False
             except OSError:
                 self.close()
-                self._on_closed()
+                self.on_closed()
                 return True
             self._remove_written(written)
             if written < size:

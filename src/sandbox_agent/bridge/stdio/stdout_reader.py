@@ -55,9 +55,9 @@ class StdoutReader:
         "_framer",
         "_loop",
         "_on_end",
-        "_owner",
         "_read_step",
         "is_paused",
+        "owner",
     )
 
     def __init__(
@@ -71,7 +71,7 @@ class StdoutReader:
         """`on_end` is called when the process closes its stdout, not by `close`."""
         self._loop = loop
         self._fd = fd
-        self._owner = owner
+        self.owner = owner
         self._on_end = on_end
         self._framer = LineFramer(max_line_bytes)
         self._read_step = 0
@@ -102,8 +102,8 @@ class StdoutReader:
         if size <= self._framer.whole_up_to and size < self._fitted_bytes and data[-1] == LF:
             # The usual case: whole lines in one read.
             if not self._discards:
-                self._owner.output.take_block(data)
-                self._owner.on_output()
+                self.owner.output.take_block(data)
+                self.owner.on_output()
             return
         pieces = self._framer.feed(data)
         self._hand_over(pieces)
@@ -139,10 +139,10 @@ class StdoutReader:
         if not pieces or self._discards:
             return
         try:
-            self._owner.output.take(pieces)
+            self.owner.output.take(pieces)
         except MemoryError:
-            self._owner.output.take([DroppedLine(piece) for piece in pieces if isinstance(piece, bytes)])
-        self._owner.on_output()
+            self.owner.output.take([DroppedLine(piece) for piece in pieces if isinstance(piece, bytes)])
+        self.owner.on_output()
 
     def pause(self) -> None:
         """Stop reading; further output stays in the pipe."""

@@ -10,9 +10,10 @@ import click
 
 from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
-from sandbox_agent.cli.api.install_progress import install
+from sandbox_agent.cli.api.install_progress import show_progress
 from sandbox_agent.cli.output import OutputFormat, Row, output_option, print_json, show
 from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.resources.install_progress import install
 from sandbox_agent.sdk.transport.http_api import segment
 
 _REPORT_CATEGORIES = {"models": "model", "modes": "mode", "thoughtLevels": "thought_level"}
@@ -75,13 +76,16 @@ def install_agent(
         "agentProcessVersion": agent_process_version,
     }
     body = {name: value for name, value in options.items() if value is not None}
-    print_json(connection.run(lambda api: install(api, agent, body)))
+    print_json(connection.run(lambda api: install(api, agent, body, show_progress)))
 
 
 @click.command()
 @with_connection
 def report(connection: ApiConnection) -> None:
-    """Print models, modes and thought levels of all agents as JSON."""
+    """Print models, modes and thought levels of all agents as JSON.
+
+    `configStatus` is `known` if the agent has reported them.
+    """
     response = connection.run(lambda api: api.request("GET", "/v1/agents", query={"config": True}))
     agents = json_codec.decode(response.content)["agents"]
     print_json(
@@ -96,7 +100,8 @@ def report(connection: ApiConnection) -> None:
 def _report_entry(agent: Mapping[str, Any]) -> dict[str, Any]:
     options = agent.get("configOptions", [])
     choices = {name: _choices(options, category) for name, category in _REPORT_CATEGORIES.items()}
-    return {"id": agent["id"], "installed": agent["installed"], **choices}
+    status = {"configStatus": agent["configStatus"]} if "configStatus" in agent else {}
+    return {"id": agent["id"], "installed": agent["installed"], **status, **choices}
 
 
 def _choices(options: Iterable[Mapping[str, Any]], category: str) -> dict[str, Any]:

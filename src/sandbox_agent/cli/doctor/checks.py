@@ -161,6 +161,4 @@ def _agent(spec: AgentSpec, layout: InstallLayout) -> Finding:
 
 def _key_advice(spec: AgentSpec) -> str:
     variables = [name for kind, _, name in (one.partition(":") for one in spec.credentials) if kind == "env"]
-    known = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-    variables += [known[one] for one in spec.credentials if one in known]
     return f"set {' or '.join(variables)}" if variables else f"log in with {spec.name}"

@@ -11,6 +11,7 @@ import sys
 
 import click
 
+from sandbox_agent.sdk.resources.models import AgentInfo
 from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest, auto_approve
 from sandbox_agent.sdk.session.permissions.question import REJECT, Answer, Question, Reject
 
@@ -24,6 +25,23 @@ class TerminalPrompter:
         self._approve = approve
         self._can_ask = can_ask
         self._prompt_lock = asyncio.Lock()
+
+    def check_agent(self, agent: AgentInfo) -> None:
+        """Refuse an agent whose tools cannot be refused, if the user wants that; else warn.
+
+        Raises:
+            click.UsageError: `--approve none` or `reads`, and the agent never asks.
+        """
+        if self._approve == "all":
+            return
+        if agent.never_asks:
+            text = f"{agent.id} never asks for permission: every tool it uses runs"
+            if self._approve is not None:
+                raise click.UsageError(f"{text}. Use --approve all to run it nevertheless.")
+            click.secho(text, fg="yellow", err=True)
+        elif agent.permission_requests == "partly" and self._approve is not None:
+            text = f"{agent.id} does not ask before every tool; docs/agents.md says when it does"
+            click.secho(text, fg="yellow", err=True)
 
     async def decide(self, request: PermissionRequest) -> str:
         """`once`, `always` or `reject`."""

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import click
 
-from sandbox_agent.cli.api.install_progress import install
+from sandbox_agent.cli.api.install_progress import show_progress
 from sandbox_agent.cli.run.renderer import Renderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+from sandbox_agent.sdk.resources.models import AgentInfo
 from sandbox_agent.sdk.session.session import AsyncSession
-from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.settings import default_data_directory
 
 
@@ -69,7 +69,7 @@ def conversation_store() -> str:
 
 
 async def _begin(client: AsyncSandboxAgent, request: TurnRequest, prompter: TerminalPrompter) -> AsyncSession:
-    await _prepare_agent(client, request.agent)
+    agent = await _prepared_agent(client, request.agent, prompter)
     return await client.sessions.create(
         request.agent,
         id=request.session,
@@ -78,7 +78,7 @@ async def _begin(client: AsyncSandboxAgent, request: TurnRequest, prompter: Term
         mode=request.mode,
         thought_level=request.thought_level,
         use_directory_config=True,
-        on_permission=prompter.decide,
+        on_permission=None if agent.never_asks else prompter.decide,
         on_question=prompter.answer,
     )
 
@@ -92,10 +92,9 @@ async def _continue(
         return None
     if known.agent != request.agent:
         raise click.UsageError(f"the conversation {known.id} is one with {known.agent}")
-    await _prepare_agent(client, request.agent)
-    session = await client.sessions.resume(
-        known.id, on_permission=prompter.decide, on_question=prompter.answer
-    )
+    agent = await _prepared_agent(client, request.agent, prompter)
+    decide = None if agent.never_asks else prompter.decide
+    session = await client.sessions.resume(known.id, on_permission=decide, on_question=prompter.answer)
     if session.directory != request.directory:
         click.echo(f"the conversation {known.id} takes place in {session.directory}", err=True)
     if not session.restored.history_carried:
@@ -109,14 +108,12 @@ async def _continue(
     return session
 
 
-async def _prepare_agent(client: AsyncSandboxAgent, agent: str) -> None:
-    """Install a missing agent, with progress, and warn about missing credentials."""
+async def _prepared_agent(client: AsyncSandboxAgent, agent: str, prompter: TerminalPrompter) -> AgentInfo:
+    """Install a missing agent, with progress; say what the user should know before it starts."""
     info = await client.agents.get(agent)
+    prompter.check_agent(info)
     if not info.installed:
-        api = HttpApi(client.base_url, token=client.token)
-        try:
-            await install(api, agent, {})
-        finally:
-            await api.aclose()
+        await client.agents.install(agent, on_progress=show_progress)
     if not info.credentials_available:
         click.echo(f"no credentials for {agent} were found; see `sandbox-agent credentials status`", err=True)
+    return info

@@ -66,6 +66,22 @@ def _check_agent_user(settings: Settings) -> None:
         raise SettingsError("--agent-user needs a server that runs as root")
 
 
+def _check_warm(settings: Settings) -> None:
+    """Report a wrong `--warm` at start."""
+    if not settings.warm:
+        return
+    from sandbox_agent.agents.catalog.catalog import Catalog  # only with --warm
+    from sandbox_agent.bridge.warm_target import parse_targets
+
+    own = settings.own_agents_file
+    catalog = Catalog.load(own) if own else Catalog()
+    for target in parse_targets(settings.warm):
+        if target.agent not in catalog:
+            raise SettingsError(f"--warm: there is no agent '{target.agent}'")
+        if target.cwd is not None and not os.path.isdir(target.cwd):
+            raise SettingsError(f"--warm: there is no directory '{target.cwd}'")
+
+
 def _serve(settings: Settings) -> int:
     # Not imported by `server --help`.
     from sandbox_agent import logs
@@ -75,6 +91,7 @@ def _serve(settings: Settings) -> int:
     _check_agents_file(settings)
     _check_fs_root(settings)
     _check_agent_user(settings)
+    _check_warm(settings)
     try:
         logs.set_up(settings.log_level, settings.log_format)
     except OSError as error:

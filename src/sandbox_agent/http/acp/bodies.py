@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from sandbox_agent.http.install_progress import InstallProgress
+
 if TYPE_CHECKING:
     from sandbox_agent.bridge.instance import Instance
 
@@ -14,12 +16,16 @@ Count = Annotated[int, Meta(ge=0)]
 
 
 class AcpServer(msgspec.Struct, rename="camel", kw_only=True):
-    """One agent process. `exitCode` or `signal` is present only after it has exited."""
+    """One agent process.
+
+    `installing` is present while the agent is installed first, `exitCode` or `signal` after an exit.
+    """
 
     server_id: str
     agent: str
     created_at_ms: Count
     status: Literal["starting", "running", "exited"]
+    installing: InstallProgress | UnsetType = UNSET
     pid: int | None
     exit_code: int | UnsetType = UNSET
     signal: str | UnsetType = UNSET
@@ -46,7 +52,21 @@ class AcpServer(msgspec.Struct, rename="camel", kw_only=True):
         )
 
 
+class WarmAgent(msgspec.Struct, rename="camel", kw_only=True):
+    """A process of `--warm` that waits for its first message. `memoryBytes`: resident memory of its tree."""
+
+    agent: str
+    pid: int
+    cwd: str
+    started_at_ms: Count
+    memory_bytes: Count
+
+
 class AcpServers(msgspec.Struct):
-    """Every agent process that was started and not closed, sorted by id."""
+    """Every agent process that was started and not closed, sorted by id.
+
+    `warm` is present with `--warm`: processes that no instance has taken yet.
+    """
 
     servers: list[AcpServer]
+    warm: list[WarmAgent] | UnsetType = UNSET

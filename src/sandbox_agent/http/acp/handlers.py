@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
+from sandbox_agent.bridge.process.tree_memory import tree_memory
 from sandbox_agent.http.acp import operations, post, sse, stream
-from sandbox_agent.http.acp.bodies import AcpServer, AcpServers
+from sandbox_agent.http.acp.bodies import AcpServer, AcpServers, WarmAgent
 from sandbox_agent.http.acp.post_options import PostOptions
 from sandbox_agent.http.acp.reply import PostReply
 from sandbox_agent.http.asgi_sink import AsgiSink
+from sandbox_agent.http.install_progress import InstallProgress
 from sandbox_agent.http.json_body import json_response
 from sandbox_agent.http.messages import HeaderList, Receive, Request, Response, Send
 
 if TYPE_CHECKING:
+    from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.http.services import Services
 
 
 @operations.LIST_SERVERS
 async def list_instances(request: Request, services: Services) -> Response:
-    return json_response(AcpServers([AcpServer.of(instance) for instance in services.instances]))
+    servers = AcpServers([_server(instance, services) for instance in services.instances])
+    if services.settings.warm:
+        servers.warm = await _warm_agents(services)
+    return json_response(servers)
+
+
+def _server(instance: Instance, services: Services) -> AcpServer:
+    server = AcpServer.of(instance)
+    if instance.status == "starting" and (progress := services.install_progress(instance.agent)):
+        server.installing = InstallProgress.of(progress)
+    return server
+
+
+async def _warm_agents(services: Services) -> list[WarmAgent]:
+    waiting = services.instances.warm_processes
+    tags = [warm.process.tag for warm in waiting]
+    memory = await asyncio.to_thread(tree_memory, tags) if tags else {}
+    return [
+        WarmAgent(
+            agent=warm.agent,
+            pid=warm.process.pid,
+            cwd=warm.spec.cwd,
+            started_at_ms=warm.started_at_ms,
+            memory_bytes=memory[warm.process.tag],
+        )
+        for warm in waiting
+    ]
 
 
 @operations.CLOSE_SERVER

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from sandbox_agent.http.install_progress import InstallProgress
+
 if TYPE_CHECKING:
     from sandbox_agent.agents.install.install_result import InstallResult as Installed
-    from sandbox_agent.agents.install.progress import Progress
 
 
 class AgentCapabilities(msgspec.Struct, rename="camel", kw_only=True):
@@ -76,11 +77,35 @@ class AgentInfo(msgspec.Struct, rename="camel", kw_only=True):
     id: str
     installed: bool
     credentials_available: bool
+    installing: InstallProgress | UnsetType = UNSET
     version: str | UnsetType = UNSET
     path: str | UnsetType = UNSET
     capabilities: AgentCapabilities
+    permission_requests: (
+        Annotated[
+            Literal["always", "partly", "terminal", "never"],
+            Meta(
+                description="Whether the agent asks before its tools run. `always`: before each that changes "
+                "something. `partly`: before some, or as its config or mode says. `terminal`: only clients "
+                "that serve `terminal` and `fs`. `never`: every tool runs. Absent if it is not known."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     skills_directory: str | UnsetType = UNSET
     server_status: ServerStatus | UnsetType = UNSET
+    config_status: (
+        Annotated[
+            Literal["known", "asking", "failed", "unknown"],
+            Meta(
+                description="Whether models and modes are known. `known`: the agent has reported what "
+                "`configOptions`, `models` and `modes` have. `asking`: it is being asked, ask again. "
+                "`failed`: `configError` says why. `unknown`: it was not asked, because it is not installed "
+                "or has no credentials."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     config_options: list[ConfigOption] | UnsetType = UNSET
     config_error: str | UnsetType = UNSET
     models: list[AgentModel] | UnsetType = UNSET
@@ -116,16 +141,3 @@ class InstallResult(msgspec.Struct):
     @classmethod
     def of(cls, installed: Installed) -> InstallResult:
         return msgspec.convert(installed, cls, from_attributes=True)
-
-
-class InstallProgress(msgspec.Struct, omit_defaults=True):
-    """A `progress` event of an install; `percent` is left out while it cannot be estimated."""
-
-    step: str
-    message: str
-    bytes: int
-    percent: int | None = None
-
-    @classmethod
-    def of(cls, progress: Progress) -> InstallProgress:
-        return msgspec.convert(progress, cls, from_attributes=True)

@@ -19,11 +19,11 @@ from sandbox_agent.http.acp import sse
 from sandbox_agent.http.endpoints.agent_bodies import (
     AgentInfo,
     AgentList,
-    InstallProgress,
     InstallRequest,
     InstallResult,
     ServerStatus,
 )
+from sandbox_agent.http.install_progress import InstallProgress
 from sandbox_agent.http.json_body import encode, json_body, json_response
 from sandbox_agent.http.messages import Request, Response, StreamingResponse
 from sandbox_agent.http.openapi.operation import Content, Flag, Operation, PathParameter, ResponseSpec
@@ -59,7 +59,7 @@ async def list_agents(request: Request, services: Services) -> Response:
     config, no_cache = _CONFIG.read(request), _NO_CACHE.read(request)
     agents = await services.inventory.describe_all(config=config, no_cache=no_cache)
     statuses = _server_statuses(services)
-    return json_response(AgentList([_agent_info(agent, statuses) for agent in agents]))
+    return json_response(AgentList([_agent_info(agent, statuses, services) for agent in agents]))
 
 
 @Operation(
@@ -73,7 +73,7 @@ async def list_agents(request: Request, services: Services) -> Response:
 async def show_agent(request: Request, services: Services) -> Response:
     config, no_cache = _CONFIG.read(request), _NO_CACHE.read(request)
     agent = await services.inventory.describe(request.path_params[0], config=config, no_cache=no_cache)
-    return json_response(_agent_info(agent, _server_statuses(services)))
+    return json_response(_agent_info(agent, _server_statuses(services), services))
 
 
 @Operation(
@@ -169,8 +169,12 @@ def _server_statuses(services: Services) -> dict[str, ServerStatus]:
     return statuses
 
 
-def _agent_info(described: dict[str, Any], statuses: Mapping[str, ServerStatus]) -> AgentInfo:
+def _agent_info(
+    described: dict[str, Any], statuses: Mapping[str, ServerStatus], services: Services
+) -> AgentInfo:
     info = msgspec.convert(described, AgentInfo)
+    if progress := services.install_progress(info.id):
+        info.installing = InstallProgress.of(progress)
     if info.id in statuses:
         info.server_status = statuses[info.id]
     return info

@@ -25,6 +25,7 @@ from sandbox_agent.sdk.resources.acp import AsyncAcp
 from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.config import AsyncConfig
 from sandbox_agent.sdk.resources.files import AsyncFiles
+from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.instance_pool import InstancePool
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
@@ -68,6 +69,7 @@ class AsyncSandboxAgent:
         default_directory: str | None = None,
         keep_running: bool = False,
         callbacks_in_threads: bool = False,
+        on_install_progress: OnInstallProgress | None = None,
         wait_for_health: bool | float = True,
     ) -> None:
         set_up_logging()
@@ -93,7 +95,11 @@ class AsyncSandboxAgent:
         self.store: SessionStore = _open_store(store)
         """Where the sessions are kept; its methods are asynchronous."""
         self._pool = InstancePool(
-            self._api, self.store, server_alive=self._alive, default_directory=default_directory
+            self._api,
+            self.store,
+            server_alive=self._alive,
+            default_directory=default_directory,
+            on_install_progress=on_install_progress,
         )
         handlers = Handlers(on_permission, on_question, permission_timeout, callbacks_in_threads)
         forms = elicitation is not False

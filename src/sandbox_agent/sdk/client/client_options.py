@@ -8,6 +8,7 @@ from typing import TypedDict
 
 import httpx
 
+from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
 from sandbox_agent.sdk.session.permissions.question import OnQuestion
@@ -44,6 +45,8 @@ class CommonOptions(TypedDict, total=False):
     """The directory of sessions that name none."""
     callbacks_in_threads: bool
     """Run callbacks that are not async in threads. Default: True in `SandboxAgent`, else False."""
+    on_install_progress: OnInstallProgress | None
+    """Called while an agent is installed before it can start. Default: the progress is logged."""
 
 
 class ConnectOptions(CommonOptions, total=False):

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.resources.install_progress import INSTALL_TIMEOUT_S, OnInstallProgress, install
 from sandbox_agent.sdk.resources.models import AgentInfo, InstallResult
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
-
-INSTALL_TIMEOUT_S = 600.0
 
 
 class AsyncAgents:
@@ -36,12 +35,15 @@ class AsyncAgents:
         reinstall: bool = False,
         agent_version: str | None = None,
         agent_process_version: str | None = None,
+        on_progress: OnInstallProgress | None = None,
     ) -> InstallResult:
-        """Install an agent unless it is installed; can take minutes."""
+        """Install an agent unless it is installed; can take minutes. `on_progress` gets every step."""
         versions = {"agentVersion": agent_version, "agentProcessVersion": agent_process_version}
         body: dict[str, Any] = {key: value for key, value in versions.items() if value is not None}
         if reinstall:
             body["reinstall"] = True
+        if on_progress is not None:
+            return InstallResult.from_json(await install(self._api, agent, body, on_progress))
         answer = await self._api.request(
             "POST", f"/v1/agents/{segment(agent)}/install", json=body, timeout_s=INSTALL_TIMEOUT_S
         )

@@ -13,6 +13,26 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class InstallProgress:
+    """How far an install is."""
+
+    step: str
+    message: str
+    bytes: int = 0
+    percent: int | None = None
+    """An estimate; None while there is none."""
+
+    @classmethod
+    def from_json(cls, data: Json) -> InstallProgress:
+        return cls(data["step"], data["message"], data.get("bytes", 0), data.get("percent"))
+
+
+def _installing(data: Json) -> InstallProgress | None:
+    progress = data.get("installing")
+    return InstallProgress.from_json(progress) if progress else None
+
+
+@dataclass(frozen=True, slots=True)
 class AgentInfo:
     """One agent the server knows."""
 
@@ -20,9 +40,16 @@ class AgentInfo:
     installed: bool
     credentials_available: bool
     capabilities: Mapping[str, bool]
+    permission_requests: str | None = None
+    """Whether it asks before its tools run: `always`, `partly`, `terminal` (only clients that serve one) or
+    `never`; None if the server does not know."""
+    installing: InstallProgress | None = None
+    """Set while the agent is being installed."""
     version: str | None = None
     path: str | None = None
     server_status: str | None = None
+    config_status: str | None = None
+    """Whether models and modes are `known`; else `asking`, `failed` or `unknown`. Only with `config=True`."""
     config_options: list[dict[str, Any]] = field(default_factory=list)
     config_error: str | None = None
     models: list[dict[str, Any]] = field(default_factory=list)
@@ -32,6 +59,11 @@ class AgentInfo:
     """Where the agent looks for skills, below the working directory; None if it is not known."""
     raw: Json = field(default_factory=dict, repr=False)
 
+    @property
+    def never_asks(self) -> bool:
+        """No tool of the agent waits for a permission of this client, so none can be refused."""
+        return self.permission_requests in ("never", "terminal")
+
     @classmethod
     def from_json(cls, data: Json) -> AgentInfo:
         return cls(
@@ -39,9 +71,12 @@ class AgentInfo:
             installed=bool(data.get("installed")),
             credentials_available=bool(data.get("credentialsAvailable")),
             capabilities=dict(data.get("capabilities") or {}),
+            permission_requests=data.get("permissionRequests"),
+            installing=_installing(data),
             version=data.get("version"),
             path=data.get("path"),
             server_status=(data.get("serverStatus") or {}).get("status"),
+            config_status=data.get("configStatus"),
             config_options=list(data.get("configOptions") or []),
             config_error=data.get("configError"),
             models=list(data.get("models") or []),
@@ -87,6 +122,8 @@ class AcpInstance:
     agent: str
     created_at_ms: int
     status: str | None = None
+    installing: InstallProgress | None = None
+    """Set while the agent is installed before it can start."""
     pid: int | None = None
     exit_code: int | None = None
     signal: str | None = None
@@ -103,6 +140,7 @@ class AcpInstance:
             agent=data["agent"],
             created_at_ms=data["createdAtMs"],
             status=data.get("status"),
+            installing=_installing(data),
             pid=data.get("pid"),
             exit_code=data.get("exitCode"),
             signal=data.get("signal"),

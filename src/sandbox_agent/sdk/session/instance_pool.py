@@ -16,7 +16,9 @@ from typing import Any
 
 from sandbox_agent.sdk.errors import AgentExitedError, APIStatusError, SandboxAgentError
 from sandbox_agent.sdk.keyed_locks import KeyedLocks
+from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.files import AsyncFiles
+from sandbox_agent.sdk.resources.install_progress import OnInstallProgress, watched_install
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.skills.skill_directory import SkillDirectory
 from sandbox_agent.sdk.stores import SessionRecord, SessionStore
@@ -46,7 +48,9 @@ class InstancePool:
         *,
         server_alive: Callable[[], bool] | None = None,
         default_directory: str | None = None,
+        on_install_progress: OnInstallProgress | None = None,
     ) -> None:
+        self._on_install_progress = on_install_progress
         self.api = api
         self.store = store
         self._server_alive = server_alive
@@ -54,6 +58,7 @@ class InstancePool:
         self._shared: dict[InstanceKey, AgentInstance] = {}
         self._users: dict[AgentInstance, int] = {}
         self._locks = KeyedLocks()
+        self._checked_agents: set[str] = set()
         self._skill_directories: dict[str, SkillDirectory] = {}
 
     def skill_directory(self, directory: str) -> SkillDirectory:
@@ -75,6 +80,18 @@ class InstancePool:
             return directory
         base = await self.default_directory()
         return base if not directory else normpath(join(base, directory))
+
+    async def warn_if_never_asks(self, agent: str) -> None:
+        """Warn, once per agent, that its tools run without a call of `on_permission`."""
+        if agent in self._checked_agents:
+            return
+        self._checked_agents.add(agent)
+        try:
+            info = await AsyncAgents(self.api).get(agent)
+        except SandboxAgentError:
+            return  # The start of the agent reports what is wrong.
+        if info.never_asks:
+            log.warning("%s never asks for permission: on_permission is not called, every tool runs", agent)
 
     async def acquire(self, key: InstanceKey) -> AgentInstance:
         """A live instance for `key`, started if there is none; `release` it when done."""
@@ -142,7 +159,8 @@ class InstancePool:
     async def _open(self, key: InstanceKey, server_id: str, after: int | None) -> AgentInstance:
         instance = AgentInstance(self.api, server_id, key.agent, after=after, server_alive=self._server_alive)
         try:
-            await instance.open(key.directory, forms=key.forms)
+            async with watched_install(self.api, key.agent, self._on_install_progress):
+                await instance.open(key.directory, forms=key.forms)
         except BaseException:
             await asyncio.shield(_end(instance, delete=True))
             raise

@@ -69,6 +69,8 @@ class SessionFactory:
             mode=options.get("mode"),
             model=options.get("model"),
         )
+        if handlers.on_permission is not None:
+            await self._pool.warn_if_never_asks(agent)
         channel = SessionChannel(self._pool, self._record(agent, options, init), handlers)
         not_applied: dict[str, str] = {}
         session = AsyncSession(channel, self._settings(key), Restored("created", not_applied=not_applied))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from sandbox_agent.sdk.resources.agents import AsyncAgents
+from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
 from sandbox_agent.sdk.resources.models import AgentInfo, InstallResult
 from sandbox_agent.sdk.sync.portal import Portal
 
@@ -30,13 +31,15 @@ class Agents:
         reinstall: bool = False,
         agent_version: str | None = None,
         agent_process_version: str | None = None,
+        on_progress: OnInstallProgress | None = None,
     ) -> InstallResult:
-        """Install an agent unless it is installed; can take minutes."""
+        """Install an agent unless it is installed; can take minutes. `on_progress` gets every step."""
         return self._portal.run(
             self._async.install(
                 agent,
                 reinstall=reinstall,
                 agent_version=agent_version,
                 agent_process_version=agent_process_version,
+                on_progress=on_progress,
             )
         )

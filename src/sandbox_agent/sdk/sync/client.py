@@ -12,6 +12,7 @@ from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions, StoreLike
 from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
 from sandbox_agent.sdk.session.permissions.question import OnQuestion
@@ -55,6 +56,7 @@ class SandboxAgent(PortalClient):
         default_directory: str | None = None,
         keep_running: bool = False,
         callbacks_in_threads: bool = True,
+        on_install_progress: OnInstallProgress | None = None,
         wait_for_health: bool | float = True,
     ) -> None:
         self._open(
@@ -77,6 +79,7 @@ class SandboxAgent(PortalClient):
                 default_directory=default_directory,
                 keep_running=keep_running,
                 callbacks_in_threads=callbacks_in_threads,
+                on_install_progress=on_install_progress,
                 wait_for_health=wait_for_health,
             )
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox_agent.agents.adapters.amp.amp_flags import read_help
+from sandbox_agent.agents.adapters.amp.amp_flags import AmpRequest, read_help
 
 _MAY = """
 Options:
@@ -36,37 +36,61 @@ Options:
   --stream-json-input
       Read JSON Lines user messages from stdin.
 """
-_STRANGE = "Options:\n\n  --print\n  --output-format <format>\n"
+_SPECIFIED = """
+Options:
+
+  --print
+  --output-format <format>
+  --model <name>
+      The model (opus, gpt-5.5)
+  --continue <id>
+  --dangerously-skip-permissions
+"""
+_STRANGE = "Options:\n\n  --print\n  --verbose\n"
 
 
 @pytest.mark.clause("spec3-amp-subprocess-per-turn")
 def test_flags_and_modes_are_read_from_the_help() -> None:
     flags = read_help(_MAY)
-    assert flags.streams_json and flags.allows_all
-    assert flags.modes == ("deep", "large", "rush", "smart")
+    assert flags.family == "threads" and flags.allows_all
+    assert flags.choices == ("deep", "large", "rush", "smart")
     strange = read_help(_STRANGE)
-    assert not strange.streams_json and not strange.allows_all and strange.modes == ()
+    assert strange.family is None and not strange.allows_all and strange.choices == ()
 
 
 @pytest.mark.clause("spec3-amp-fallback-flags")
 def test_a_version_that_runs_on_the_server_is_recognised_by_its_flags() -> None:
     flags = read_help(_SEPTEMBER)
-    assert flags.streams_json and flags.reads_messages and flags.runs_on_server
-    assert flags.modes == ("low", "medium", "high", "ultra") and not flags.allows_all
+    assert flags.family == "threads" and flags.reads_messages and flags.runs_on_server
+    assert flags.choices == ("low", "medium", "high", "ultra") and not flags.allows_all
     assert not read_help(_MAY).runs_on_server
 
 
 @pytest.mark.clause("spec3-amp-subprocess-per-turn")
 def test_each_next_run_asks_for_less_but_keeps_what_the_user_chose() -> None:
-    runs = read_help(_MAY).flag_lists(bypass=True, mode="rush", mcp_config="{}")
+    runs = read_help(_MAY).command_lines(AmpRequest("T-1", bypass=True, choice="rush", mcp_config="{}"))
+    thread = ["threads", "continue", "T-1", "--execute", "--stream-json"]
     chosen = ["--dangerously-allow-all", "--mcp-config", "{}"]
     assert runs == [
-        ["--execute", "--stream-json", "--stream-json-thinking", *chosen, "--mode", "rush"],
-        ["--execute", "--stream-json", *chosen, "--mode", "rush"],
-        ["--execute", "--stream-json", *chosen],
+        [*thread, "--stream-json-thinking", *chosen, "--mode", "rush"],
+        [*thread, *chosen, "--mode", "rush"],
+        [*thread, *chosen],
     ]
 
 
 def test_a_plain_run_is_tried_once() -> None:
     few = read_help("Options:\n\n  -x, --execute [message]\n  --stream-json\n")
-    assert few.flag_lists(bypass=False, mode=None, mcp_config=None) == [["--execute", "--stream-json"]]
+    plain = ["threads", "continue", "T-1", "--execute", "--stream-json"]
+    assert few.command_lines(AmpRequest("T-1")) == [plain]
+
+
+@pytest.mark.clause("spec3-amp-subprocess-per-turn", "spec3-amp-fallback-flags")
+def test_the_flags_of_the_specification_are_a_family_of_their_own() -> None:
+    flags = read_help(_SPECIFIED)
+    assert flags.family == "print" and flags.allows_all and flags.choices == ("opus", "gpt-5.5")
+    form = ["--print", "--output-format", "stream-json"]
+    wanted = AmpRequest("s-1", bypass=True, choice="opus", prompt="hello")
+    needed = ["--continue", "s-1", "--dangerously-skip-permissions", "hello"]
+    assert flags.command_lines(wanted) == [[*form, "--model", "opus", *needed], [*form, *needed]]
+    assert flags.command_lines(AmpRequest(None, prompt="-x")) == [[*form, " -x"]]
+    assert flags.command_lines(AmpRequest(None, prompt="x" * 100_000)) == [form], "on stdin"

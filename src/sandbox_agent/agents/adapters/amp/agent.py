@@ -1,8 +1,8 @@
 """Amp: one process per turn, which continues its thread and reads the prompt from stdin.
 
-AmpFlags are read from `amp --help`; a run whose flags are refused is repeated with fewer flags. Amp never
-asks for approval: a tool that needs it fails unless the mode is `bypass`. Newer versions run the agent on
-Amp's server; a failure there gets an error of its own.
+The flags are read from `amp --help`; a run that ends before its first message is repeated with fewer flags.
+Amp never asks for approval: a tool that needs it fails unless the mode is `bypass`. Newer versions run the
+agent on Amp's server; a failure there gets an error of its own.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import json
 import os
 import re
 import shutil
+import uuid
 
 import msgspec
-from acp import RequestError
+from acp import Client, RequestError
 
 from sandbox_agent.agents.adapters.amp import events
-from sandbox_agent.agents.adapters.amp.amp_flags import AmpFlags, read_help, refuses_flags
+from sandbox_agent.agents.adapters.amp.amp_flags import AmpFlags, AmpRequest, read_help
 from sandbox_agent.agents.adapters.common import adapter_errors, stream_json, timeouts
 from sandbox_agent.agents.adapters.common.config_options import ConfigOption, ConfigOptions, ConfigValue
 from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, StdioMcpServer
@@ -33,7 +34,8 @@ _MODES = [
 ]
 _LOGIN_WORDS = ("API key", "Login failed", "Unauthorized", "401")
 _UNSUPPORTED_VERSION = (
-    "this amp has no `--execute --stream-json`, which the adapter needs; install the version of the catalogue"
+    "this amp has neither `--execute --stream-json` nor `--print --output-format`, one of which the adapter "
+    "needs; install the version of the catalogue"
 )
 
 
@@ -44,18 +46,22 @@ class AmpAgent(NativeAgent):
 
     def __init__(self, program: str) -> None:
         super().__init__(program)
-        self._flags: AmpFlags | None = None
+        self._flags: asyncio.Future[AmpFlags] | None = None
         self._processes: dict[str, NativeProcess] = {}
+        self._threads: dict[str, str | None] = {}
+        """The thread of each session; None until the first turn of a session has begun one."""
 
     async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
-        # In parallel: each is a start of Node.js.
-        flags, printed = await asyncio.gather(
-            self._usable_flags(), self._run(["threads", "new"], cwd), return_exceptions=True
-        )
-        if isinstance(flags, BaseException):
-            raise flags
-        if isinstance(printed, BaseException):
-            raise _explain(flags, printed)
+        flags = await self._usable_flags()
+        if flags.family == "print":
+            # The first turn begins the thread.
+            session_id = f"amp-{uuid.uuid4()}"
+            self._threads[session_id] = None
+            return self._session(session_id, cwd, mcp_servers, flags)
+        try:
+            printed = await self._run(["threads", "new"], cwd)
+        except RequestError as error:
+            raise _explain(flags, error) from error
         thread = _THREAD.search(printed)
         if thread is None:
             raise adapter_errors.turn_failed("amp", f"amp made no thread: {printed[-500:]}")
@@ -66,8 +72,9 @@ class AmpAgent(NativeAgent):
     ) -> NativeSession:
         if not _THREAD.fullmatch(session_id):
             raise adapter_errors.unknown_session(session_id)
-        session = self._session(session_id, cwd, mcp_servers, await self._usable_flags())
-        if replay:
+        flags = await self._usable_flags()
+        session = self._session(session_id, cwd, mcp_servers, flags)
+        if replay and flags.family == "threads":
             await self._replay(session)
         return session
 
@@ -75,20 +82,22 @@ class AmpAgent(NativeAgent):
         flags = await self._usable_flags()
         as_messages = flags.reads_messages and any(isinstance(part, PromptImage) for part in parts)
         prompt = _message(parts) if as_messages else as_text(parts, self.title).encode()
-        mode = session.config.current("agent_mode") if flags.modes else None
+        choice = session.config.current("agent_mode") if flags.choices else None
         servers = {server.name: _mcp_config(server) for server in session.mcp_servers}
-        flag_lists = flags.flag_lists(
+        wanted = AmpRequest(
+            self._threads.get(session.id, session.id),
             bypass=session.config.current("mode") == "bypass",
-            mode=None if mode == "default" else mode,
+            choice=None if choice == "default" else choice,
             mcp_config=json.dumps(servers) if servers else None,
-            messages=as_messages,
+            prompt=None if as_messages else prompt.decode(),
         )
-        for flag_list in flag_lists:
-            process = await self._run_process(session, turn, flag_list, prompt)
+        process: NativeProcess | None = None
+        for words in flags.command_lines(wanted):
+            process = await self._run_process(session, turn, words, prompt)
             if process is None:
                 return
-            if flag_list == flag_lists[-1] or not refuses_flags(process.stderr):
-                raise _explain(flags, process.exit_error())
+        if process is not None:
+            raise _explain(flags, process.exit_error())
 
     async def stop_turn(self, session: NativeSession) -> None:
         if process := self._processes.get(session.id):
@@ -98,33 +107,40 @@ class AmpAgent(NativeAgent):
         if process := self._processes.pop(session.id, None):
             await process.stop()
 
+    async def session_closed(self, session: NativeSession) -> None:
+        self._threads.pop(session.id, None)
+
     async def stop(self) -> None:
         await asyncio.gather(*(process.stop(grace_s=1) for process in list(self._processes.values())))
 
     def _session(self, thread: str, cwd: str, mcp_servers: list[McpServer], flags: AmpFlags) -> NativeSession:
         modes = _MODES if flags.allows_all else _MODES[:1]
         options = [ConfigOption("mode", "Mode", "default", modes, "mode")]
-        if flags.modes:
+        if flags.choices:
             values = [
                 ConfigValue("default", "Default"),
-                *(ConfigValue(name, name.capitalize()) for name in flags.modes),
+                *(ConfigValue(name, name.capitalize()) for name in flags.choices),
             ]
-            options.append(ConfigOption("agent_mode", "Agent mode", "default", values, "model"))
+            name = "Agent mode" if flags.family == "threads" else "Model"
+            options.append(ConfigOption("agent_mode", name, "default", values, "model"))
         return NativeSession(thread, cwd, ConfigOptions(options), mcp_servers)
 
     async def _run_process(
-        self, session: NativeSession, turn: NativeTurn, flags: list[str], prompt: bytes
+        self, session: NativeSession, turn: NativeTurn, words: list[str], prompt: bytes
     ) -> NativeProcess | None:
         """Run one turn; returns the process if it ended before its first message."""
         received: list[Message] = []
 
         def on_message(message: Message) -> None:
             received.append(message)
+            thread = message.get("session_id")
+            if isinstance(thread, str) and self._threads.get(session.id, "") is None:
+                self._threads[session.id] = thread
             self._handle(turn, message)
 
         process = await NativeProcess.start(
             "amp",
-            [*self._command(), "threads", "continue", session.id, *flags],
+            [*self._command(), *words],
             cwd=session.cwd,
             env=os.environ,
             on_message=on_message,
@@ -166,13 +182,22 @@ class AmpAgent(NativeAgent):
         for message in messages:
             await self.channel.send_updates(session.id, events.exported(message))
 
+    def on_connect(self, conn: Client) -> None:
+        super().on_connect(conn)
+        # A start of Node.js, which need not wait for the first session.
+        self._flags = asyncio.ensure_future(self._read_flags())
+        self._flags.add_done_callback(lambda flags: flags.cancelled() or flags.exception())
+
     async def _usable_flags(self) -> AmpFlags:
-        if self._flags is None:
-            flags = read_help(await self._run(["--help"], os.getcwd()))
-            if not flags.streams_json:
-                raise adapter_errors.turn_failed("amp", _UNSUPPORTED_VERSION, sorted(flags.known))
-            self._flags = flags
-        return self._flags
+        if self._flags is None or (self._flags.done() and self._flags.exception() is not None):
+            self._flags = asyncio.ensure_future(self._read_flags())
+        return await asyncio.shield(self._flags)
+
+    async def _read_flags(self) -> AmpFlags:
+        flags = read_help(await self._run(["--help"], os.getcwd()))
+        if flags.family is None:
+            raise adapter_errors.turn_failed("amp", _UNSUPPORTED_VERSION, sorted(flags.known))
+        return flags
 
     async def _run(self, words: list[str], cwd: str) -> str:
         """The output of an amp command; raises a `RequestError` if it fails."""

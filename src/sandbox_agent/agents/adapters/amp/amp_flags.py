@@ -1,6 +1,7 @@
-"""The flags an `amp` program supports, read from its help, and the flag lists to try in order.
+"""The flags an `amp` program supports, read from its help, and the command lines to try in order.
 
-Amp changes its flags every few weeks: only `--execute` and `--stream-json` are required.
+Amp changes its flags every few weeks. Two families are known: `--execute --stream-json` with `threads`
+subcommands, and `--print` (or `--execute`) with `--output-format stream-json` and `--continue`.
 """
 
 from __future__ import annotations
@@ -8,10 +9,25 @@ from __future__ import annotations
 import itertools
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 _FLAG = re.compile(r"^\s+(?:-\w, )?(--[a-z][a-z-]+)", re.MULTILINE)
-_REFUSAL = re.compile(r"unknown option|unexpected argument|unrecognized|invalid (value|mode|option)", re.I)
-_MODES = re.compile(r"--mode <\w+>\s+[^(]*\(([^)]+)\)")
+_LONGEST_ARGUMENT = 30_000
+_CHOICES = r"--{} <[\w-]+>\s+[^(\n]*\(([^)]+)\)"
+
+
+@dataclass(frozen=True)
+class AmpRequest:
+    """What a turn needs from the command line."""
+
+    thread: str | None
+    """The thread to continue; None begins one, which only the second family can do."""
+    bypass: bool = False
+    choice: str | None = None
+    """The mode (`--mode`) or the model (`--model`) that the user chose."""
+    mcp_config: str | None = None
+    prompt: str | None = ""
+    """The text of the prompt; None if it is a line of JSON on stdin."""
 
 
 @dataclass(frozen=True)
@@ -19,15 +35,24 @@ class AmpFlags:
     """What the installed `amp` supports."""
 
     known: frozenset[str]
-    modes: tuple[str, ...]
+    choices: tuple[str, ...]
+    """The values of `--mode`, or of `--model` in the second family, as far as the help lists them."""
 
     @property
-    def streams_json(self) -> bool:
-        return "--execute" in self.known and "--stream-json" in self.known
+    def family(self) -> Literal["threads", "print"] | None:
+        if {"--execute", "--stream-json"} <= self.known:
+            return "threads"
+        if "--output-format" in self.known and {"--print", "--execute"} & self.known:
+            return "print"
+        return None
 
     @property
     def allows_all(self) -> bool:
-        return "--dangerously-allow-all" in self.known
+        return self._allow_all_flag in self.known
+
+    @property
+    def _allow_all_flag(self) -> str:
+        return "--dangerously-allow-all" if self.family == "threads" else "--dangerously-skip-permissions"
 
     @property
     def reads_messages(self) -> bool:
@@ -39,33 +64,45 @@ class AmpFlags:
         """The agent runs on Amp's server, as in every version since the summer of 2026."""
         return "--executor" in self.known
 
-    def flag_lists(
-        self, *, bypass: bool, mode: str | None, mcp_config: str | None, messages: bool = False
-    ) -> list[list[str]]:
-        """The flag lists to try, each with fewer flags than the one before.
+    def command_lines(self, wanted: AmpRequest) -> list[list[str]]:
+        """The words after `amp` to try, each with fewer flags than the one before.
 
-        The user's choices (bypass, MCP servers, images in `messages`) are never dropped.
+        The user's choices that matter (thread, bypass, MCP servers, images) are never dropped.
         """
-        needed = ["--stream-json-input"] if messages else []
-        needed += ["--dangerously-allow-all"] if bypass else []
-        needed += ["--mcp-config", mcp_config] if mcp_config else []
-        chosen = ["--mode", mode] if mode and "--mode" in self.known else []
-        lists = []
+        lines = self._threads(wanted) if self.family == "threads" else self._print(wanted)
+        return [line for index, line in enumerate(lines) if line not in lines[:index]]
+
+    def _threads(self, wanted: AmpRequest) -> list[list[str]]:
+        thread = ["threads", "continue", wanted.thread or "", "--execute", "--stream-json"]
+        needed = ["--stream-json-input"] if wanted.prompt is None else []
+        needed += self._needed(wanted)
+        chosen = ["--mode", wanted.choice] if wanted.choice and "--mode" in self.known else []
+        lines = [[*thread, *needed, *chosen], [*thread, *needed]]
         if "--stream-json-thinking" in self.known:
-            lists.append(["--execute", "--stream-json", "--stream-json-thinking", *needed, *chosen])
-        lists.append(["--execute", "--stream-json", *needed, *chosen])
-        lists.append(["--execute", "--stream-json", *needed])
-        return [flags for index, flags in enumerate(lists) if flags not in lists[:index]]
+            lines.insert(0, [*thread, "--stream-json-thinking", *needed, *chosen])
+        return lines
+
+    def _print(self, wanted: AmpRequest) -> list[list[str]]:
+        output = ["--output-format", "stream-json"]
+        thread = ["--continue", wanted.thread] if wanted.thread else []
+        chosen = ["--model", wanted.choice] if wanted.choice and "--model" in self.known else []
+        needed = [*thread, *self._needed(wanted)]
+        # A longer one is read from stdin only; a leading dash would make it a flag.
+        text = wanted.prompt or ""
+        prompt = [f" {text}" if text.startswith("-") else text] if 0 < len(text) < _LONGEST_ARGUMENT else []
+        names = [name for name in ("--print", "--execute") if name in self.known]
+        return [[name, *output, *choice, *needed, *prompt] for choice in (chosen, []) for name in names]
+
+    def _needed(self, wanted: AmpRequest) -> list[str]:
+        needed = [self._allow_all_flag] if wanted.bypass else []
+        return needed + (["--mcp-config", wanted.mcp_config] if wanted.mcp_config else [])
 
 
 def read_help(text: str) -> AmpFlags:
-    modes = _MODES.search(text)
+    flags = AmpFlags(frozenset(_FLAG.findall(text)), ())
+    name = "model" if flags.family == "print" else "mode"
+    listed = re.search(_CHOICES.format(name), text)
     # The names come first; newer versions add an explanation after them.
-    words = re.split(r",\s*", modes[1]) if modes else []
-    names = itertools.takewhile(lambda word: word.isalpha(), words)
-    return AmpFlags(frozenset(_FLAG.findall(text)), tuple(names))
-
-
-def refuses_flags(stderr: str) -> bool:
-    """Whether the program exited because of its flags, not because of the prompt."""
-    return bool(_REFUSAL.search(stderr))
+    words = re.split(r",\s*", listed[1]) if listed else []
+    names = itertools.takewhile(lambda word: re.fullmatch(r"[\w.-]+", word), words)
+    return AmpFlags(flags.known, tuple(names))

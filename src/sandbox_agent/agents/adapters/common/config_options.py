@@ -39,6 +39,8 @@ class ConfigOption:
     current: str
     values: Sequence[ConfigValue]
     category: Category | None = None
+    is_selected: bool = False
+    """The client has set it; otherwise `current` is what the program does by itself."""
 
     def select(self, value: str) -> None:
         """Raises a `RequestError` for a value that is not offered."""
@@ -46,6 +48,7 @@ class ConfigOption:
             known = ", ".join(self.value_ids())
             raise adapter_errors.invalid_params(f"{self.id} cannot be {value!r}; known are {known}")
         self.current = value
+        self.is_selected = True
 
     def value_ids(self) -> list[str]:
         return [value.id for value in self.values]

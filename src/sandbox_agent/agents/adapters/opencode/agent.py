@@ -98,8 +98,9 @@ class OpenCodeAgent(NativeAgent):
             await self._server.call("POST", "/mcp", directory=cwd, body=mcp_body(server))
         providers = await self._server.call("GET", "/config/providers", directory=cwd)
         agents = await self._server.call("GET", "/agent", directory=cwd)
+        config = await self._server.call("GET", "/config", directory=cwd)
         self._converters[session_id] = OpenCodeConverter()
-        return NativeSession(session_id, cwd, config_options(agents, providers), mcp_servers)
+        return NativeSession(session_id, cwd, config_options(agents, providers, config), mcp_servers)
 
     # -- events of the server
 

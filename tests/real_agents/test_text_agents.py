@@ -1,0 +1,36 @@
+"""Agents whose tool calls are text: installed by the API, they answer through the server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.real_agents.conftest import client
+from tests.real_agents.driver import Driver
+from tests.real_agents.fake_model import FakeModel
+from tests.real_agents.matrix import Matrix
+from tests.real_agents.recipes import TEXT_AGENTS
+from tests.support.server_process import ServerProcess
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("agent", TEXT_AGENTS)
+async def test_agent_completes_turns(
+    server: ServerProcess, model: FakeModel, tmp_path: Path, agent: str
+) -> None:
+    async with client(server) as http:
+        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=500)
+        assert answer.status_code == 200, answer.text
+        env = Matrix(TEXT_AGENTS[agent], http, model.base, tmp_path).env
+        async with Driver(http, f"{agent}-text", agent, cwd=str(tmp_path), env=env) as driver:
+            await driver.start()
+            session = (await driver.new_session())["sessionId"]
+            for prompt in ("hello", "once more"):
+                turn = await driver.prompt(session, prompt)
+                assert turn.stop_reason == "end_turn"
+                assert turn.text().endswith("A short title"), (
+                    "what the model answers to requests without tools"
+                )
