@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.bridge.process import control_group
+from sandbox_agent.bridge.process.tree import control_group
 from tests.support.processes import children_of, wait_until
 from tests.support.server_process import ServerProcess, open_for_all_users, place_launcher
 from tests.support.without_calls import without_calls

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.bridge.jsonrpc import envelope
-from sandbox_agent.bridge.process import tags
 from sandbox_agent.bridge.process.agent_process import AgentProcess
-from sandbox_agent.bridge.process.control_group import AgentGroup
+from sandbox_agent.bridge.process.tree import tags
+from sandbox_agent.bridge.process.tree.control_group import AgentGroup
 from sandbox_agent.errors import StreamError, Timeout
 from sandbox_agent.runtime import running_loop
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.bridge.process.agent_process import ProcessOwner
-    from sandbox_agent.bridge.process.control_group import ServerGroups
     from sandbox_agent.bridge.process.limits import ProcessLimits
-    from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
+    from sandbox_agent.bridge.process.tree.control_group import ServerGroups
+    from sandbox_agent.bridge.process.tree.tree_sweeper import TreeSweeper
     from sandbox_agent.bridge.warm_pool import WarmPool
 
     class Launcher(Protocol):

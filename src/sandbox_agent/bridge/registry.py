@@ -14,9 +14,9 @@ from sandbox_agent import logs
 from sandbox_agent.bridge.agent_starter import AgentStarter
 from sandbox_agent.bridge.eventlog.event_log import EventLog
 from sandbox_agent.bridge.instance import Instance
-from sandbox_agent.bridge.process.agent_trees import AgentTrees
 from sandbox_agent.bridge.process.limits import ProcessLimits
-from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
+from sandbox_agent.bridge.process.tree.agent_trees import AgentTrees
+from sandbox_agent.bridge.process.tree.tree_sweeper import TreeSweeper
 from sandbox_agent.errors import (
     Conflict,
     InternalError,

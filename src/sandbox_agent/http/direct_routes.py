@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.http.access import ACCESS_EXTENSION
 from sandbox_agent.http.acp import direct
-from sandbox_agent.http.attempt import attempt
 from sandbox_agent.http.endpoints.health_body import HEALTH_BODY, HEALTH_PATH
 from sandbox_agent.http.messages import JSON, Response
 from sandbox_agent.http.router import decode_segment
+from sandbox_agent.http.sinks.attempt import attempt
 
 if TYPE_CHECKING:
     import asyncio

@@ -13,7 +13,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.bridge.process.control_group import ServerGroups
+from sandbox_agent.bridge.process.tree.control_group import ServerGroups
 from sandbox_agent.bridge.process.watchdog_keeper import WatchdogKeeper
 from sandbox_agent.http.access import COMMON_HEADERS
 from sandbox_agent.http.direct_routes import DirectRoutes
@@ -117,17 +117,17 @@ def _prepare_for_agents(services: Services, keeper: WatchdogKeeper, loop: Loop) 
     starter.on_first_agent = keeper.start
 
     def become_subreaper() -> None:
-        from sandbox_agent.bridge.process.subreaper import become_subreaper  # loads ctypes: 2 ms
+        from sandbox_agent.bridge.process.tree.subreaper import become_subreaper  # loads ctypes: 2 ms
 
         become_subreaper()
 
     def watch_children(*_: object) -> None:
-        from sandbox_agent.bridge.process.subreaper import watch_children
+        from sandbox_agent.bridge.process.tree.subreaper import watch_children
 
         watch_children(services.instances, keeper, loop)
 
     def check_tags() -> bool:
-        from sandbox_agent.bridge.process.tag_check import tags_can_be_set
+        from sandbox_agent.bridge.process.tree.tag_check import tags_can_be_set
 
         return tags_can_be_set(limits, starter.server_tag)
 

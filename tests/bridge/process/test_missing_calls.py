@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.bridge.process import process_table
+from sandbox_agent.bridge.process.tree import process_table
 from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
 from tests.conformance.test_process_trees import grow_tree
 from tests.support.processes import wait_until, wait_until_dead, zombies_of

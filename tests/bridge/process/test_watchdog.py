@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process.tree import tags
 from sandbox_agent.bridge.process.watchdog import Watchdog
 from tests.support.processes import wait_until
 

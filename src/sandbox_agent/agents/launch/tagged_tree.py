@@ -1,7 +1,7 @@
 """A process tree whose members are all found and killed, also if this process is killed first.
 
 Installers and the first starts of agents run in one. Each process of the tree inherits a tag
-(`bridge.process.tags`), so `end` also finds processes that moved to a session of their own. A watchdog
+(`bridge.process.tree.tags`), so `end` also finds processes that moved to a session of their own. A watchdog
 process kills the tree if this process is killed before it can.
 """
 
@@ -12,8 +12,9 @@ import os
 import signal
 import time
 
-from sandbox_agent.bridge.process import own_processes, process_table, tags
-from sandbox_agent.bridge.process.process_table import Found
+from sandbox_agent.bridge.process import own_processes
+from sandbox_agent.bridge.process.tree import process_table, tags
+from sandbox_agent.bridge.process.tree.process_table import Found
 from sandbox_agent.bridge.process.watchdog import Watchdog
 from sandbox_agent.runtime import descriptors
 

@@ -11,9 +11,9 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import process_table, tags
 from sandbox_agent.bridge.process.exit_descriptor import open_exit_descriptor
 from sandbox_agent.bridge.process.spawn import spawn
+from sandbox_agent.bridge.process.tree import process_table, tags
 from sandbox_agent.bridge.stdio.stdin_queue import StdinQueue
 from sandbox_agent.bridge.stdio.stdout_reader import READ_BYTES, StdoutReader, read_available
 from sandbox_agent.runtime import descriptors, running_loop
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from sandbox_agent.bridge.launch_spec import LaunchSpec
-    from sandbox_agent.bridge.process.control_group import AgentGroup
     from sandbox_agent.bridge.process.limits import ProcessLimits
-    from sandbox_agent.bridge.process.tree_sweeper import TreeSweeper
+    from sandbox_agent.bridge.process.tree.control_group import AgentGroup
+    from sandbox_agent.bridge.process.tree.tree_sweeper import TreeSweeper
     from sandbox_agent.bridge.stdio.stdout_reader import StdoutOwner
 
     class ProcessOwner(StdoutOwner, Protocol):

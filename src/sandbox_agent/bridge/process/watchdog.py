@@ -14,13 +14,14 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import control_group, own_processes, process_table, tags
+from sandbox_agent.bridge.process import own_processes
 from sandbox_agent.bridge.process.inherited_descriptors import closing_inherited
 from sandbox_agent.bridge.process.spawn import DEFAULT_SIGNALS
+from sandbox_agent.bridge.process.tree import control_group, process_table, tags
 from sandbox_agent.runtime.package_path import PACKAGE_PARENT
 
 if TYPE_CHECKING:
-    from sandbox_agent.bridge.process.process_table import Found
+    from sandbox_agent.bridge.process.tree.process_table import Found
 
 _DISMISSAL = b"bye\n"
 # Every line but the dismissal replaces the list of processes that hide their tag.

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.bridge.process.exit_descriptor import open_exit_descriptor
-from sandbox_agent.bridge.process.process_table import ProcessStat
+from sandbox_agent.bridge.process.tree.process_table import ProcessStat
 from sandbox_agent.bridge.process.watchdog import Watchdog
 
 if TYPE_CHECKING:
-    from sandbox_agent.bridge.process.process_table import Found
+    from sandbox_agent.bridge.process.tree.process_table import Found
     from sandbox_agent.runtime.loop import Loop
 
 # The least time between two starts, so that an agent that kills every watchdog does not occupy the server.

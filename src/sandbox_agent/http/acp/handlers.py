@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process.tree_memory import tree_memory
+from sandbox_agent.bridge.process.tree.tree_memory import tree_memory
 from sandbox_agent.http.acp import operations, post, sse, stream
 from sandbox_agent.http.acp.bodies import AcpServer, AcpServers, WarmAgent
 from sandbox_agent.http.acp.post_options import PostOptions
 from sandbox_agent.http.acp.reply import PostReply
-from sandbox_agent.http.asgi_sink import AsgiSink
-from sandbox_agent.http.install_progress import InstallProgress
+from sandbox_agent.http.endpoints.install_progress import InstallProgress
 from sandbox_agent.http.json_body import json_response
 from sandbox_agent.http.messages import HeaderList, Receive, Request, Response, Send
+from sandbox_agent.http.sinks.asgi_sink import AsgiSink
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.instance import Instance

@@ -13,7 +13,7 @@ from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
 from sandbox_agent.bridge.stdio.split_lines import CR, LF
 from sandbox_agent.errors import InternalError, InvalidRequest
-from sandbox_agent.http.attempt import attempt
+from sandbox_agent.http.sinks.attempt import attempt
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import SandboxAgentError
-from sandbox_agent.http.attempt import attempt
 from sandbox_agent.http.messages import JSON, Response
+from sandbox_agent.http.sinks.attempt import attempt
 from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.pending_calls import Answer
     from sandbox_agent.http.acp.early_headers import EarlyHeaders
     from sandbox_agent.http.messages import HeaderList
-    from sandbox_agent.http.response_sink import ResponseSink
+    from sandbox_agent.http.sinks.response_sink import ResponseSink
 
 _CONTENT_TYPE = (b"content-type", JSON)
 

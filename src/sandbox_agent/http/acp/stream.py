@@ -12,7 +12,7 @@ from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.errors import InvalidRequest, NotAcceptable
 from sandbox_agent.http.acp import sse
-from sandbox_agent.http.attempt import attempt
+from sandbox_agent.http.sinks.attempt import attempt
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.event_log import EventLog
     from sandbox_agent.bridge.eventlog.frames import Block
     from sandbox_agent.http.messages import HeaderList
-    from sandbox_agent.http.response_sink import ResponseSink
     from sandbox_agent.http.services import Services
+    from sandbox_agent.http.sinks.response_sink import ResponseSink
 
 _ACCEPTED = frozenset((b"text/event-stream", b"text/*", b"*/*"))
 # Python refuses to read numbers of thousands of digits; any number this long is in the future.

@@ -23,7 +23,7 @@ from sandbox_agent.http.endpoints.agent_bodies import (
     InstallResult,
     ServerStatus,
 )
-from sandbox_agent.http.install_progress import InstallProgress
+from sandbox_agent.http.endpoints.install_progress import InstallProgress
 from sandbox_agent.http.json_body import encode, json_body, json_response
 from sandbox_agent.http.messages import Request, Response, StreamingResponse
 from sandbox_agent.http.openapi.operation import Content, Flag, Operation, PathParameter, ResponseSpec

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.errors import SandboxAgentError, unexpected
-from sandbox_agent.http.attempt import attempt
 from sandbox_agent.http.body_limit import check_body_size
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.messages import Response
+from sandbox_agent.http.sinks.attempt import attempt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sandbox_agent.http.http1.connection import Connection
     from sandbox_agent.http.http1.incoming_request import IncomingRequest
     from sandbox_agent.http.messages import HeaderList
-    from sandbox_agent.http.response_sink import ResponseWriter
+    from sandbox_agent.http.sinks.response_sink import ResponseWriter
 
     Handler: TypeAlias = Callable[["Exchange"], None]
 

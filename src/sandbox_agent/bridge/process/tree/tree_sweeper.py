@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import process_table
+from sandbox_agent.bridge.process.tree import process_table
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
     import asyncio
 
-    from sandbox_agent.bridge.process.agent_trees import AgentTrees
-    from sandbox_agent.bridge.process.process_table import Found, Snapshot
+    from sandbox_agent.bridge.process.tree.agent_trees import AgentTrees
+    from sandbox_agent.bridge.process.tree.process_table import Found, Snapshot
 
 
 class TreeSweeper:

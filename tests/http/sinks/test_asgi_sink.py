@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from sandbox_agent.http.asgi_sink import AsgiSink
 from sandbox_agent.http.messages import Message, Response
+from sandbox_agent.http.sinks.asgi_sink import AsgiSink
 
 BOUND_S = 5
 

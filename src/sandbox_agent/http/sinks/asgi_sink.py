@@ -7,13 +7,13 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog.file_range import FileRange
-from sandbox_agent.http.attempt import attempt
+from sandbox_agent.http.sinks.attempt import attempt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sandbox_agent.http.messages import HeaderList, Message, Receive, Response, Send
-    from sandbox_agent.http.response_sink import ResponseWriter
+    from sandbox_agent.http.sinks.response_sink import ResponseWriter
 
 
 class AsgiSink:

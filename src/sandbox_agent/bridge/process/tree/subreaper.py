@@ -11,7 +11,8 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import own_processes, process_table, tags
+from sandbox_agent.bridge.process import own_processes
+from sandbox_agent.bridge.process.tree import process_table, tags
 from sandbox_agent.runtime import c_library
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process.tree import tags
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.process.limits import ProcessLimits

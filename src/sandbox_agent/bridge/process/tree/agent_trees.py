@@ -11,11 +11,12 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import own_processes, process_table, tags
-from sandbox_agent.bridge.process.process_table import ProcessStat
+from sandbox_agent.bridge.process import own_processes
+from sandbox_agent.bridge.process.tree import process_table, tags
+from sandbox_agent.bridge.process.tree.process_table import ProcessStat
 
 if TYPE_CHECKING:
-    from sandbox_agent.bridge.process.process_table import Found, Snapshot
+    from sandbox_agent.bridge.process.tree.process_table import Found, Snapshot
 
 _NEVER = 1 << 63
 

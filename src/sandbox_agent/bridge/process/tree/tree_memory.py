@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process.process_table import Snapshot
+from sandbox_agent.bridge.process.tree.process_table import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

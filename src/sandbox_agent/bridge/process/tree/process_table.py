@@ -9,7 +9,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process.tree import tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

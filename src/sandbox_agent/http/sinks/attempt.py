@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from sandbox_agent.http.response_sink import ResponseSink
+    from sandbox_agent.http.sinks.response_sink import ResponseSink
 
 
 def attempt(sink: ResponseSink, step: Callable[..., object], *arguments: object) -> None:

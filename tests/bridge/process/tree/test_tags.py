@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from sandbox_agent.bridge.process import tags
+from sandbox_agent.bridge.process.tree import tags
 from tests.conformance.test_process_trees import grow_tree
 from tests.support.processes import wait_until_dead
 from tests.support.server_process import ServerProcess
@@ -39,7 +39,7 @@ def test_the_soft_and_the_hard_limit_are_set() -> None:
 def test_servers_within_servers_have_ever_lower_tags() -> None:
     program = (
         "import resource\n"
-        "from sandbox_agent.bridge.process import tags\n"
+        "from sandbox_agent.bridge.process.tree import tags\n"
         f"hard = {OUTER}\n"
         "for _ in range(10):\n"
         "    resource.setrlimit(tags.RLIMIT_LOCKS, (hard, hard))\n"
