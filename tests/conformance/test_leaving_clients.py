@@ -97,11 +97,11 @@ def test_a_client_that_has_closed_is_noticed_with_the_first_byte_sent_to_it(star
     """Closing looks like sending no more, until the client's machine answers a byte with a reset."""
     server = start_server(
         settings={
-            "SANDBOX_AGENT_ACP_EARLY_HEADER_MS": "500",
+            "SANDBOX_AGENT_ACP_EARLY_HEADER_MS": "1500",
             "SANDBOX_AGENT_ACP_EARLY_HEADER_INTERVAL_MS": "60000",
         }
     )
     connection = post_and_more(server.acp, server.acp.start(), 60_000)
     is_open = server_side(server, connection)
     connection.close()
-    wait_until(lambda: not is_open(), BOUND_S, "the end of the connection")
+    wait_until(lambda: not is_open(), 8, "the end of the connection")
