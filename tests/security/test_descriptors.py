@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.test_confinement import reachable_for_all
 from tests.support.processes import open_descriptors, wait_until
 from tests.support.raw_http import Answer, Connection
-from tests.support.server_process import ServerProcess, place_launcher
+from tests.support.server_process import ServerProcess, open_for_all_users, place_launcher
 
 LIMIT = 128
 SHELL_AGENT = """#!/bin/sh
@@ -147,13 +146,13 @@ def test_the_soft_limit_is_raised_and_agents_keep_the_original_one(start_server)
 @pytest.mark.root
 def test_agents_of_another_user_keep_the_original_limit_too(start_server, tmp_path: Path) -> None:
     """Without CAP_SYS_RESOURCE, as under Docker, the server cannot change limits of another user."""
-    reachable_for_all(tmp_path)
+    open_for_all_users(tmp_path)
     server: ServerProcess = start_server(
         prefix=["setpriv", "--bounding-set=-sys_resource", *limited(64, 2048)],
         arguments=["--agent-user", "nobody"],
     )
     place_launcher(server.data_home, "pi", SHELL_AGENT)
-    reachable_for_all(server.data_home / "sandbox-agent" / "bin" / "agent_processes")
+    open_for_all_users(server.data_home / "sandbox-agent" / "bin" / "agent_processes")
     assert server.acp.call("x", "limit", request_id=1, agent="pi") == 64
 
 

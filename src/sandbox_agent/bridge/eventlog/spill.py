@@ -80,7 +80,7 @@ class Spill:
             segment = self._segment_for(frames.first_number(blocks[0]))
             before = segment.size
             segment.append(blocks, last)
-        except OSError:
+        except (OSError, MemoryError, ImportError):  # A full disk, no memory, or none to load a module.
             if segment is not None:
                 # Remove a partly written batch; truncating needs no space.
                 os.ftruncate(segment.file.fd, segment.size)
