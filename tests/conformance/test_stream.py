@@ -23,6 +23,8 @@ def test_the_head_is_exactly_that_of_an_event_stream(acp: Acp, server_id: str) -
         "x-accel-buffering": "no",
         "transfer-encoding": "chunked",
         "vary": "origin, access-control-request-method, access-control-request-headers",
+        "x-content-type-options": "nosniff",
+        "cross-origin-resource-policy": "same-origin",
     }
 
 

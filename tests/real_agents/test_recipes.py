@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sandbox_agent.agents.catalog.catalog import Catalog
-from tests.real_agents.recipes import RECIPES
+from tests.real_agents.recipes import RECIPES, TEXT_AGENTS
 
 # The seven ids of the reference keep its flags, also where an agent has changed.
 OF_THE_REFERENCE = {"claude", "codex", "opencode", "amp", "pi", "cursor", "mock"}
@@ -23,4 +23,4 @@ def test_flags_of_a_further_agent_are_those_of_its_recipe(agent: str) -> None:
 def test_every_agent_that_can_be_installed_has_a_recipe() -> None:
     # The native adapters have tests of their own.
     ids = [agent for agent in Catalog().ids() if not agent.endswith("-native")]
-    assert set(RECIPES) == {agent for agent in ids if Catalog().get(agent).install}
+    assert {*RECIPES, *TEXT_AGENTS} == {agent for agent in ids if Catalog().get(agent).install}
