@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 _RAW_SHOWN_BYTES = 4096
 # What is handled before other work of the loop goes first: about five milliseconds at the worst.
 _STEP_BYTES = 128 * 1024
-_LINES_AT_ONCE = 4000
+_LINES_PER_BLOCK = 4000
+_SHORT_LINE_BYTES = 1024
 _LINES_PER_STEP = 400
 _SCANNED_BYTES_PER_STEP = 16 * 1024
 # The encoding of a longer line is checked in a worker thread, in parts; that of 4 MiB takes 4 ms.
@@ -94,8 +95,8 @@ class OutputPublisher:
             return
         newline = block.find(b"\n")
         if 0 <= newline < len(block) - 1:
-            if len(block) > _STEP_BYTES or block.count(b"\n") > _LINES_AT_ONCE:
-                self._take_in_steps(block)
+            if len(block) > _STEP_BYTES and newline < _SHORT_LINE_BYTES:
+                self._take_in_steps(block, block.rfind(b"\n", 0, _STEP_BYTES) + 1)
             else:
                 self._take_several(block)
             return
@@ -119,9 +120,8 @@ class OutputPublisher:
             log = self._log
             log.append(frames.encode_line(log.last + 1, line), 1)
 
-    def _take_in_steps(self, block: bytes) -> None:
-        most = min(_STEP_BYTES, len(block) * _LINES_AT_ONCE // block.count(b"\n"))
-        end = block.rfind(b"\n", 0, most) + 1 or block.find(b"\n") + 1
+    def _take_in_steps(self, block: bytes, end: int) -> None:
+        """Publish the lines up to `end` now, the others in another turn of the loop."""
         self.take_block(block[:end])
         self._continue_later(block[end:])
 
@@ -132,6 +132,9 @@ class OutputPublisher:
             self._log.append(*batch)
             return
         lines = split_lines(block)
+        if len(lines) > _LINES_PER_BLOCK:
+            self._take_in_steps(block, sum(map(len, lines[:_LINES_PER_BLOCK])) + _LINES_PER_BLOCK)
+            return
         messages: list[Envelope] = []
         for line in lines:
             message = envelopes.peek_quickly(line)
