@@ -14,8 +14,6 @@ import pytest
 from sandbox_agent.agents.install.launcher_script import write_executable
 from sandbox_agent.agents.inventory import options_probe
 from sandbox_agent.agents.inventory.inventory import Inventory
-from sandbox_agent.agents.launch import acp_probe
-from sandbox_agent.sdk.session.history import restorer
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import wait_until
@@ -188,10 +186,6 @@ async def test_agent_that_needs_a_login_is_asked_as_a_session_would(tmp_path: Pa
     assert own["configStatus"] == "known" and "configError" not in own, own
     assert [model["id"] for model in own["models"]] == ["after-login"]
     await stock.aclose()
-
-
-def test_the_probe_knows_the_logins_of_the_sdk() -> None:
-    assert acp_probe.KEY_LOGINS == restorer.KEY_LOGINS
 
 
 async def test_failed_question_is_asked_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

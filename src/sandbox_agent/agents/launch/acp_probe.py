@@ -17,20 +17,10 @@ from sandbox_agent.agents.launch.tagged_tree import TaggedTree
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.process.limits import ProcessLimits
 from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, METHOD_NOT_FOUND
+from sandbox_agent.login_methods import KEY_LOGINS
 
 _LINE_LIMIT = 64 * 1024 * 1024
 _STDERR_TAIL = 8192
-
-KEY_LOGINS = (
-    "codex-api-key",
-    "openai-api-key",
-    "anthropic-api-key",
-    "api-key",
-    "gemini-api-key",
-    "xai.api_key",
-    "openai",
-)
-"""Methods of `authenticate` that confirm an API key of the environment; the SDK uses the same ones."""
 
 
 class ProbeFailed(Exception):

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from sandbox_agent.login_methods import KEY_LOGINS
 from sandbox_agent.sdk.errors import AuthRequiredError, RpcError, SandboxAgentError, SessionNotRestoredError
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
@@ -22,17 +23,6 @@ from sandbox_agent.sdk.universal import UniversalMapper, notes
 
 RestorePolicy = Literal["auto", "reattach", "native", "replay", "never"]
 RestoreMethod = Literal["created", "reattached", "resumed", "loaded", "replayed"]
-
-# Login methods that use an API key from the agent's environment, in order of preference.
-KEY_LOGINS = (
-    "codex-api-key",
-    "openai-api-key",
-    "anthropic-api-key",
-    "api-key",
-    "gemini-api-key",
-    "xai.api_key",
-    "openai",
-)
 
 # Agents that send the whole history again after `session/resume`, against ACP; it is stored already.
 REPEATING_AGENTS = ("hermes", "fast-agent")
