@@ -227,16 +227,26 @@ class AgentProcessExited(SandboxAgentError):
     kind, title, status = "agent_process_exited", "Agent Process Exited", 502
 
     def __init__(
-        self, agent: str, *, exit_code: int | None = None, signal: str | None = None, stderr: str = ""
+        self,
+        agent: str,
+        *,
+        exit_code: int | None = None,
+        signal: str | None = None,
+        stderr: str = "",
+        closed: bool = False,
     ) -> None:
+        """`closed`: it did not exit by itself, its instance was closed while the request waited."""
         details: dict[str, Any] = {}
+        if closed:
+            details["closed"] = True
         if exit_code is not None:
             details["exitCode"] = exit_code
         if signal is not None:
             details["signal"] = signal
         if stderr:
             details["stderr"] = stderr
-        super().__init__(f"agent process exited: {agent}", {"agent": agent, "details": details})
+        reason = "its instance was closed" if closed else "agent process exited"
+        super().__init__(f"{reason}: {agent}", {"agent": agent, "details": details})
 
 
 class StreamError(_WithMessage):

@@ -5,6 +5,7 @@ The first start also starts the watchdog, which kills all agents if the server i
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
@@ -12,13 +13,14 @@ from sandbox_agent.bridge.jsonrpc import envelope
 from sandbox_agent.bridge.process.agent_process import AgentProcess
 from sandbox_agent.bridge.process.tree import tags
 from sandbox_agent.bridge.process.tree.control_group import AgentGroup
+from sandbox_agent.bridge.process.tree.inherited_tag import inherited_tag
 from sandbox_agent.errors import StreamError, Timeout
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
-    from typing import Protocol
+    from typing import Protocol, TypeVar
 
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.bridge.launch_spec import LaunchSpec
@@ -27,6 +29,15 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.process.tree.control_group import ServerGroups
     from sandbox_agent.bridge.process.tree.tree_sweeper import TreeSweeper
     from sandbox_agent.bridge.warm_pool import WarmPool
+
+    class TreeRoot(Protocol):
+        """The first process of a tree."""
+
+        pid: int
+        on_reaped: Callable[[int], None]
+        group: AgentGroup | None
+
+    TreeProcess = TypeVar("TreeProcess", bound=TreeRoot)
 
     class Launcher(Protocol):
         """Determines how to start an agent."""
@@ -78,6 +89,8 @@ class AgentStarter:
         """`failed` is called with the error when a process could not be started."""
         self.server_tag = tags.new_server_tag()
         self.trees = sweeper.trees
+        self.before_first_agent: Callable[[], None] | None = None
+        """Set by the server command: adopts orphans, which the first agent may leave at once."""
         self.on_first_agent: Callable[[], None] | None = None
         """Set by the server command: starts the watchdog. Called with the first agent."""
         self.groups: ServerGroups | None = None
@@ -90,6 +103,7 @@ class AgentStarter:
         self._failed = failed
         self._starting: dict[Instance, asyncio.Task[None]] = {}
         self._spawned = 0
+        self._loads_msgspec = False
 
     def start(self, instance: Instance, bootstrap: Bootstrap) -> None:
         instance.begin_start()
@@ -147,16 +161,40 @@ class AgentStarter:
 
     def spawn(self, spec: LaunchSpec, owner: ProcessOwner) -> AgentProcess:
         """Start a process. Raises `StreamError`."""
+        try:
+            process = self.start_tree(
+                lambda tag, sweeper: AgentProcess(
+                    spec, tag, self._max_line_bytes, owner, sweeper, self._process_limits
+                )
+            )
+        except (OSError, ValueError, KeyError) as error:
+            raise StreamError(f"failed to start agent process: {error}") from error
+        if not self._loads_msgspec:
+            self._loads_msgspec = True
+            running_loop.running_loop().call_later(_LOAD_MSGSPEC_AFTER_S, envelope.load_msgspec)
+        return process
+
+    def start_tree(self, start: Callable[[int, TreeSweeper], TreeProcess]) -> TreeProcess:
+        """Start the first process of a tree: `start` gets its tag. Raises what `start` raises."""
+        if self.before_first_agent is not None:
+            self.before_first_agent()
         self._spawned += 1
         tag = tags.instance_tag(self.server_tag, self._spawned)
         self.trees.starting(tag)
         try:
-            process = AgentProcess(
-                spec, tag, self._max_line_bytes, owner, self._sweeper, self._process_limits
-            )
-        except (OSError, ValueError, KeyError) as error:
+            # Other programs may start processes in threads, which would inherit the tag too.
+            with inherited_tag(tag) if self.trees.adopts_orphans else nullcontext() as is_tagged:
+                process = start(tag, self._sweeper)
+        except (OSError, ValueError, KeyError):
             self.trees.ended(tag)
-            raise StreamError(f"failed to start agent process: {error}") from error
+            raise
+        if is_tagged and self.trees.have_tags and tags.lacks_tag(process.pid, tag):
+            self.trees.have_tags = False
+            logger.warning(
+                "process_tags.unavailable",
+                pid=process.pid,
+                note="the tag of a started process could not be read back",
+            )
         self.trees.started(process.pid)
         process.on_reaped = self.trees.reaped
         if self.groups is not None:
@@ -164,11 +202,9 @@ class AgentStarter:
         if self.on_first_agent is not None:
             self.on_first_agent()
             self.on_first_agent = None
-        if self._spawned == 1:
-            running_loop.running_loop().call_later(_LOAD_MSGSPEC_AFTER_S, envelope.load_msgspec)
         return process
 
-    def _move_into_group(self, process: AgentProcess, group: AgentGroup) -> None:
+    def _move_into_group(self, process: TreeRoot, group: AgentGroup) -> None:
         def added(*_: object) -> None:
             if self.groups is not None and self.groups.cannot_be_made:
                 self.groups = None

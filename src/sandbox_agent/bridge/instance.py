@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sandbox_agent.bridge.client_log import ClientLog
+from sandbox_agent.bridge.eventlog.time_marks import TimeMarks
 from sandbox_agent.bridge.jsonrpc.message_id import id_key
 from sandbox_agent.bridge.output_publisher import OutputPublisher
 from sandbox_agent.bridge.pending_calls import PendingCall
@@ -22,43 +24,33 @@ if TYPE_CHECKING:
     from typing import Literal
 
     from sandbox_agent.bridge.eventlog.event_log import EventLog
+    from sandbox_agent.bridge.instance_limits import InstanceLimits
     from sandbox_agent.bridge.pending_calls import Answer, Waiter
     from sandbox_agent.bridge.process.agent_process import AgentProcess, ProcessExit
+    from sandbox_agent.bridge.v2_turns import V2Turns
 
 _EXIT_GRACE_S = 0.5
 _NEVER = float("inf")
-# Silence allowed before the first line of an agent, and after it.
-FIRST_LINE_S, SILENCE_S = 120.0, 1800.0
-
-
-class InstanceLimits:
-    def __init__(
-        self,
-        first_line_s: float = FIRST_LINE_S,
-        silence_s: float = SILENCE_S,
-        max_line_bytes: int = 64 * 1024 * 1024,
-        adapter_messages: bool = True,
-    ) -> None:
-        self.first_line_s = first_line_s
-        self.silence_s = silence_s
-        self.max_line_bytes = max_line_bytes
-        self.adapter_messages = adapter_messages
-        # An agent that does not read may have two messages of the largest size in its queue.
-        self.stdin_queue_bytes = 2 * max_line_bytes
+# A client repeats only the messages whose POST broke, which are its latest.
+_REMEMBERED_KEYS = 256
 
 
 class Instance:
     __slots__ = (
         "_calls",
         "_exit_stderr",
+        "_keys",
         "_limits",
         "_loop",
         "_silence",
         "_timer",
         "_timer_at",
+        "_turns",
         "_unsent",
         "_unwritten",
+        "_version_unknown",
         "agent",
+        "client_log",
         "closed",
         "created_at_ms",
         "exit",
@@ -70,12 +62,15 @@ class Instance:
         "process",
         "server_id",
         "status",
+        "times",
     )
 
     def __init__(self, server_id: str, agent: str, log: EventLog, limits: InstanceLimits) -> None:
         self.server_id = server_id
         self.agent = agent
         self.log = log
+        self.client_log = ClientLog() if limits.client_log else None
+        self.times = TimeMarks(log.last + 1)
         self.status: Literal["starting", "running", "exited"] = "starting"
         self.closed = False
         self.last_activity_ns = now_ns()
@@ -95,17 +90,35 @@ class Instance:
         self._timer_at = _NEVER
         self.output = OutputPublisher(self, log, limits.max_line_bytes, limits.adapter_messages)
         self._exit_stderr = ""
+        self._keys: dict[bytes, None] | None = None
+        """Idempotency keys of the latest messages, oldest first; None before the first."""
+        self._version_unknown = True
+        """The first answer of the process, to `initialize`, names the protocol version."""
+        self._turns: V2Turns | None = None
+        """The turns of an agent that speaks ACP v2, which answers a prompt before its turn."""
         log.on_congestion = self._on_congestion
 
     @property
     def pending_requests(self) -> int:
-        return len(self._calls)
+        """Requests without an answer, and turns of ACP v2 that have not ended."""
+        return len(self._calls) + (len(self._turns.busy) if self._turns is not None else 0)
 
     @property
     def last_activity_ms(self) -> int:
         return self.last_activity_ns // 1_000_000
 
     # ---- from the client ---------------------------------------------------------------------------------
+
+    def has_accepted(self, key: bytes) -> bool:
+        """Whether a message with this idempotency key was accepted, so that another one is a repetition."""
+        return self._keys is not None and key in self._keys
+
+    def remember_key(self, key: bytes) -> None:
+        """A message with this idempotency key has been accepted."""
+        keys = self._keys = self._keys or {}
+        keys[key] = None
+        if len(keys) > _REMEMBERED_KEYS:
+            del keys[next(iter(keys))]
 
     def call(self, raw_id: bytes, body: bytes, waiter: Waiter | None, limit_s: float | None) -> None:
         """Send a request; `waiter` gets the bytes of the answer or an error. Raises SandboxAgentError."""
@@ -118,6 +131,10 @@ class Instance:
             call = PendingCall(key, body, waiter, limit_s)
             self._send(call)
             self._calls[key] = call
+            if self._turns is not None:
+                self._turns.asked(key, body)
+            if self.client_log is not None:
+                self.client_log.add(self.log.last, self.last_activity_ns, body)
 
     def forward(self, raw_id: bytes, body: bytes, waiter: Waiter, limit_s: float | None) -> None:
         """Send a notification or an answer; `waiter` gets empty bytes when it is written to stdin."""
@@ -136,6 +153,8 @@ class Instance:
         except SandboxAgentError:
             del self._unwritten[call]
             raise
+        if self.client_log is not None:
+            self.client_log.add(self.log.last, self.last_activity_ns, body)
 
     def _send(self, call: PendingCall) -> None:
         self.last_activity_ns = now_ns()
@@ -172,6 +191,7 @@ class Instance:
         self.pid = process.pid
         self.exit = None
         self.status = "running"
+        self._version_unknown = True
         now = self._loop.time()
         self._silence = SilenceTimeout(now, self._limits.first_line_s, self._limits.silence_s)
         unsent, self._unsent = self._unsent, []
@@ -194,7 +214,7 @@ class Instance:
         process, self.process = self.process, None
         if process is not None:
             process.discard_output()
-        self._settle_all(self.exit_error())
+        self._settle_all(self.exit_error() if self.exit else AgentProcessExited(self.agent, closed=True))
         self.log.close()
         return process
 
@@ -240,6 +260,7 @@ class Instance:
             self._timer, self._timer_at = None, _NEVER
         calls = self._all_calls
         self._calls, self._unwritten = {}, {}
+        self._turns = self.output.observer = None
         for call in calls:
             call.settle(answer)
 
@@ -249,6 +270,7 @@ class Instance:
         """The agent has written something, and it is published."""
         self._silence.line(self._loop.time())
         self.last_activity_ns = now_ns()
+        self.times.published(self.log.last, self.last_activity_ns)
 
     def on_message_with_id(self, raw_id: bytes, has_method: bool, line: bytes) -> None:
         """The agent has answered a call, or sent a request to the client."""
@@ -256,8 +278,20 @@ class Instance:
         if has_method:
             self._silence.asked(key, self._loop.time())
         elif call := self._calls.pop(key, None):
+            if self._version_unknown:
+                self._read_version(line)
+            elif self._turns is not None:
+                self._turns.answered(key, line)
             for waiter in call.waiters:
                 waiter(line)
+
+    def _read_version(self, line: bytes) -> None:
+        self._version_unknown = False
+        if b'"protocolVersion":2' in line or b'"protocolVersion": 2' in line:
+            from sandbox_agent.bridge.v2_turns import V2Turns  # only with ACP v2
+
+            self._turns = V2Turns()
+            self.output.observer = self._turns.written
 
     def on_dropped_answer(self, raw_id: bytes) -> None:
         """The answer to a call is too long, or there is no memory for it: the call fails."""

@@ -21,6 +21,7 @@ from sandbox_agent.bridge.stdio.split_lines import CR, split_lines
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Protocol
 
     from sandbox_agent.bridge.eventlog.event_log import EventLog
@@ -48,13 +49,13 @@ _STEP_BYTES = 128 * 1024
 _LINES_PER_BLOCK = 4000
 _SHORT_LINE_BYTES = 1024
 _LINES_PER_STEP = 400
-_SCANNED_BYTES_PER_STEP = 16 * 1024
+_SCANNED_BYTES_PER_STEP = 4 * 1024
 # The encoding of a longer line is checked in a worker thread, in parts; that of 4 MiB takes 4 ms.
 _LONG_LINE_BYTES = 4 * 1024 * 1024
 
 
 class OutputPublisher:
-    __slots__ = ("_adapter_messages", "_held", "_log", "_max_line_bytes", "_owner", "is_held")
+    __slots__ = ("_adapter_messages", "_held", "_log", "_max_line_bytes", "_owner", "is_held", "observer")
 
     def __init__(
         self, owner: OutputOwner, log: EventLog, max_line_bytes: int, adapter_messages: bool
@@ -64,6 +65,8 @@ class OutputPublisher:
         self._max_line_bytes = max_line_bytes
         self._adapter_messages = adapter_messages
         self._held: list[Piece] = []
+        self.observer: Callable[[bytes], None] | None = None
+        """Called with each block before it is published; a block that is held back comes twice."""
         self.is_held = False
         """What an earlier step has left, or a worker thread scans, comes first; the rest waits in `_held`."""
 
@@ -90,6 +93,8 @@ class OutputPublisher:
 
     def take_block(self, block: bytes) -> None:
         """Publish a block of whole lines."""
+        if self.observer is not None:
+            self.observer(block)
         if self.is_held:
             self._held.append(block)
             return
@@ -114,8 +119,9 @@ class OutputPublisher:
         try:
             # The waiting call is answered before the event is published. Both happen in one step of the loop,
             # so no subscriber can tell.
-            if message.id:
-                self._owner.on_message_with_id(message.id, message.has_method, line)
+            _, raw_id, has_method = message
+            if raw_id:
+                self._owner.on_message_with_id(raw_id, has_method, line)
         finally:
             log = self._log
             log.append(frames.encode_line(log.last + 1, line), 1)
@@ -141,17 +147,18 @@ class OutputPublisher:
             if message is None:
                 break
             messages.append(message)
-        usual = lines if len(messages) == len(lines) else lines[: len(messages)]
-        size = sum(map(len, usual)) + len(usual)
+        are_all_usual = len(messages) == len(lines)
+        usual = lines if are_all_usual else lines[: len(messages)]
+        rest = b"" if are_all_usual else block[sum(map(len, usual)) + len(usual) :]
         if CR in block:
             usual = [line.removesuffix(b"\r") for line in usual]
         self._log.publish(usual)
         on_message_with_id = self._owner.on_message_with_id
-        for message, line in zip(messages, usual, strict=True):
-            if message.id:
-                on_message_with_id(message.id, message.has_method, line)
-        if len(usual) < len(lines):
-            self._take_one_by_one(block[size:])
+        for (_, raw_id, has_method), line in zip(messages, usual, strict=True):
+            if raw_id:
+                on_message_with_id(raw_id, has_method, line)
+        if rest:
+            self._take_one_by_one(rest)
 
     def _take_one_by_one(self, block: bytes) -> None:
         """Publish line by line for a while, then let other work of the loop go first."""
@@ -189,8 +196,9 @@ class OutputPublisher:
 
     def _publish(self, message: Envelope, line: bytes) -> None:
         self._log.publish_line(line)
-        if message.id:
-            self._owner.on_message_with_id(message.id, message.has_method, line)
+        _, raw_id, has_method = message
+        if raw_id:
+            self._owner.on_message_with_id(raw_id, has_method, line)
 
     # ---- lines that are held back ------------------------------------------------------------------------
 

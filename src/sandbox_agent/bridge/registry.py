@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.event_log import Retention
     from sandbox_agent.bridge.eventlog.spill import Spill
     from sandbox_agent.bridge.idle_instances import IdleInstances
-    from sandbox_agent.bridge.instance import InstanceLimits
+    from sandbox_agent.bridge.instance_limits import InstanceLimits
     from sandbox_agent.bridge.process.agent_process import AgentProcess
     from sandbox_agent.bridge.warm_pool import WarmProcess
     from sandbox_agent.bridge.warm_target import WarmTarget
@@ -96,6 +96,12 @@ class InstanceRegistry:
         self._spills = 0
         self._stopping = False
         self._idle_instances: IdleInstances | None = None
+        self.exit_listeners: list[Callable[[Instance], None]] = []
+        """Called when an agent has exited by itself, after its last message was published."""
+        self.close_listeners: list[Callable[[Instance], None]] = []
+        """Called when an instance is closed: its id may be taken by another one."""
+        self.find_expendable: Callable[[], str | None] | None = None
+        """The server_id to close when the limit of instances is reached; None if there is none."""
 
     def start_warm(self) -> None:
         """Start the processes of `--warm`. Called when the server listens."""
@@ -120,6 +126,10 @@ class InstanceRegistry:
 
     def __len__(self) -> int:
         return len(self._instances)
+
+    def find(self, server_id: str) -> list[Instance]:
+        """The instance with this id, or nothing."""
+        return [self._instances[server_id]] if server_id in self._instances else []
 
     def get(self, server_id: str) -> Instance:
         instance = self._instances.get(server_id)
@@ -150,16 +160,11 @@ class InstanceRegistry:
             raise InvalidRequest(
                 f"missing required 'agent' query parameter for first POST to /v1/acp/{server_id}"
             )
-        if len(self._instances) >= self._settings.max_instances:
+        if len(self._instances) >= self._settings.max_instances and not self._make_room():
             raise TooManyInstances(self._settings.max_instances)
         if self._stopping:
             raise ServerStopping
-        log = EventLog(
-            self._settings.retention,
-            first=self._closed.get(server_id, 0) + 1,
-            spill=self._new_spill(),
-            background=_in_worker_thread,
-        )
+        log = self.new_log(self._settings.retention, first=self._closed.get(server_id, 0) + 1)
         instance = Instance(server_id, bootstrap.agent, log, self._settings.limits)
         instance.on_exited = self._on_exited
         self._instances[server_id] = instance
@@ -167,8 +172,19 @@ class InstanceRegistry:
         if self._settings.idle_timeout_s and self._idle_instances is None:
             from sandbox_agent.bridge.idle_instances import IdleInstances  # only with --idle-timeout
 
-            self._idle_instances = IdleInstances(self._settings.idle_timeout_s, self, self._close_inactive)
+            self._idle_instances = IdleInstances(self._settings.idle_timeout_s, self, self.discard)
         return instance
+
+    def _make_room(self) -> bool:
+        server_id = self.find_expendable() if self.find_expendable is not None else None
+        if server_id is None:
+            return False
+        self.discard(server_id)
+        return True
+
+    def new_log(self, retention: Retention, *, first: int = 1) -> EventLog:
+        """A log whose events go to the spill directory when they leave the memory."""
+        return EventLog(retention, first=first, spill=self._new_spill(), background=_in_worker_thread)
 
     def _new_spill(self) -> Spill | None:
         if self._settings.spill_directory is None or self._settings.spill_max_bytes <= 0:
@@ -193,6 +209,7 @@ class InstanceRegistry:
             instance.log.close()
             if self._instances.get(instance.server_id) is instance:
                 del self._instances[instance.server_id]
+                self._tell_closed(instance)
         _log("instance.start_failed", instance, error=error.kind)
 
     # ---- end ---------------------------------------------------------------------------------------------
@@ -204,6 +221,8 @@ class InstanceRegistry:
             "instance.exited", instance, pid=process.pid, code=exit and exit.code, signal=exit and exit.signal
         )
         running_loop.when_asyncio(lambda: self._in_task(process.kill_tree()))
+        for listener in self.exit_listeners:
+            listener(instance)
 
     async def close(self, server_id: str) -> None:
         """DELETE: close the instance at once and stop its processes as soon as possible."""
@@ -223,8 +242,13 @@ class InstanceRegistry:
         self.starter.cancel(instance)
         process = instance.close()
         self.ended += 1
+        self._tell_closed(instance)
         _log("instance.closed", instance, last_event=instance.log.last)
         return self._in_task(process.stop()) if process is not None else None
+
+    def _tell_closed(self, instance: Instance) -> None:
+        for listener in self.close_listeners:
+            listener(instance)
 
     def _remember(self, instance: Instance) -> None:
         self._closed[instance.server_id] = instance.log.last
@@ -236,8 +260,12 @@ class InstanceRegistry:
         """Whether an exited child belonged to an agent that is being stopped."""
         return self._sweeper.has_found(pid)
 
-    def _close_inactive(self, server_id: str) -> None:
-        running_loop.when_asyncio(lambda: self._in_task(self.close(server_id)))
+    def discard(self, server_id: str) -> None:
+        """Close an instance without waiting for the end of its processes."""
+        instance = self._instances.pop(server_id, None)
+        if instance is not None:
+            self._remember(instance)
+            running_loop.when_asyncio(lambda: self._close(instance))
 
     async def shutdown(self) -> None:
         """Close all instances in parallel; returns when no agent process is left."""

@@ -134,8 +134,31 @@ class Settings:
     acp_max_line_bytes: int = _setting(
         64 * MIB, "--acp-max-line-bytes", help="longest line of an agent in bytes"
     )
+    events: str = _setting("on", "--events", choices=("on", "off"), help="serve /v1/events: on or off")
     no_adapter_messages: bool = _setting(
         False, "--no-adapter-messages", help="do not publish _adapter/* messages on event streams"
+    )
+    # ---- /acp, ACP's own remote transport
+    default_agent: str | None = _setting(
+        None, "--default-agent", help="agent of connections to /acp that name none"
+    )
+    acp_detach: int = _setting(
+        600,
+        "--acp-detach",
+        minimum=0,
+        help="seconds for which the agent of a lost connection to /acp is kept; 0: it is ended at once",
+    )
+    acp_hold_ms: int = _setting(
+        2000,
+        "--acp-hold-ms",
+        minimum=0,
+        help="time in ms for which messages wait for the stream of their session to be opened",
+    )
+    acp_max_sessions: int = _setting(
+        1024, "--acp-max-sessions", help="most session streams of a connection to /acp"
+    )
+    no_client_log: bool = _setting(
+        False, "--no-client-log", help="do not keep what clients post for streams with include=client"
     )
     # ---- limits
     max_body_bytes: int = _setting(
@@ -165,6 +188,11 @@ class Settings:
         "--write-timeout-ms",
         help="time in ms after which a client that reads nothing of its response is disconnected",
     )
+    websocket_ping_ms: int = _setting(
+        20_000,
+        "--websocket-ping-ms",
+        help="time in ms after which a silent WebSocket client is pinged; after twice the time it is closed",
+    )
     busy_poll_us: int = _setting(
         100,
         "--busy-poll-us",
@@ -182,11 +210,37 @@ class Settings:
         "--fs-timeout-ms",
         help="time in ms after which a file system operation without progress fails",
     )
+    lease_s: int = _setting(
+        0,
+        "--lease-s",
+        minimum=0,
+        help="seconds without a request or a reading client after which the server stops its agents and "
+        "exits; 0: never",
+    )
+    # ---- changes in the sandbox
+    git: str = _setting("on", "--git", choices=("on", "off"), help="serve /v1/git: on or off")
+    git_timeout_ms: int = _setting(
+        20_000, "--git-timeout-ms", help="time in ms after which a git command is ended"
+    )
+    git_max_bytes: int = _setting(
+        8 * MIB, "--git-max-bytes", help="most bytes of a git command's output; the rest is left out"
+    )
+    fs_watch: str = _setting("on", "--fs-watch", choices=("on", "off"), help="serve /v1/fs/watch: on or off")
+    fs_watch_max_directories: int = _setting(
+        20_000, "--fs-watch-max-directories", help="most directories that one watch may cover"
+    )
+    tool_relays: str = _setting(
+        "on", "--tool-relays", choices=("on", "off"), help="serve /v1/tool-relays: on or off"
+    )
+    system: str = _setting("on", "--system", choices=("on", "off"), help="serve /v1/system: on or off")
     # ---- agents and files
     fs_root: str | None = _setting(
         None, "--fs-root", help="directory to which file and config endpoints are restricted"
     )
     agents_file: str | None = _setting(None, "--agents-file", help="agents.toml with additional agents")
+    agents: str | None = _setting(
+        None, "--agents", help="additional agents as JSON: the tables of an agents.toml by id"
+    )
     agent_user: str | None = _setting(
         None, "--agent-user", help="user as which agents run (the server has to run as root)"
     )
@@ -223,6 +277,40 @@ class Settings:
         "--warm-idle-timeout",
         minimum=0,
         help="seconds without a new instance of the agent after which its warm processes are ended; 0: never",
+    )
+    # ---- processes and terminals
+    processes: str = _setting(
+        "on", "--processes", choices=("on", "off"), help="on or off: /v1/processes and terminals"
+    )
+    process_user: str | None = _setting(
+        None,
+        "--process-user",
+        help="user as which processes and terminals run (default: the value of --agent-user)",
+    )
+    process_memory_mb: int = _setting(
+        0, "--process-memory-mb", minimum=0, help="address space of each such process in MB; 0: no limit"
+    )
+    process_cpu_s: int = _setting(
+        0, "--process-cpu-s", minimum=0, help="CPU seconds of each such process; 0: no limit"
+    )
+    max_processes: int = _setting(64, "--max-processes", help="most running processes and terminals")
+    max_exited_processes: int = _setting(
+        256, "--max-exited-processes", help="most exited processes whose state and log are kept"
+    )
+    process_run_timeout_ms: int = _setting(
+        30_000, "--process-run-timeout-ms", help="time in ms after which a run ends that names no time-out"
+    )
+    process_max_run_timeout_ms: int = _setting(
+        300_000, "--process-max-run-timeout-ms", help="longest time-out of a run in ms"
+    )
+    process_output_bytes: int = _setting(
+        MIB, "--process-output-bytes", help="most bytes of each stream that a run returns"
+    )
+    process_log_bytes: int = _setting(
+        10 * MIB, "--process-log-bytes", help="log of a process in memory in bytes; the rest is kept on disk"
+    )
+    process_input_bytes: int = _setting(
+        64 * 1024, "--process-input-bytes", help="most bytes of one input to a process"
     )
     # ---- logs
     log_level: str = _setting(

@@ -260,6 +260,12 @@ class EventLog:
         self._cursors[cursor] = None
         return cursor
 
+    def follow(self, wake: Wake) -> Cursor:
+        """A cursor at the end that is not a subscriber: for an index over the log."""
+        cursor = Cursor(self, self.last + 1, wake, starts_with_gap=False)
+        self.waiting[cursor] = None
+        return cursor
+
     def close(self) -> None:
         """Drop all retained events and wake every cursor, which has ended then."""
         if self.closed:

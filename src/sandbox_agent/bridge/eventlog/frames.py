@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 from sandbox_agent.bridge.stdio.split_lines import CR
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     Block = bytes | tuple[bytes, ...]
 
 _HEAD = b"event: message\nid: %d\ndata: "
 _BEFORE_NUMBER = len(b"event: message\nid: ")
+_BEFORE_DATA = b"\ndata: "
 _END = b"\n\n"
+_BETWEEN_NUMBERS = _END + b"event: message\nid: "
 _BETWEEN = _END + _HEAD
 _PERCENT = ord("%")
 _FRAME = _HEAD + b"%b" + _END
@@ -96,6 +98,19 @@ def pieces_of(blocks: Sequence[Block]) -> list[bytes]:
         else:
             pieces += block
     return pieces
+
+
+def lines_of(pieces: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The events of whole frames, as numbers and lines."""
+    remaining = iter(pieces)
+    for piece in remaining:
+        if not piece.endswith(_END):  # The head of a long event; its line and its end follow.
+            yield int(piece[_BEFORE_NUMBER : -len(_BEFORE_DATA)]), next(remaining)
+            next(remaining)
+            continue
+        for frame in piece[_BEFORE_NUMBER : -len(_END)].split(_BETWEEN_NUMBERS):
+            number, _, line = frame.partition(_BEFORE_DATA)
+            yield int(number), line
 
 
 def is_long(block: Block) -> bool:

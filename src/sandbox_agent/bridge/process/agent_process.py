@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.process.exit_descriptor import open_exit_descriptor
 from sandbox_agent.bridge.process.spawn import spawn
-from sandbox_agent.bridge.process.tree import process_table, tags
+from sandbox_agent.bridge.process.tree import tags
+from sandbox_agent.bridge.process.tree.tree_sweeper import KILL_LIMIT_S
 from sandbox_agent.bridge.stdio.stdin_queue import StdinQueue
 from sandbox_agent.bridge.stdio.stdout_reader import READ_BYTES, StdoutReader, read_available
 from sandbox_agent.runtime import descriptors, running_loop
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 
 STDERR_TAIL_BYTES = 64 * 1024
 _EOF_GRACE_S, _TERM_GRACE_S = 1.0, 1.0
-_KILL_POLL_S, _KILL_LIMIT_S = 0.02, 30.0
 # An agent that closed its stdout cannot answer any more; it has this long to exit by itself.
 _STDOUT_CLOSED_GRACE_S = 1.0
 
@@ -55,6 +55,11 @@ class ProcessExit:
         status = os.waitstatus_to_exitcode(wait_status)
         self.code = status if status >= 0 else None
         self.signal = _signal_name(-status) if status < 0 else None
+
+    @property
+    def facts(self) -> dict[str, int | str | None]:
+        """As clients are told."""
+        return {"exitCode": self.code, "signal": self.signal}
 
 
 def _signal_name(number: int) -> str:
@@ -245,22 +250,12 @@ class AgentProcess:
 
     async def kill_tree(self) -> None:
         """Send SIGKILL to every process of the tree until none is left."""
-        import asyncio  # here and below: loaded on first use; callers run on asyncio
-
         self._kill_group()
-        self._sweeper.trees.ended(self._tag)
-        deadline = self._loop.time() + _KILL_LIMIT_S
-        while self._loop.time() < deadline:
-            emptied = self.group is None or await running_loop.call_in_thread(self.group.end)
-            found = await self._sweeper.find(self._tag)
-            if emptied and not found:
-                break
-            process_table.send_signal(found, signal.SIGKILL)
-            await asyncio.sleep(_KILL_POLL_S)
-        await self._exits_within(_KILL_LIMIT_S)
+        await self._sweeper.kill(self._tag, self.group)
+        await self._exits_within(KILL_LIMIT_S)
 
     async def _exits_within(self, seconds: float) -> bool:
-        import asyncio
+        import asyncio  # loaded on first use; callers run on asyncio
 
         if not self._exit_reported:
             waiter = asyncio.get_running_loop().create_future()

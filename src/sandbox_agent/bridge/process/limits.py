@@ -3,8 +3,9 @@
 A shell sets the limits and then executes the agent, so neither the agent nor its children ever run without
 them. If a limit cannot be set, the agent does not start.
 
-For another user the shell also sets the process tag (`tags`): the server may change the limits of that user's
-processes only with CAP_SYS_RESOURCE, which containers usually do not have.
+A process of another user inherits its tag from the server (`inherited_tag`), and the shell sets the hard
+limit as well: the server may change the limits of that user's processes only with CAP_SYS_RESOURCE, which
+containers usually do not have.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class ProcessLimits:
         }
         steps = [step.format(limit) for step, limit in wanted.items() if limit]
         if self.user is not None:
-            # -w in dash and busybox, -x in bash. Without the tag the agent starts all the same (`tag_check`).
+            # -w in dash and busybox, -x in bash. Without this limit the agent starts all the same.
             steps.append(f"{{ ulimit -w {tag} || ulimit -x {tag} || :; }} 2>/dev/null")
         if not steps:
             return argv

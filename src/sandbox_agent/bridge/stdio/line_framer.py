@@ -1,13 +1,13 @@
 """Frames a stream of bytes into whole lines without a copy per line.
 
-`feed` returns complete pieces in order: blocks of whole lines, each ending with a newline; a long line that
-came in several reads, alone and without its newline, which saves a copy; and a `DroppedLine` in place of a
-line that exceeds the limit, or for which there is no memory.
+`feed` returns complete pieces in order: blocks of whole lines, each ending with a newline; a long line, alone
+and without its newline, which saves a copy; and a `DroppedLine` in place of a line that exceeds the limit, or
+for which there is no memory.
 """
 
 from __future__ import annotations
 
-_LONG_LINE_BYTES = 64 * 1024
+_LONG_LINE_BYTES = 16 * 1024
 _KEPT_BYTES = 512
 
 
@@ -46,27 +46,19 @@ class LineFramer:
         pieces: list[Piece] = []
         end = data.rfind(b"\n") + 1
         if end:
-            is_alone = False
+            at = 0
             if self._parts:
-                is_alone = self._size > _LONG_LINE_BYTES and data.find(b"\n") + 1 == end
-                parts, self._parts, self._size = self._parts, [], 0
-                try:
-                    block = b"".join((*parts, memoryview(data)[: end - is_alone]))
-                except MemoryError:
-                    pieces.append(DroppedLine(parts[0]))
-                    is_alone, block = False, data[data.find(b"\n") + 1 : end]
-            else:
-                block = data if end == len(data) else data[:end]
-                if self._skipping:
-                    block = block[block.find(b"\n") + 1 :]
-                    self._skipping = False
-            if is_alone:
-                pieces.append(block if len(block) <= self._max else DroppedLine(block))
-            elif len(block) - 1 > self._max:
-                pieces += self._without_overlong(block)
-            elif block:
-                pieces.append(block)
-            data = data[end:] if end < len(data) else b""
+                at = self._end_line(data, end, pieces)
+            elif self._skipping:
+                self._skipping = False
+                at = data.find(b"\n") + 1
+            # Long lines are cut out one by one: cutting out the block first would copy them twice.
+            while at < end and (newline := data.find(b"\n", at)) - at > _LONG_LINE_BYTES:
+                self._add_line(data[at:newline], pieces)
+                at = newline + 1
+            if at < end:
+                self._add_block(data[at:end], pieces)
+            data = data[end:]
         if data and not self._skipping:
             self._parts.append(data)
             self._size += len(data)
@@ -74,6 +66,34 @@ class LineFramer:
                 pieces.append(DroppedLine(self._parts[0]))
                 self._parts, self._size, self._skipping = [], 0, True
         return pieces
+
+    def _end_line(self, data: bytes, end: int, pieces: list[Piece]) -> int:
+        """Add the line that has begun in earlier reads, with all others if it is short.
+
+        Returns where the rest of `data` begins.
+        """
+        newline = data.find(b"\n")
+        is_long = self._size + newline > _LONG_LINE_BYTES
+        parts, self._parts, self._size = self._parts, [], 0
+        try:
+            joined = b"".join((*parts, memoryview(data)[: newline if is_long else end]))
+        except MemoryError:
+            pieces.append(DroppedLine(parts[0]))
+            return newline + 1
+        if not is_long:
+            self._add_block(joined, pieces)
+            return end
+        self._add_line(joined, pieces)
+        return newline + 1
+
+    def _add_line(self, line: bytes, pieces: list[Piece]) -> None:
+        pieces.append(line if len(line) <= self._max else DroppedLine(line))
+
+    def _add_block(self, block: bytes, pieces: list[Piece]) -> None:
+        if len(block) - 1 > self._max:
+            pieces += self._without_overlong(block)
+        else:
+            pieces.append(block)
 
     def _without_overlong(self, block: bytes) -> list[Piece]:
         pieces: list[Piece] = []

@@ -105,8 +105,10 @@ class StdinQueue:
                 self.close()
                 self.on_closed()
                 return True
-            self._remove_written(written)
-            if written < size:
+            if written == size:
+                self._remove_first(len(buffers) // 2)
+            else:
+                self._remove_written(written)
                 return self._fd < 0
         self._write_scheduled = False
         return True
@@ -131,11 +133,14 @@ class StdinQueue:
                 message.sent += written
                 break
             written -= left
-            message.sent = message.size
             done += 1
-        finished = self._messages[:done]
-        del self._messages[:done]
+        self._remove_first(done)
+
+    def _remove_first(self, count: int) -> None:
+        finished = self._messages[:count]
+        del self._messages[:count]
         for message in finished:
+            message.sent = message.size
             self.queued_bytes -= message.size
             if message.on_written is not None:
                 message.on_written()

@@ -65,10 +65,12 @@ class AgentTrees:
     def hidden(self) -> Found:
         """Agents that have no tag, and adopted processes that show the tag of no running agent."""
         found: Found = {}
+        if not self.adopts_orphans:
+            return found
         session = os.getsid(0)
-        for pid in process_table.own_children() if self.adopts_orphans else ():
-            if pid in own_processes.pids or (pid in self._agents and self.have_tags):
-                continue
+        # As sets: this runs every two seconds, and nearly all children are agents.
+        others = set(process_table.own_children()) - own_processes.pids
+        for pid in others - self._agents if self.have_tags else others:
             try:
                 stat = ProcessStat(pid)
             except OSError:
@@ -78,6 +80,18 @@ class AgentTrees:
             if pid in self._agents or self._is_hidden(pid, stat, tags.tag_of(pid)):
                 found[pid] = stat.started
         return found
+
+    def has_no_orphans(self) -> bool:
+        """Whether no descendant of an ended agent is alive: the server would be the parent of one of them.
+
+        The kernel may skip a child while another one exits, so the children are read twice.
+        """
+        try:
+            return self.adopts_orphans and all(
+                set(process_table.own_children()) <= self._agents | own_processes.pids for _ in range(2)
+            )
+        except OSError:
+            return False  # Out of descriptors.
 
     def left_over(self, snapshot: Snapshot) -> list[int]:
         """Adopted processes that no running agent can have started."""

@@ -50,7 +50,7 @@ def own_children() -> list[int]:
     children: list[int] = []
     for thread in os.listdir("/proc/self/task"):
         try:
-            with open(f"/proc/self/task/{thread}/children", encoding="ascii") as listing:
+            with open(f"/proc/self/task/{thread}/children", "rb") as listing:
                 children += map(int, listing.read().split())
         except FileNotFoundError:
             if os.path.exists(f"/proc/self/task/{thread}"):

@@ -48,7 +48,7 @@ def watch_children(instances: InstanceRegistry, keeper: WatchdogKeeper, loop: Lo
             pass  # No descriptor is left for the search; the next one follows.
 
     loop.on_signal(signal.SIGCHLD, on_child)
-    look_for_hidden()
+    loop.call_later(_LOOK_FOR_HIDDEN_S, look_for_hidden)
 
 
 class _Reaper:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.process.tree import tags
+from sandbox_agent.bridge.process.tree.inherited_tag import inherited_tag
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.process.limits import ProcessLimits
@@ -24,32 +25,27 @@ def tags_can_be_set(limits: ProcessLimits, server_tag: int) -> bool:
 
 
 def _limits_of_this_process(tag: int) -> bytes:
-    import resource
-
-    before = resource.getrlimit(tags.RLIMIT_LOCKS)
-    resource.setrlimit(tags.RLIMIT_LOCKS, (tag, before[1]))
-    try:
-        with open("/proc/self/limits", "rb") as limits:
-            return limits.read()
-    finally:
-        resource.setrlimit(tags.RLIMIT_LOCKS, before)
+    with inherited_tag(tag, waits=True), open("/proc/self/limits", "rb") as limits:
+        return limits.read()
 
 
 def _limits_of_other_user(limits: ProcessLimits, tag: int) -> bytes:
     import subprocess
 
-    try:
-        done: subprocess.CompletedProcess[bytes] = subprocess.run(  # noqa: S603 - a fixed command
+    with inherited_tag(tag, waits=True):
+        process = subprocess.Popen(  # noqa: S603 - a fixed command
             limits.limited(_SHOW_LIMITS, tag),
             cwd="/",
             env={},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=_LIMIT_S,
-            check=False,
             **limits.popen_arguments(),
         )
-    except subprocess.SubprocessError:
-        return b""
-    return done.stdout
+    with process:
+        try:
+            output, _ = process.communicate(timeout=_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return b""
+    return bytes(output)

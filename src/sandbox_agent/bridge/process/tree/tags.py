@@ -60,6 +60,15 @@ def tag_process(pid: int, tag: int) -> None:
         pass  # It has exited, is of another user (`limits`), or the kernel does not allow it.
 
 
+def lacks_tag(pid: int, tag: int) -> bool:
+    """Whether the limit of a process, which may be a zombie, can be read and is not the tag."""
+    try:
+        with open(f"/proc/{pid}/limits", "rb") as limits:
+            return tag_in_limits(limits.read()) != tag
+    except OSError:
+        return False  # Out of descriptors.
+
+
 def tag_of(pid: int) -> int | None:
     """The tag of a process; None if it has none or has exited."""
     try:

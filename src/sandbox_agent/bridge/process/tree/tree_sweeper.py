@@ -7,6 +7,7 @@ one, so two hundred trees that stop at once cost a few snapshots, not hundreds.
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.process.tree import process_table
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
     import asyncio
 
     from sandbox_agent.bridge.process.tree.agent_trees import AgentTrees
+    from sandbox_agent.bridge.process.tree.control_group import AgentGroup
     from sandbox_agent.bridge.process.tree.process_table import Found, Snapshot
+
+KILL_LIMIT_S = 30.0
+_KILL_POLL_S = 0.02
 
 
 class TreeSweeper:
@@ -38,6 +43,27 @@ class TreeSweeper:
         found = snapshot.with_descendants(roots)
         self._remember(found)
         return found
+
+    async def kill(self, tag: int, group: AgentGroup | None, *, root_has_exited: bool = False) -> None:
+        """Send SIGKILL to every process of the tree until none is left, for at most 30 s.
+
+        Most trees are one process. If that one has exited and the server has adopted no process, no snapshot
+        is needed.
+        """
+        import asyncio  # loaded on first use; callers run on asyncio
+
+        self.trees.ended(tag)
+        loop = running_loop.running_loop()
+        deadline = loop.time() + KILL_LIMIT_S
+        while loop.time() < deadline:
+            emptied = group is None or await running_loop.call_in_thread(group.end)
+            if emptied and root_has_exited and self.trees.has_no_orphans():
+                break
+            found = await self.find(tag)
+            if emptied and not found:
+                break
+            process_table.send_signal(found, signal.SIGKILL)
+            await asyncio.sleep(_KILL_POLL_S)
 
     def _remember(self, found: Found) -> None:
         here = {pid: tick for pid, tick in self._found.items() if os.path.exists(f"/proc/{pid}")}
