@@ -1,0 +1,1 @@
+"""Processes and terminals that users start: tagged trees with an event log each, like agents."""
