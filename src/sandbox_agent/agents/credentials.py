@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -82,19 +83,30 @@ def available_for(
     return any(_is_there(source, variables, home) for source in spec.credentials)
 
 
+def credential_variables(spec: AgentSpec) -> list[str]:
+    """The names of the variables that hold a key for the agent."""
+    return [
+        name
+        for source in spec.credentials
+        if (name := source.removeprefix("env:")) != source and "#" not in name
+    ]
+
+
 def _is_there(source: str, variables: Mapping[str, str], home: Path) -> bool:
-    kind, _, name = source.partition(":")
+    kind, _, place = source.partition(":")
+    name, _, key = place.partition("#")
     if kind == "env":
-        return bool(variables.get(name, "").strip())
-    path, _, key = name.partition("#")
-    file = home / path.removeprefix("~/")
+        value = variables.get(name, "").strip()
+        return _has_key(_parsed(value), key) if key else bool(value)
+    file = home / name.removeprefix("~/")
     return _has_key(_read(file), key) if key else _has_content(file)
 
 
 def _has_key(document: Any, dotted: str) -> bool:
-    """Whether the key is there; an expired login counts only if the agent can renew it."""
+    """Whether the key has a value; an expired login counts only if the agent can renew it."""
     entry = _at(document, dotted.rpartition(".")[0]) if "." in dotted else document
-    return bool(_text(document, dotted)) and (
+    value = _at(document, dotted)
+    return bool(value.strip() if isinstance(value, str) else value) and (
         not _has_expired(_at(entry, "expiresAt")) or bool(_text(entry, "refreshToken"))
     )
 
@@ -184,8 +196,16 @@ def _has_expired(moment: Any) -> bool:
 
 def _read(path: Path) -> Any:
     try:
-        return json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
+        text = path.read_text("utf-8")
+    except (OSError, ValueError):
+        return None
+    return _parsed(text, is_toml=path.suffix == ".toml")
+
+
+def _parsed(text: str, *, is_toml: bool = False) -> Any:
+    try:
+        return tomllib.loads(text) if is_toml else json.loads(text)
+    except (ValueError, RecursionError):
         return None
 
 

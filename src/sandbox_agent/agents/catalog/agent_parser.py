@@ -14,7 +14,7 @@ from sandbox_agent.agents.catalog.agent_spec import ASKS, CAPABILITIES, AgentSpe
 _AGENT_KEYS = frozenset(
     "id name command args env default_env cwd on_path native native_file node install registry "
     "credentials keys asks capabilities size_mb verify_env quirks builtin adapter "
-    "skills_directory stop_signal".split()
+    "skills_directory stop_signal allowed_tools".split()
 )
 _STEP_KEYS = frozenset("npm pypi into python check native on_request program env".split())
 _PROVIDER_VARIABLES = {"anthropic": "env:ANTHROPIC_API_KEY", "openai": "env:OPENAI_API_KEY"}
@@ -69,6 +69,7 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
         adapter=table.string("adapter"),
         skills_directory=_inner_folder(table, "skills_directory", "the working directory"),
         sigterm_at_once=_parse_stop_signal(table),
+        allowed_tools=table.string("allowed_tools"),
     )
 
 

@@ -3,8 +3,6 @@
 The result holds raw tables; `agent_parser` turns one of them into an `AgentSpec` when it is needed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -43,6 +41,22 @@ def read_agents_file(path: str) -> AgentsFile:
             raise CatalogError(f"{path}: agent `{agent_id}` is there twice")
         agents[agent_id] = table
     return AgentsFile(path, agents, _profile_tables(document.get("profile", {}), path))
+
+
+def with_given_agents(file: AgentsFile | None, given: str) -> AgentsFile:
+    """The file together with the tables of `--agents`, which replace those of the same id."""
+    import json  # a server without the flag does without the parser
+
+    fault = CatalogError("--agents is a JSON object of agents by id, with the keys of an [[agent]] table")
+    try:
+        tables = json.loads(given)
+    except ValueError as error:
+        raise fault from error
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise fault
+    own = file or AgentsFile("--agents")
+    source = own.source if file is None else f"{own.source} and --agents"
+    return AgentsFile(source, {**own.agents, **{i: {"id": i} | t for i, t in tables.items()}}, own.profiles)
 
 
 def _agent_tables(document: dict[str, Any], path: str) -> list[dict[str, Any]]:

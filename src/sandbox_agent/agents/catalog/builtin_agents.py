@@ -17,7 +17,8 @@ would wait 9 ms for the parser.
                   is installed only for such a request; `program` is the path of the vendor's program in
                   it, and `env` makes the adapter use that program instead of its own
     registry      names of the agent in the ACP registry
-    credentials   what the agent reads: `env:NAME`, `file:PATH` or `file:PATH#key.in.its.json`
+    credentials   what the agent reads: `env:NAME`, `file:PATH`, or either with `#key.in.its.json` (or TOML), which
+                  may be a provider of the user's own that needs no key
     keys          provider -> the names under which the agent gets the key of that provider; a key that is set
                   under one of them is passed under all of them
     asks          whether it asks before its tools run: always, partly, terminal or never (`ASKS`)
@@ -26,6 +27,7 @@ would wait 9 ms for the parser.
     stop_signal   SIGTERM if the agent takes long to exit when its stdin ends, so that it gets both at once
     size_mb       size on disk, for the progress bar
     skills_directory  where the agent looks for skills, below the working directory
+    allowed_tools the parameter of `session/new` that lists the built-in tools of the session, with dots
     quirks        observed behaviour; docs/agents.md prints it
 """
 
@@ -40,6 +42,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "id": "claude",
         "name": "Claude Code",
         "skills_directory": ".claude/skills",
+        "allowed_tools": "_meta.claudeCode.options.tools",
         "command": "{node}",
         "args": [
             "{root}/node_modules/@agentclientprotocol/claude-agent-acp/dist/index.js",
@@ -113,6 +116,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:CODEX_API_KEY",
             "file:~/.codex/auth.json#OPENAI_API_KEY",
             "file:~/.codex/auth.json#tokens.access_token",
+            "file:~/.codex/config.toml#model_provider",
+            "env:CODEX_CONFIG#model_provider",
         ],
         "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
         "asks": "partly",
@@ -177,6 +182,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:GEMINI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.local/share/opencode/auth.json",
+            "file:~/.config/opencode/opencode.json#provider",
+            "env:OPENCODE_CONFIG_CONTENT#provider",
         ],
         "keys": {"openai": ["OPENAI_API_KEY"]},
         "asks": "partly",
@@ -318,6 +325,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "id": "mock",
         "name": "Mock",
         "skills_directory": ".agents/skills",
+        "allowed_tools": "_meta.mock.tools",
         "builtin": True,
         "asks": "always",
         "capabilities": [
@@ -546,7 +554,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
         "command": "{root}/venv/bin/vibe-acp",
         "on_path": ["vibe-acp"],
         "registry": ["mistral-vibe"],
-        "credentials": ["env:MISTRAL_API_KEY", "file:~/.vibe/.env"],
+        "credentials": ["env:MISTRAL_API_KEY", "file:~/.vibe/.env", "file:~/.vibe/config.toml#providers"],
         "asks": "partly",
         "capabilities": [
             "permissions",
@@ -706,6 +714,7 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:GEMINI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.local/share/kilo/auth.json",
+            "env:KILO_CONFIG_CONTENT#provider",
         ],
         "asks": "partly",
         "capabilities": [
@@ -869,6 +878,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:CODEX_API_KEY",
             "file:~/.codex/auth.json#OPENAI_API_KEY",
             "file:~/.codex/auth.json#tokens.access_token",
+            "file:~/.codex/config.toml#model_provider",
+            "env:CODEX_CONFIG#model_provider",
         ],
         "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
         "asks": "partly",
@@ -922,6 +933,8 @@ BUILTIN_AGENTS: dict[str, dict[str, Any]] = {
             "env:GEMINI_API_KEY",
             "env:OPENROUTER_API_KEY",
             "file:~/.local/share/opencode/auth.json",
+            "file:~/.config/opencode/opencode.json#provider",
+            "env:OPENCODE_CONFIG_CONTENT#provider",
         ],
         "keys": {"openai": ["OPENAI_API_KEY"]},
         "asks": "partly",

@@ -1,4 +1,4 @@
-"""Which agents exist: the built-in ones and those of the user's file.
+"""Which agents exist: the built-in ones, those of the user's file, and those given to the server.
 
 A user's table for a built-in id overrides single keys; with `command` it replaces how the agent starts.
 """
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from sandbox_agent import settings
 from sandbox_agent.agents.catalog.agent_parser import CatalogError, parse_agent
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
-from sandbox_agent.agents.catalog.agents_file import AgentsFile, read_agents_file
+from sandbox_agent.agents.catalog.agents_file import AgentsFile, read_agents_file, with_given_agents
 from sandbox_agent.agents.catalog.builtin_agents import BUILTIN_AGENTS
 from sandbox_agent.errors import UnsupportedAgent
 
@@ -35,15 +35,18 @@ class Catalog:
         self._specs: dict[str, AgentSpec] = {}
 
     @classmethod
-    def load(cls, user_file: str | os.PathLike[str] | None = None) -> Catalog:
-        """The built-in agents plus those of `user_file`; None is the default path, if the file exists.
+    def load(cls, user_file: str | os.PathLike[str] | None = None, given: str | None = None) -> Catalog:
+        """The built-in agents, those of `user_file`, and the JSON tables `given`, which take precedence.
 
-        Raises `CatalogError` if a file that was named is missing, or if any agent in it is not valid.
+        None is the default path, if the file exists. Raises `CatalogError` if a file that was named is
+        missing, or if any agent is not valid.
         """
         path = settings.default_agents_file() if user_file is None else os.fspath(user_file)
-        if user_file is None and not os.path.exists(path):
+        own = None if user_file is None and not os.path.exists(path) else read_agents_file(path)
+        if given is not None:
+            own = with_given_agents(own, given)
+        if own is None:
             return cls()
-        own = read_agents_file(path)
         catalog = cls(own)
         for agent_id in own.agents:
             catalog.get(agent_id)

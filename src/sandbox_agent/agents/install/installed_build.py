@@ -1,8 +1,5 @@
 """A complete install of an agent, read from its launcher and its manifest."""
 
-from __future__ import annotations
-
-import json
 import os
 from typing import NamedTuple
 
@@ -35,6 +32,8 @@ def read_build(launcher: str) -> InstalledBuild | None:
     mark = next((line for line in head.splitlines() if line.startswith(BUILD_MARK)), None)
     if mark is None:
         return None
+    import json  # a user's own script has no manifest
+
     root = mark.removeprefix(BUILD_MARK)
     with open(os.path.join(root, MANIFEST), encoding="utf-8") as manifest:
         document = json.load(manifest)

@@ -5,6 +5,7 @@
 <data>/bin/agent_processes/AGENT/BUILD/  the packages of one install; complete if it has install.json
 <data>/bin/agent_processes/.AGENT.lock   locked while the agent is being installed
 <data>/bin/node/BUILD/                   a Node.js of our own, if the machine's is too old
+<data>/probe/AGENT/                      empty: the agent is asked for its models and modes in it
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ class InstallLayout:
 
     def __init__(self, data: str | os.PathLike[str]) -> None:
         self.bin = os.path.join(data, "bin")
+        self._probes = os.path.join(data, "probe")
         self.processes = os.path.join(self.bin, "agent_processes")
         self.node_builds = os.path.join(self.bin, "node")
         self.node_lock = os.path.join(self.bin, ".node.lock")
@@ -32,3 +34,6 @@ class InstallLayout:
 
     def lock(self, agent_id: str) -> str:
         return os.path.join(self.processes, f".{agent_id}.lock")
+
+    def probe(self, agent_id: str) -> str:
+        return os.path.join(self._probes, agent_id)

@@ -47,7 +47,7 @@ class Inventory:
         self._launcher = launcher
         self._environ = os.environ if environ is None else environ
         self._limits = process_limits or ProcessLimits()
-        self._probe = OptionsProbe(self._limits)
+        self._probe = OptionsProbe(self._limits, layout.probe)
         self._versions: dict[tuple[object, ...], str | None] = {}
 
     async def describe_all(self, *, config: bool = False, no_cache: bool = False) -> list[dict[str, Any]]:
@@ -64,9 +64,15 @@ class Inventory:
         installed = program is not None or spec.builtin
         info: dict[str, Any] = {
             "id": agent_id,
+            "name": spec.name,
             "installed": installed,
             "credentialsAvailable": has_credentials,
         }
+        variables = credentials.credential_variables(spec)
+        if variables:
+            info["credentialVariables"] = variables
+        if spec.quirks:
+            info["quirks"] = list(spec.quirks)
         if config:
             info |= await self._version_and_path(spec, program, no_cache)
         info["capabilities"] = {flag: flag in spec.capabilities for flag in CAPABILITIES}
@@ -74,6 +80,8 @@ class Inventory:
             info["permissionRequests"] = spec.asks
         if spec.skills_directory is not None:
             info["skillsDirectory"] = spec.skills_directory
+        if spec.allowed_tools is not None:
+            info["allowedToolsParameter"] = spec.allowed_tools
         if config:
             info |= self._options(spec, program, has_credentials)
         return info

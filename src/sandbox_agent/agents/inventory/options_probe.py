@@ -11,8 +11,8 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +43,10 @@ class ProbedOptions:
 class OptionsProbe:
     """Keeps one result per agent; `options_of` never waits."""
 
-    def __init__(self, limits: ProcessLimits) -> None:
+    def __init__(self, limits: ProcessLimits, directory_of: Callable[[str], str]) -> None:
+        """`directory_of` names the directory in which an agent is asked."""
         self._limits = limits
+        self._directory_of = directory_of
         self._results: dict[str, tuple[object, ProbedOptions]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._one_at_a_time = asyncio.Semaphore(1)
@@ -77,16 +79,20 @@ class OptionsProbe:
         async with self._one_at_a_time:
             try:
                 async with asyncio.timeout(_LIMIT_S):
-                    result = await self._open_session(await prepare())
+                    result = await self._open_session(await prepare(), self._directory_of(agent_id))
             except TimeoutError:
                 result = _failure(f"the agent did not open a session within {_LIMIT_S:.0f} s")
             except (ProbeFailed, SandboxAgentError, OSError) as error:
                 result = _failure(str(error))
         self._results[agent_id] = (identity, result)
 
-    async def _open_session(self, launch: LaunchSpec) -> ProbedOptions:
-        """Open a session in an empty directory, and close it if the agent supports that."""
-        with tempfile.TemporaryDirectory(prefix="sandbox-agent-probe-") as directory:
+    async def _open_session(self, launch: LaunchSpec, wanted: str) -> ProbedOptions:
+        """Open a session in an empty directory, and close it if the agent supports that.
+
+        Agents keep a folder in the user's home for every directory they have seen. `wanted` is always the
+        same one, so that probes add one folder only.
+        """
+        with _existing(wanted) as directory:
             owner = self._limits.popen_arguments()
             if owner:
                 os.chown(directory, owner["user"], owner["group"])
@@ -95,6 +101,18 @@ class OptionsProbe:
                 session = await probe.new_session(initialized, directory, _LIMIT_S)
                 await _close_session(probe, initialized, session)
                 return ProbedOptions(tuple(reported_options(session)))
+
+
+@contextmanager
+def _existing(wanted: str) -> Iterator[str]:
+    """The directory, or a temporary one where it cannot be made."""
+    with suppress(OSError):
+        os.makedirs(wanted, exist_ok=True)
+    if os.access(wanted, os.W_OK):
+        yield wanted
+        return
+    with tempfile.TemporaryDirectory(prefix="sandbox-agent-probe-") as directory:
+        yield directory
 
 
 def _failure(reason: str) -> ProbedOptions:

@@ -4,8 +4,6 @@ The order: the launcher file in the data directory (ours or the user's), the com
 program on PATH. The search costs a few `stat` calls and starts no process.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

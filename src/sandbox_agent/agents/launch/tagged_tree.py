@@ -7,7 +7,6 @@ process kills the tree if this process is killed before it can.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import time
@@ -48,9 +47,12 @@ class TaggedTree:
 
     async def end(self) -> None:
         """Kill what is left of the tree; not interrupted if the caller is cancelled."""
-        await asyncio.shield(asyncio.to_thread(self._end))
+        import asyncio  # `sandbox-agent acp` starts an agent without it
 
-    def _end(self) -> None:
+        await asyncio.shield(asyncio.to_thread(self.end_now))
+
+    def end_now(self) -> None:
+        """Kill what is left of the tree; blocks until nothing is."""
         deadline = time.monotonic() + _GIVE_UP_AFTER_S
         while found := self._living():
             process_table.send_signal(found, signal.SIGKILL)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from sandbox_agent.agents.mock import config_options, updates
-from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError, LineOutput
+from sandbox_agent.agents.mock import config_options, protocol_v2, updates
+from sandbox_agent.agents.mock.client_link import ClientLink
+from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.commands import script_for
 from sandbox_agent.agents.mock.scripts.steps import Script, SendUpdate
@@ -48,21 +49,31 @@ def _require_directory(params: Json) -> str:
     return cwd
 
 
+_METHODS_OF_OTHER_VERSION = {
+    1: frozenset(("auth/login", "auth/logout")),
+    2: frozenset(("authenticate", "logout", "session/load", "session/set_mode", "session/fork")),
+}
+
+
 class AcpMethods:
     """The methods a client can call."""
 
-    def __init__(self, output: LineOutput, sessions: SessionStore, turns: TurnScheduler) -> None:
-        self._output = output
+    def __init__(self, link: ClientLink, sessions: SessionStore, turns: TurnScheduler) -> None:
+        self._link = link
         self._sessions = sessions
         self._turns = turns
         self._client: Json = {}
         self._table = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
+            "logout": self._logout,
+            "auth/login": self._authenticate,
+            "auth/logout": self._logout,
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
             "session/fork": self._fork,
+            "_session/steering": self._steer,
             "session/list": self._list,
             "session/close": self._close,
             "session/delete": self._delete,
@@ -80,7 +91,7 @@ class AcpMethods:
             self._prompt(request_id, params)
             return None
         handler = self._table.get(method)
-        if handler is None:
+        if handler is None or method in _METHODS_OF_OTHER_VERSION[self._link.version]:
             raise JsonRpcError(METHOD_NOT_FOUND, "Method not found", {"method": method})
         return handler(params)
 
@@ -98,34 +109,54 @@ class AcpMethods:
         return self._sessions.live(_require_text(params, "sessionId"))
 
     def _send_update(self, session: MockSession, update: Json) -> None:
-        params = {"sessionId": session.id, "update": update}
-        self._output.send({"jsonrpc": "2.0", "method": "session/update", "params": params})
+        self._link.update(session.id, update)
 
     def _initialize(self, params: Json) -> Json:
-        _require(params, "protocolVersion", int, "a number")
-        client = params.get("clientCapabilities")
+        wanted = _require(params, "protocolVersion", int, "a number")
+        self._link.version = protocol_v2.VERSION if wanted >= protocol_v2.VERSION else PROTOCOL_VERSION
+        is_v2 = self._link.version == protocol_v2.VERSION
+        client = params.get("capabilities" if is_v2 else "clientCapabilities")
         self._client = client if isinstance(client, dict) else {}
+        info = {"name": "mock", "title": "Mock agent", "version": MOCK_VERSION}
+        if is_v2:
+            return {
+                "protocolVersion": protocol_v2.VERSION,
+                "info": info,
+                "capabilities": protocol_v2.CAPABILITIES,
+                "authMethods": [],
+            }
         return {
             "protocolVersion": PROTOCOL_VERSION,
             "agentCapabilities": CAPABILITIES,
-            "agentInfo": {"name": "mock", "title": "Mock agent", "version": MOCK_VERSION},
+            "agentInfo": info,
             "authMethods": [],
+            "_meta": {"steering": {"supported": True}},
         }
 
     def _authenticate(self, params: Json) -> Json:
         _require_text(params, "methodId")
         return {}
 
+    def _logout(self, _params: Json) -> Json:
+        return {}
+
+    def _result(self, result: Json) -> Json:
+        """The result of a method that opens a session, in the version of the connection."""
+        return protocol_v2.session_result(result) if self._link.version == protocol_v2.VERSION else result
+
     def _set_servers(self, session: MockSession, params: Json) -> None:
         servers = params.get("mcpServers", [])
         if not isinstance(servers, list):
             raise JsonRpcError(INVALID_PARAMS, "Invalid params", {"detail": "mcpServers must be a list"})
         session.mcp_servers = servers
+        meta = params.get("_meta")
+        own = meta.get("mock") if isinstance(meta, dict) else None
+        session.tools = own.get("tools") if isinstance(own, dict) else None
 
     def _new(self, params: Json) -> Json:
         session = self._sessions.create(_require_directory(params))
         self._set_servers(session, params)
-        return {"sessionId": session.id, **session.state()}
+        return self._result({"sessionId": session.id, **session.state()})
 
     def _open(self, params: Json) -> MockSession:
         cwd = _require_directory(params)
@@ -143,13 +174,27 @@ class AcpMethods:
         return session.state()
 
     def _resume(self, params: Json) -> Json:
-        return self._open(params).state()
+        replay_from = params.get("replayFrom")
+        if self._link.version == 1 or replay_from is None:
+            return self._result(self._open(params).state())
+        if not isinstance(replay_from, dict) or replay_from.get("type") != "start":
+            raise JsonRpcError(INVALID_PARAMS, "Invalid params", {"detail": "replayFrom must be the start"})
+        return self._result(self._load(params))
 
     def _fork(self, params: Json) -> Json:
         cwd = _require_directory(params)
         copy = self._sessions.fork(self._sessions.open(_require_text(params, "sessionId")), cwd)
         self._set_servers(copy, params)
         return {"sessionId": copy.id, **copy.state()}
+
+    def _steer(self, params: Json) -> Json:
+        """Take a message into the running turn: an extension that Claude and Codex share."""
+        session = self._session(params)
+        if not self._turns.is_running(session):
+            return {"outcome": "promptRequired", "reason": "noRunningTurn"}
+        text = Prompt(session, params, self._client).text
+        self._send_update(session, updates.message(f"You added: {text}"))
+        return {"outcome": "injected"}
 
     def _list(self, params: Json) -> Json:
         cursor = params.get("cursor")
@@ -182,7 +227,7 @@ class AcpMethods:
     def _set_config_option(self, params: Json) -> Json:
         session = self._session(params)
         self._choose(session, *config_options.check_value(params.get("configId"), params.get("value")))
-        return {"configOptions": config_options.config_options(session.values)}
+        return self._result({"configOptions": config_options.config_options(session.values)})
 
     def _choose(self, session: MockSession, option: str, value: str) -> None:
         session.choose(option, value)
@@ -191,10 +236,11 @@ class AcpMethods:
         self._send_update(session, config_options.config_update(session.values))
 
     def _prompt(self, request_id: Any, params: Json) -> None:
-        prompt = Prompt(self._session(params), params, self._client)
+        prompt = Prompt(self._session(params), params, self._client, self._link.version)
         prompt.session.set_default_title(prompt.text)
         for block in prompt.blocks:
             prompt.session.record(updates.user_message(block))
+        self._link.prompt_accepted(request_id, prompt.session.id, updates.new_uuid(), prompt.blocks)
         tokens = estimated_tokens(prompt.text)
         self._turns.start(MockTurn(request_id, prompt.session, _full_script(prompt), tokens))
 

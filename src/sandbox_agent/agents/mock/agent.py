@@ -10,6 +10,7 @@ import select
 from typing import Any
 
 from sandbox_agent.agents.mock.acp_methods import AcpMethods
+from sandbox_agent.agents.mock.client_link import ClientLink
 from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError, LineInput, LineOutput, parse_message
 from sandbox_agent.agents.mock.scripts.steps import ClientReply
 from sandbox_agent.agents.mock.sessions import SessionStore
@@ -25,8 +26,9 @@ class MockAgent:
         self._lines = lines
         self._output = output
         self._sessions = SessionStore(TranscriptDirectory(state_directory()))
-        self._turns = TurnScheduler(output, self._sessions)
-        self._methods = AcpMethods(output, self._sessions, self._turns)
+        link = ClientLink(output)
+        self._turns = TurnScheduler(output, link, self._sessions)
+        self._methods = AcpMethods(link, self._sessions, self._turns)
 
     def run(self) -> int:
         """Serve until the input ends or a script exits; return the exit code."""

@@ -18,7 +18,7 @@ REPLAY_OPENING = "Previous session history is replayed below"
 class Prompt:
     """The parameters of one `session/prompt`, checked."""
 
-    def __init__(self, session: MockSession, params: Json, client: Json) -> None:
+    def __init__(self, session: MockSession, params: Json, client: Json, version: int = 1) -> None:
         blocks = params.get("prompt")
         if not isinstance(blocks, list) or not all(isinstance(block, dict) for block in blocks):
             raise JsonRpcError(
@@ -27,6 +27,8 @@ class Prompt:
         self.session = session
         self.client = client
         """The client's capabilities."""
+        self.version = version
+        """The protocol version of the connection."""
         self.blocks: list[Json] = blocks
         self.confirmations: list[str] = []
         texts = []

@@ -40,6 +40,8 @@ class MockSession:
         self.title = ""
         self.values = config_options.default_values()
         self.mcp_servers: list[Json] = []
+        self.tools: object = None
+        """The tools that the client allows; the mock only reports them."""
         self.updates: list[Json] = []
         self.changed_at = time.time()
         self.used_tokens = 0

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from typing import Any
 
+from sandbox_agent.agents.mock.client_link import ClientLink
 from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError, LineOutput
 from sandbox_agent.agents.mock.scripts.steps import (
     ClientReply,
@@ -58,8 +59,9 @@ class MockTurn:
 class TurnScheduler:
     """All turns that have not ended."""
 
-    def __init__(self, output: LineOutput, sessions: SessionStore) -> None:
+    def __init__(self, output: LineOutput, link: ClientLink, sessions: SessionStore) -> None:
         self._output = output
+        self._link = link
         self._sessions = sessions
         self._open: list[MockTurn] = []
         self._ready: deque[MockTurn] = deque()
@@ -99,13 +101,19 @@ class TurnScheduler:
         if turn is not None:
             turn.open_request = None
             turn.reply = reply
+            self._link.request_answered(turn.session.id)
             self._wake(turn)
+
+    def is_running(self, session: MockSession) -> bool:
+        return any(turn.session is session for turn in self._open)
 
     def cancel_session(self, session: MockSession) -> None:
         for turn in [turn for turn in self._open if turn.session is session]:
             self._cancel(turn)
 
     def cancel_request(self, request_id: object) -> None:
+        if self._link.version != 1:
+            return  # The request was answered when the prompt was accepted.
         for turn in [turn for turn in self._open if turn.request_id == request_id]:
             if not turn.stubborn:
                 self._cancel_open_request(turn)
@@ -121,7 +129,7 @@ class TurnScheduler:
     def _cancel_open_request(self, turn: MockTurn) -> None:
         if turn.open_request is not None:
             self._requests.pop(turn.open_request, None)
-            self._notify("$/cancel_request", {"requestId": turn.open_request})
+            self._link.notify("$/cancel_request", {"requestId": turn.open_request})
             turn.open_request = None
 
     def _wake(self, turn: MockTurn) -> None:
@@ -164,7 +172,7 @@ class TurnScheduler:
         elif isinstance(step, WriteRaw):
             self._output.write(step.data)
         elif isinstance(step, SendNotification):
-            self._notify(step.method, step.params)
+            self._link.notify(step.method, step.params)
         elif isinstance(step, SendRequest):
             self._send_request(turn, step)
         elif isinstance(step, Pause):
@@ -186,7 +194,7 @@ class TurnScheduler:
             turn.output_tokens += estimated_tokens(content.get("text", ""))
         if step.keep:
             turn.session.record(step.update)
-        self._notify("session/update", {"sessionId": turn.session.id, "update": step.update})
+        self._link.update(turn.session.id, step.update)
 
     def _send_request(self, turn: MockTurn, step: SendRequest) -> None:
         self._counter += 1
@@ -194,7 +202,7 @@ class TurnScheduler:
         turn.open_request = request_id
         turn.state = WAITING
         self._requests[request_id] = turn
-        self._output.send({"jsonrpc": "2.0", "id": request_id, "method": step.method, "params": step.params})
+        self._link.request(request_id, turn.session.id, step.method, step.params)
 
     def _pause(self, turn: MockTurn, step: Pause) -> None:
         turn.state = WAITING
@@ -204,9 +212,6 @@ class TurnScheduler:
             turn.timer = self._counter
             heapq.heappush(self._timers, (time.monotonic() + step.seconds, turn.timer, turn))
 
-    def _notify(self, method: str, params: Json) -> None:
-        self._output.send({"jsonrpc": "2.0", "method": method, "params": params})
-
     def _finish(self, turn: MockTurn, stop_reason: str = "", error: JsonRpcError | None = None) -> None:
         turn.state = DONE
         self._open.remove(turn)
@@ -214,17 +219,9 @@ class TurnScheduler:
         total = turn.input_tokens + turn.output_tokens
         turn.session.used_tokens += total
         turn.session.save_facts_later()
-        answer: Json = {"jsonrpc": "2.0", "id": turn.request_id}
-        if error is not None:
-            answer["error"] = error.as_json()
-        else:
-            usage = {
-                "totalTokens": total,
-                "inputTokens": turn.input_tokens,
-                "outputTokens": turn.output_tokens,
-            }
-            answer["result"] = {"stopReason": "cancelled" if turn.cancelled else stop_reason, "usage": usage}
-        self._output.send(answer)
+        usage = {"totalTokens": total, "inputTokens": turn.input_tokens, "outputTokens": turn.output_tokens}
+        result: Json = {"stopReason": "cancelled" if turn.cancelled else stop_reason, "usage": usage}
+        self._link.turn_ended(turn.request_id, turn.session.id, result, error)
         if turn.ends_session:
             self.cancel_session(turn.session)
             self._sessions.close(turn.session.id)

@@ -10,6 +10,7 @@ import json
 from sandbox_agent.agents.mock import updates
 from sandbox_agent.agents.mock.jsonrpc import Json
 from sandbox_agent.agents.mock.prompt import Prompt
+from sandbox_agent.agents.mock.scripts.newer_updates import terminal_v2
 from sandbox_agent.agents.mock.scripts.session_updates import say
 from sandbox_agent.agents.mock.scripts.steps import Script, SendRequest, SendUpdate
 
@@ -24,6 +25,8 @@ def terminal(prompt: Prompt, _rest: str) -> Script:
         "execute",
         rawInput={"command": "echo hello", "cwd": prompt.session.cwd},
     )
+    if prompt.version != 1:
+        return (yield from terminal_v2(call_id, call, prompt.session.cwd))
     if prompt.client_has("terminal"):
         return (yield from _client_terminal(prompt, call_id, call))
     if prompt.client_has("_meta", "terminal_output"):

@@ -241,6 +241,7 @@ def info(prompt: Prompt, _rest: str) -> Script:
         "sessionDirectory": prompt.session.cwd,
         "values": prompt.session.values,
         "mcpServers": prompt.session.mcp_servers,
+        "tools": prompt.session.tools,
         "skills": _skills(prompt.session.cwd),
         "clientCapabilities": prompt.client,
     }

@@ -11,6 +11,7 @@ import os
 from sandbox_agent.agents.mock import config_options, updates
 from sandbox_agent.agents.mock.jsonrpc import Json
 from sandbox_agent.agents.mock.prompt import Prompt
+from sandbox_agent.agents.mock.scripts.newer_updates import elicit_url
 from sandbox_agent.agents.mock.scripts.session_updates import say
 from sandbox_agent.agents.mock.scripts.steps import (
     ClientReply,
@@ -147,6 +148,8 @@ def _answer_in_words(reply: ClientReply) -> str:
 
 
 def elicit(prompt: Prompt, rest: str) -> Script:
+    if rest == "url" and prompt.client_has("elicitation", "url"):
+        return (yield from elicit_url(prompt))
     if not prompt.client_has("elicitation", "form"):
         return (yield from question(prompt, rest))
     colours = [{"const": "red", "title": "Red"}, {"const": "green", "title": "Green"}]
