@@ -11,7 +11,8 @@ import asyncio
 from sandbox_agent import logs
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError, unexpected
 from sandbox_agent.http import problems
-from sandbox_agent.http.access import ACCESS_EXTENSION, COMMON_HEADERS, AccessGranted
+from sandbox_agent.http.access.access_check import ACCESS_EXTENSION, COMMON_HEADERS, AccessGranted
+from sandbox_agent.http.access.websocket_tokens import websocket_tokens
 from sandbox_agent.http.messages import (
     ClientDisconnected,
     HeaderList,
@@ -22,9 +23,11 @@ from sandbox_agent.http.messages import (
     Scope,
     Send,
     first_headers,
+    joined_headers,
 )
-from sandbox_agent.http.router import Router
+from sandbox_agent.http.router import WEBSOCKET, Router
 from sandbox_agent.http.services import Services
+from sandbox_agent.http.websocket import WebSocket
 from sandbox_agent.settings import Settings
 
 logger = logs.Log("sandbox_agent.http")
@@ -40,6 +43,8 @@ class App:
             await self._lifespan(receive, send)
         elif scope["type"] == "http":
             await self._http(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._websocket(scope, receive, send)
         else:
             raise ValueError(f"unsupported ASGI scope: {scope['type']}")
 
@@ -96,26 +101,46 @@ class App:
             if route.is_raw:
                 await handler(request, self.services, granted.headers, receive, send)
             else:
-                response = await handler(request, self.services)
-                response.headers = [*response.headers, *granted.headers]
-                await response.send(method, send)
+                await _send(await handler(request, self.services), granted.headers, method, send)
         except SandboxAgentError as error:
             granted.add_cors_to(error)
             raise
+
+    async def _websocket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw_path = _path_inside(scope)
+        websocket = WebSocket(scope, receive, send)
+        headers = COMMON_HEADERS
+        try:
+            granted = self._check_access(scope, raw_path)
+            headers = granted.headers
+            _, handler, websocket.path_params = self.router.match(WEBSOCKET, raw_path)
+            await handler(websocket, self.services)
+        except (ClientDisconnected, ConnectionResetError):
+            return
+        except SandboxAgentError as error:
+            error.__traceback__ = None  # as in `Exchange.fail`
+            await websocket.fail(error, headers)
+        except Exception as error:
+            logger.exception("websocket.failed", path=raw_path.decode("latin-1"))
+            await websocket.fail(unexpected(error), headers)
 
     def _check_access(self, scope: Scope, raw_path: bytes) -> AccessGranted | Response:
         """The result of `direct_routes` if the request came from there: it is checked once."""
         granted = scope.get("extensions", {}).get(ACCESS_EXTENSION)
         if isinstance(granted, AccessGranted):
             return granted
-        headers = first_headers(scope["headers"])
+        raw_headers, method, other_tokens = scope["headers"], scope.get("method", "GET"), []
+        query = scope.get("query_string", b"")
+        if scope["type"] == "websocket":
+            other_tokens = websocket_tokens(raw_path, query, raw_headers)
+        headers = first_headers(raw_headers)
         if b"host" not in headers and scope.get("http_version") == "1.1":
             raise InvalidRequest("no Host header")
-        return self.services.access.check(scope["method"], raw_path, headers)
+        return self.services.access.check(method, raw_path, headers, other_tokens, query)
 
 
 async def _send(response: Response, extra: HeaderList, method: str, send: Send) -> None:
-    response.headers = [*response.headers, *extra]
+    response.headers = joined_headers(response.headers, extra)
     await response.send(method, send)
 
 

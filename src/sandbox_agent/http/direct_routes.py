@@ -1,38 +1,44 @@
 """The handler of the server command: access check, then a direct route or the ASGI application.
 
-Direct routes need no asyncio task and no ASGI scope: the messages and streams of `/v1/acp/{server_id}`, which
-are nearly all traffic, and health probes, which a server without agents answers without loading asyncio. The
-application passes over the access check for requests that come from here.
+Direct routes need no asyncio task and no ASGI scope: the messages and streams of `/v1/acp/{server_id}` and
+`/acp`, which are nearly all traffic, and health probes, which a server without agents answers without loading
+asyncio. The application passes over the access check for requests that come from here.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from sandbox_agent.http.access import ACCESS_EXTENSION
+from sandbox_agent.http.access.access_check import ACCESS_EXTENSION
 from sandbox_agent.http.acp import direct
-from sandbox_agent.http.endpoints.health_body import HEALTH_BODY, HEALTH_PATH
-from sandbox_agent.http.messages import JSON, Response
-from sandbox_agent.http.router import decode_segment
-from sandbox_agent.http.sinks.attempt import attempt
+from sandbox_agent.http.messages import JSON, Response, decode_segment
+from sandbox_agent.http.sinks.step_guard import run_guarded
 
 if TYPE_CHECKING:
     import asyncio
 
-    from sandbox_agent.http.access import AccessGranted
+    from sandbox_agent.http.access.access_check import AccessGranted
     from sandbox_agent.http.app import App
     from sandbox_agent.http.http1.exchange import Exchange
+    from sandbox_agent.http.http1.request_head import RequestHead
+    from sandbox_agent.http.lease import Lease
     from sandbox_agent.http.services import Services
     from sandbox_agent.runtime.loop import Loop
 
+HEALTH_PATH = b"/v1/health"
+HEALTH_BODY = b'{"status":"ok"}'
+"""As bytes, because probes are answered before msgspec is loaded; a test compares it with the typed body."""
 _ACP_PREFIX = b"/v1/acp/"
+_EVENTS_PATH = b"/v1/events"
 
 
 class DirectRoutes:
     def __init__(self, services: Services, loop: Loop) -> None:
         self._services = services
         self._loop = loop
+        self.lease: Lease | None = None
+        """Renewed by every admitted request, except for health probes; set once the server listens."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     @cached_property
@@ -44,26 +50,56 @@ class DirectRoutes:
     def __call__(self, exchange: Exchange) -> None:
         """Handle a request. Raises what is wrong with it."""
         head, services = exchange.head, self._services
-        granted = services.access.check(head.method, head.path, head.header_map)
+        wants_websocket = b"upgrade" in head.header_map and head.wants_websocket
+        other_tokens = _websocket_tokens(head) if wants_websocket else ()
+        granted = services.access.check(head.method, head.path, head.header_map, other_tokens, head.query)
         if isinstance(granted, Response):
             exchange.respond(granted)
             return
         exchange.problem_headers = granted.headers
+        if self.lease is not None and head.path != HEALTH_PATH:
+            self.lease.renew()
         is_complete = exchange.request.complete
         server_id = _server_id(head.path)
         if server_id is not None and head.method == "POST":
-            direct.CachedPost(services, decode_segment(server_id), granted)(exchange)
+            handler = direct.CachedPost if self.lease is None else partial(direct.LeasedPost, self.lease)
+            handler(services, decode_segment(server_id), granted)(exchange)
         elif server_id is not None and head.method == "GET" and is_complete:
             direct.open_stream(exchange, services, decode_segment(server_id), granted)
+        elif _is_remote_acp(head.path) and (head.method == "POST" or (head.method == "GET" and is_complete)):
+            from sandbox_agent.http.acp_remote import direct as remote  # loaded with the first of them
+
+            remote.handle(exchange, services, granted)
+        elif head.path == _EVENTS_PATH and head.method == "GET" and is_complete:
+            direct.open_events(exchange, services, granted)
         elif head.path == HEALTH_PATH and head.method == "GET" and is_complete:
             exchange.respond(Response(200, HEALTH_BODY, list(granted.headers), JSON))
         else:
-            self._loop.when_asyncio(lambda: attempt(exchange, self._run_app, exchange, granted))
+            self._loop.when_asyncio(lambda: run_guarded(exchange, self._run_app, exchange, granted))
 
     def _run_app(self, exchange: Exchange, granted: AccessGranted) -> None:
+        extensions = {ACCESS_EXTENSION: granted}
+        if exchange.head.wants_websocket and self._app.router.has_websocket(exchange.head.path):
+            from sandbox_agent.http.http1.websocket.asgi_websocket import (
+                AsgiWebSocketRun,  # with the first WebSocket
+            )
+
+            AsgiWebSocketRun(exchange, self._app, self._tasks, extensions)
+            return
         from sandbox_agent.http.http1.asgi import AsgiRun  # asyncio is loaded by now
 
-        AsgiRun(exchange, self._app, self._tasks, {ACCESS_EXTENSION: granted})
+        AsgiRun(exchange, self._app, self._tasks, extensions)
+
+
+def _websocket_tokens(head: RequestHead) -> list[bytes]:
+    from sandbox_agent.http.access.websocket_tokens import websocket_tokens  # with the first WebSocket
+
+    return websocket_tokens(head.path, head.query, head.headers)
+
+
+def _is_remote_acp(path: bytes) -> bool:
+    """Whether a path is `/acp` or `/acp/{agent}`."""
+    return path == b"/acp" or (path.startswith(b"/acp/") and path.count(b"/") == 2 and len(path) > 5)
 
 
 def _server_id(path: bytes) -> bytes | None:

@@ -12,8 +12,10 @@ from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.http.body_limit import check_body_size
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
-    from typing import Any, TypeAlias
+    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, MutableMapping
+    from typing import Any, TypeAlias, TypeVar
+
+    T = TypeVar("T")
 
 # In quotes, because their parts are imported for type checkers only.
 Scope: TypeAlias = "MutableMapping[str, Any]"
@@ -23,7 +25,9 @@ Send: TypeAlias = "Callable[[Message], Awaitable[None]]"
 HeaderList = list[tuple[bytes, bytes]]
 
 JSON = b"application/json"
+_SHORT_WORK_S = 0.02
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
+_MAX_SEGMENT_BYTES = 1024
 
 
 class ClientDisconnected(Exception):
@@ -38,6 +42,21 @@ def first_headers(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     return headers
 
 
+def joined_headers(own: HeaderList, common: HeaderList) -> HeaderList:
+    """The headers of a response and those of every response; `vary` of both becomes one header."""
+    varying = [value for name, value in own if name == b"vary"]
+    if not varying:
+        return [*own, *common]
+    merged = [(name, b", ".join((value, *varying)) if name == b"vary" else value) for name, value in common]
+    return [*(pair for pair in own if pair[0] != b"vary"), *merged]
+
+
+def offered_subprotocols(headers: HeaderList) -> list[str]:
+    """The subprotocols of a WebSocket handshake, in the client's order."""
+    values = b",".join(value for name, value in headers if name == b"sec-websocket-protocol")
+    return [name for part in values.decode("latin-1").split(",") if (name := part.strip())]
+
+
 def decode_component(raw: bytes, *, plus_is_space: bool = False) -> str:
     """Percent-decode once; a stray `%` is literal, other than UTF-8 is refused."""
     if plus_is_space:
@@ -46,6 +65,14 @@ def decode_component(raw: bytes, *, plus_is_space: bool = False) -> str:
         return (_unescaped(raw) if b"%" in raw else raw).decode()
     except UnicodeDecodeError:
         raise InvalidRequest("the address is not valid UTF-8 after percent-decoding") from None
+
+
+def decode_segment(raw: bytes) -> str:
+    """The text of one segment of a path."""
+    text = decode_component(raw)
+    if len(text.encode()) > _MAX_SEGMENT_BYTES:
+        raise InvalidRequest(f"a path segment may have {_MAX_SEGMENT_BYTES} bytes at most")
+    return text
 
 
 def _unescaped(raw: bytes) -> bytes:
@@ -126,6 +153,35 @@ class Request:
             if chunk:
                 yield chunk
             more = message.get("more_body", False)
+
+    async def wait_for_disconnect(self) -> None:
+        """Return when the client has left. Called after the body has been read.
+
+        The server command then takes the end of the client's data for its leaving.
+        """
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    async def while_connected(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`, which is cancelled if the client leaves. Raises ClientDisconnected."""
+        import asyncio  # loaded already: this is a coroutine
+
+        task = asyncio.ensure_future(work)
+        leaving = None
+        try:
+            # Most work is done by then, and needs no second task.
+            await asyncio.wait({task}, timeout=_SHORT_WORK_S)
+            if not task.done():
+                leaving = asyncio.ensure_future(self.wait_for_disconnect())
+                await asyncio.wait({task, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise ClientDisconnected
+            return task.result()
+        finally:
+            if leaving is not None:
+                leaving.cancel()
+            if task.cancel():
+                await asyncio.wait([task])
 
     async def body(self, limit: int) -> bytes:
         """The whole body, or PayloadTooLarge as soon as it is known to exceed `limit` bytes."""

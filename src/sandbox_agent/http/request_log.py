@@ -7,24 +7,19 @@ from typing import TYPE_CHECKING
 from sandbox_agent import logs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from sandbox_agent.http.http1.request_head import RequestHead
 
 logger = logs.Log("sandbox_agent.requests")
 
-_SECRET = frozenset((b"authorization", b"cookie", b"proxy-authorization", b"x-sandbox-agent-env"))
+_SECRET = frozenset(
+    # Browsers can send the token of a WebSocket as a subprotocol only.
+    (b"authorization", b"cookie", b"proxy-authorization", b"x-sandbox-agent-env", b"sec-websocket-protocol")
+)
 
 
 class RequestLog:
     def __init__(self, *, with_headers: bool) -> None:
         self._with_headers = with_headers
-
-    @classmethod
-    def from_environment(cls, environ: Mapping[str, str]) -> RequestLog | None:
-        if environ.get("SANDBOX_AGENT_LOG_HTTP", "0") in ("", "0"):
-            return None
-        return cls(with_headers=bool(environ.get("SANDBOX_AGENT_LOG_HTTP_HEADERS")))
 
     def write(self, head: RequestHead, status: int) -> None:
         """Log a response. The query is left out, because it may hold secrets."""

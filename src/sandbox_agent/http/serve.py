@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 from sandbox_agent import logs
 from sandbox_agent.bridge.process.tree.control_group import ServerGroups
 from sandbox_agent.bridge.process.watchdog_keeper import WatchdogKeeper
-from sandbox_agent.http.access import COMMON_HEADERS
+from sandbox_agent.http.access.access_check import COMMON_HEADERS
 from sandbox_agent.http.direct_routes import DirectRoutes
 from sandbox_agent.http.http1.options import Http1Options
 from sandbox_agent.http.http1.server import RESERVED_DESCRIPTORS, Http1Server
 from sandbox_agent.http.loopback import is_loopback
-from sandbox_agent.http.request_log import RequestLog
 from sandbox_agent.http.services import Services
 from sandbox_agent.runtime import descriptors, running_loop
 from sandbox_agent.runtime.loop import Loop
@@ -29,7 +28,9 @@ from sandbox_agent.settings import SettingsError
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable, Mapping
 
+    from sandbox_agent.http.http1.request_head import RequestHead
     from sandbox_agent.settings import Settings
 
 logger = logs.Log("sandbox_agent.server")
@@ -46,8 +47,8 @@ _MANY_STREAMS = 32
 _HELD_DESCRIPTORS = 6
 # The most descriptors that an instance has open, without spilled events: three pipes and a pidfd.
 _DESCRIPTORS_PER_INSTANCE = 4
-# The check may start a process; the first answers do not wait for it.
-_CHECK_TAGS_AFTER_S = 0.1
+# The first health checks wait neither for ctypes, nor for the check of tags, which may start a process.
+_ADOPT_AFTER_S, _CHECK_TAGS_AFTER_S = 0.05, 0.1
 
 
 class Server:
@@ -56,16 +57,18 @@ class Server:
     def __init__(self, services: Services, loop: Loop) -> None:
         self.services = services
         self.loop = loop
-        request_log = RequestLog.from_environment(os.environ)
         options = Http1Options(
             max_header_bytes=services.settings.max_header_bytes,
             request_timeout_s=services.settings.request_timeout_ms / 1000,
             keep_alive_s=services.settings.keep_alive_ms / 1000,
             write_timeout_s=services.settings.write_timeout_ms / 1000,
+            websocket_max_bytes=services.settings.max_message_bytes,
+            websocket_ping_s=services.settings.websocket_ping_ms / 1000,
             problem_headers=COMMON_HEADERS,
-            on_response=None if request_log is None else request_log.write,
+            on_response=_request_log(os.environ),
         )
-        self.http = Http1Server(loop, DirectRoutes(services, loop), options)
+        self.routes = DirectRoutes(services, loop)
+        self.http = Http1Server(loop, self.routes, options)
         MemoryRelease(loop, lambda: services.instances.ended + services.streams.ended // _MANY_STREAMS)
 
     async def stop(self) -> None:
@@ -73,6 +76,14 @@ class Server:
         self.http.stop_accepting()
         await self.services.shutdown()
         await self.http.close(_LAST_WRITES_S)
+
+
+def _request_log(environ: Mapping[str, str]) -> Callable[[RequestHead, int], None] | None:
+    if environ.get("SANDBOX_AGENT_LOG_HTTP", "0") in ("", "0"):
+        return None
+    from sandbox_agent.http.request_log import RequestLog  # few servers log requests
+
+    return RequestLog(with_headers=bool(environ.get("SANDBOX_AGENT_LOG_HTTP_HEADERS"))).write
 
 
 def serve(settings: Settings) -> None:
@@ -83,8 +94,13 @@ def serve(settings: Settings) -> None:
     services = Services(settings)
     server = Server(services, loop)
     port = server.http.start(settings.host, settings.port)
+    services.local_url = _local_url(settings.host, port)
     keeper = WatchdogKeeper(services.instances.starter.server_tag, loop)
-    _stop_on_signals(server, keeper)
+    stop = _stop_on_signals(server, keeper)
+    if settings.lease_s:
+        from sandbox_agent.http.lease import Lease
+
+        server.routes.lease = Lease(float(settings.lease_s), loop, server.http, stop)
     _prepare_for_agents(services, keeper, loop)
     _announce(settings, port)
     _check_limits(settings)
@@ -110,21 +126,18 @@ async def _stop(server: Server, keeper: WatchdogKeeper) -> None:
 
 
 def _prepare_for_agents(services: Services, keeper: WatchdogKeeper, loop: Loop) -> None:
-    """Adopt orphans from the first agent on, and check whether processes can be tagged; both in threads."""
+    """Adopt orphans before the first agent starts, and check whether processes can be tagged."""
     starter, limits = services.instances.starter, services.instances.process_limits
     starter.trees.adopt_orphans()
     starter.groups = ServerGroups(starter.server_tag)
-    starter.on_first_agent = keeper.start
 
-    def become_subreaper() -> None:
-        from sandbox_agent.bridge.process.tree.subreaper import become_subreaper  # loads ctypes: 2 ms
+    def adopt_orphans() -> None:
+        if starter.before_first_agent is not None:
+            starter.before_first_agent = None
+            from sandbox_agent.bridge.process.tree import subreaper  # loads ctypes: 3 ms
 
-        become_subreaper()
-
-    def watch_children(*_: object) -> None:
-        from sandbox_agent.bridge.process.tree.subreaper import watch_children
-
-        watch_children(services.instances, keeper, loop)
+            subreaper.become_subreaper()
+            subreaper.watch_children(services.instances, keeper, loop)
 
     def check_tags() -> bool:
         from sandbox_agent.bridge.process.tree.tag_check import tags_can_be_set
@@ -140,7 +153,9 @@ def _prepare_for_agents(services: Services, keeper: WatchdogKeeper, loop: Loop) 
                 "agent has just started may survive",
             )
 
-    loop.in_thread(become_subreaper, watch_children)
+    starter.before_first_agent = adopt_orphans
+    starter.on_first_agent = keeper.start
+    loop.call_later(_ADOPT_AFTER_S, adopt_orphans)
     loop.call_later(_CHECK_TAGS_AFTER_S, loop.in_thread, check_tags, report_tags)
 
 
@@ -150,7 +165,8 @@ def _relax_garbage_collector() -> None:
     gc.set_threshold(*_COLLECTOR_THRESHOLDS)
 
 
-def _stop_on_signals(server: Server, keeper: WatchdogKeeper) -> None:
+def _stop_on_signals(server: Server, keeper: WatchdogKeeper) -> Callable[[], None]:
+    """Stop on SIGTERM and SIGINT; the function returned does the same."""
     loop = server.loop
     asked = False
     stop_tasks: list[asyncio.Task[None]] = []  # the event loop itself refers to tasks weakly
@@ -175,11 +191,21 @@ def _stop_on_signals(server: Server, keeper: WatchdogKeeper) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.on_signal(number, on_signal)
+    return on_signal
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://{host}:{port}" if ":" not in host else f"http://[{host.strip('[]')}]:{port}"
+
+
+def _local_url(host: str, port: int) -> str:
+    """The address for programs on this machine."""
+    everywhere = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1", "[::]": "::1"}  # noqa: S104 - compared
+    return _url(everywhere.get(host, host), port)
 
 
 def _announce(settings: Settings, port: int) -> None:
-    host = settings.host if ":" not in settings.host else f"[{settings.host.strip('[]')}]"
-    url = f"http://{host}:{port}"
+    url = _url(settings.host, port)
     logger.info("server.listening", url=url, inspector=f"{url}/ui/")
     if settings.token is None:
         reach = "" if is_loopback(settings.host) else " to every program that can reach this address"

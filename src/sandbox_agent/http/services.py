@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.bridge.eventlog.event_log import Retention
 from sandbox_agent.bridge.eventlog.spill_directory import SpillDirectory
-from sandbox_agent.bridge.instance import FIRST_LINE_S, SILENCE_S, InstanceLimits
+from sandbox_agent.bridge.instance_limits import FIRST_LINE_S, SILENCE_S, InstanceLimits
 from sandbox_agent.bridge.process.limits import ProcessLimits
 from sandbox_agent.bridge.registry import BridgeSettings, InstanceRegistry
-from sandbox_agent.http.access import AccessCheck
+from sandbox_agent.http.access.access_check import AccessCheck
 from sandbox_agent.http.acp.early_headers import EarlyHeaders
 from sandbox_agent.http.acp.stream_slots import StreamSlots
 
@@ -28,11 +27,16 @@ if TYPE_CHECKING:
     from sandbox_agent.agents.launch.launcher import Launcher
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.bridge.warm_target import WarmTarget
+    from sandbox_agent.http.acp_remote.connections import RemoteConnections
+    from sandbox_agent.http.tool_relays.tool_relays import ToolRelays
     from sandbox_agent.settings import Settings
+    from sandbox_agent.terminals.registry import ProcessRegistry
     from sandbox_agent.workspace.executor.file_executor import FileExecutor
     from sandbox_agent.workspace.files.workspace import Workspace
 
 logger = logs.Log("sandbox_agent.http")
+# Secrets of the server, and agents of this server only.
+_NOT_INHERITED = frozenset({"SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_AGENTS"})
 
 
 class Services:
@@ -40,6 +44,8 @@ class Services:
         self.settings = settings
         self.access = AccessCheck(settings)
         self.stopping = False
+        self.local_url: str | None = None
+        """The address of the server command for programs on this machine."""
         self.streams = StreamSlots(settings.max_streams)
         self.heartbeat_s = settings.acp_heartbeat_ms / 1000
         self.early_headers = EarlyHeaders(
@@ -53,6 +59,9 @@ class Services:
         )
         self.spill_directory = SpillDirectory(os.path.join(settings.data_directory, "spill"))
         self.instances = InstanceRegistry(self._bridge_settings(), _LazyLauncher(self))
+        self.instances.close_listeners.append(
+            lambda instance: self.access.tickets.revoke_all(instance.server_id)
+        )
 
     def _bridge_settings(self) -> BridgeSettings:
         settings = self.settings
@@ -62,6 +71,7 @@ class Services:
             silence_s=silence_s or SILENCE_S,
             max_line_bytes=settings.acp_max_line_bytes,
             adapter_messages=not settings.no_adapter_messages,
+            client_log=not settings.no_client_log,
         )
         return BridgeSettings(
             limits=limits,
@@ -79,8 +89,8 @@ class Services:
     def catalog(self) -> Catalog:
         from sandbox_agent.agents.catalog.catalog import Catalog  # loaded with the first agent
 
-        own = self.settings.own_agents_file
-        return Catalog.load(own) if own else Catalog()
+        own, given = self.settings.own_agents_file, self.settings.agents
+        return Catalog.load(own, given) if own or given else Catalog()
 
     @cached_property
     def layout(self) -> InstallLayout:
@@ -101,6 +111,7 @@ class Services:
     @cached_property
     def launcher(self) -> Launcher:
         from sandbox_agent.agents.launch.launcher import Launcher  # loaded with the first agent
+        from sandbox_agent.runtime.server_executable import server_executable
 
         return Launcher(
             self.catalog,
@@ -108,17 +119,29 @@ class Services:
             lambda: self.installer,
             server_executable=server_executable(),
             pass_credentials=self.settings.pass_credentials,
-            inherited=self._agent_environment(),
+            inherited=self.inherited_environment(),
         )
 
-    def _agent_environment(self) -> Mapping[str, str]:
-        """Variables that agents inherit: all but the server's token, or those allowed by name."""
+    def inherited_environment(self) -> Mapping[str, str]:
+        """What agents and processes inherit: all variables but the server's own, or those allowed by name."""
         allowed = self.settings.agent_env_allow
         return {
             name: value
             for name, value in os.environ.items()
-            if name != "SANDBOX_AGENT_TOKEN" and (not allowed or name in allowed)
+            if name not in _NOT_INHERITED and (not allowed or name in allowed)
         }
+
+    @cached_property
+    def remote_connections(self) -> RemoteConnections:
+        from sandbox_agent.http.acp_remote.connections import RemoteConnections  # with the first of /acp
+
+        return RemoteConnections(self.instances, self.settings)
+
+    @cached_property
+    def tool_relays(self) -> ToolRelays:
+        from sandbox_agent.http.tool_relays.tool_relays import ToolRelays  # with the first relay
+
+        return ToolRelays(self.instances, self.access.path_tickets)
 
     @cached_property
     def inventory(self) -> Inventory:
@@ -145,10 +168,36 @@ class Services:
         except OSError as error:
             logger.warning("spill.unavailable", error=str(error))
 
+    @cached_property
+    def processes(self) -> ProcessRegistry:
+        from sandbox_agent.terminals.config import ProcessConfig  # loaded with the first process
+        from sandbox_agent.terminals.registry import ProcessRegistry
+
+        settings = self.settings
+        config = ProcessConfig(
+            max_concurrent_processes=settings.max_processes,
+            default_run_timeout_ms=min(settings.process_run_timeout_ms, settings.process_max_run_timeout_ms),
+            max_run_timeout_ms=settings.process_max_run_timeout_ms,
+            max_output_bytes=settings.process_output_bytes,
+            max_log_bytes_per_process=settings.process_log_bytes,
+            max_input_bytes_per_request=settings.process_input_bytes,
+        )
+        limits = ProcessLimits(
+            user=settings.process_user or settings.agent_user,
+            memory_bytes=settings.process_memory_mb * 1024 * 1024,
+            cpu_s=settings.process_cpu_s,
+        )
+        return ProcessRegistry(config, self.instances, limits, settings.max_exited_processes)
+
     async def shutdown(self) -> None:
-        """End every stream and every agent."""
+        """End every stream, every process and every agent."""
         self.stopping = True
-        await self.instances.shutdown()
+        if "processes" in self.__dict__:
+            import asyncio  # loaded with the first process
+
+            await asyncio.gather(self.processes.shutdown(), self.instances.shutdown())
+        else:
+            await self.instances.shutdown()
         if "inventory" in self.__dict__:
             await self.inventory.aclose()
         if "installer" in self.__dict__:
@@ -188,12 +237,3 @@ class _LazyLauncher:
         self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> LaunchSpec:
         return await self._services.launcher.prepare(agent_id, cwd=cwd, env=env)
-
-
-def server_executable() -> str:
-    """The command in SANDBOX_AGENT_BIN for agents: the one that started this server."""
-    script = os.path.abspath(sys.argv[0]) if sys.argv and sys.argv[0] else ""
-    if os.path.basename(script) == "sandbox-agent" or script.endswith(".pyz"):
-        return script
-    beside = os.path.join(os.path.dirname(sys.executable), "sandbox-agent")
-    return beside if os.path.exists(beside) else script

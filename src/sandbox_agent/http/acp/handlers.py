@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process.tree.tree_memory import tree_memory
+from sandbox_agent.bridge.process.tree.tree_usage import tree_usages
 from sandbox_agent.http.acp import operations, post, sse, stream
 from sandbox_agent.http.acp.bodies import AcpServer, AcpServers, WarmAgent
+from sandbox_agent.http.acp.multiplexed import open_sources
 from sandbox_agent.http.acp.post_options import PostOptions
 from sandbox_agent.http.acp.reply import PostReply
 from sandbox_agent.http.endpoints.install_progress import InstallProgress
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 
 @operations.LIST_SERVERS
 async def list_instances(request: Request, services: Services) -> Response:
-    servers = AcpServers([_server(instance, services) for instance in services.instances])
-    if services.settings.warm:
+    wanted = operations.SERVER_ID_QUERY.read(request)
+    instances = services.instances if wanted is None else services.instances.find(wanted)
+    servers = AcpServers([_server(instance, services) for instance in instances])
+    if services.settings.warm and wanted is None:
         servers.warm = await _warm_agents(services)
     return json_response(servers)
 
@@ -38,14 +41,14 @@ def _server(instance: Instance, services: Services) -> AcpServer:
 async def _warm_agents(services: Services) -> list[WarmAgent]:
     waiting = services.instances.warm_processes
     tags = [warm.process.tag for warm in waiting]
-    memory = await asyncio.to_thread(tree_memory, tags) if tags else {}
+    usages = await asyncio.to_thread(tree_usages, tags) if tags else {}
     return [
         WarmAgent(
             agent=warm.agent,
             pid=warm.process.pid,
             cwd=warm.spec.cwd,
             started_at_ms=warm.started_at_ms,
-            memory_bytes=memory[warm.process.tag],
+            memory_bytes=usages[warm.process.tag].memory_bytes,
         )
         for warm in waiting
     ]
@@ -73,11 +76,30 @@ async def post_message(
 async def open_stream(
     request: Request, services: Services, headers: HeaderList, receive: Receive, send: Send
 ) -> None:
-    log, last_event_id = stream.open_log(services, request.path_params[0], request.headers)
+    source = stream.open_source(services, request.path_params[0], request.headers, request.raw_query)
+    await _stream([source], request, services, headers, receive, send)
+
+
+@operations.OPEN_EVENTS
+async def open_events(
+    request: Request, services: Services, headers: HeaderList, receive: Receive, send: Send
+) -> None:
+    sources = open_sources(services, request.raw_query, request.headers)
+    await _stream(sources, request, services, headers, receive, send)
+
+
+async def _stream(
+    sources: list[stream.Source],
+    request: Request,
+    services: Services,
+    headers: HeaderList,
+    receive: Receive,
+    send: Send,
+) -> None:
     if request.method == "HEAD":
         await send({"type": "http.response.start", "status": 200, "headers": [*sse.HEADERS, *headers]})
         await send({"type": "http.response.body", "body": b""})
         return
     sink = AsgiSink()
-    stream.StreamPump(sink, services, log, last_event_id, headers)
+    stream.StreamPump(sink, services, sources, headers)
     await sink.run(receive, send)

@@ -14,6 +14,7 @@ from sandbox_agent.http.openapi.operation import (
     Operation,
     OptionalText,
     PathParameter,
+    RequiredText,
     ResponseSpec,
 )
 
@@ -22,7 +23,7 @@ _Message = Annotated[
     Meta(description="One JSON-RPC 2.0 object: request, notification or response. Forwarded byte for byte."),
 ]
 _INITIALIZE = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
-_SERVER_ID = PathParameter(
+SERVER_ID = PathParameter(
     "server_id",
     "Chosen by the client, any text up to 1024 bytes; the only identity of an agent process",
     "my-session",
@@ -36,10 +37,15 @@ _LINKS = {
     for name in ("postAcpMessage", "streamAcpEvents", "closeAcpServer")
 }
 
+SERVER_ID_QUERY = OptionalText(
+    "serverId", "Only this process; the list is empty if there is none", "my-session"
+)
+
 LIST_SERVERS = Operation(
     id="listAcpServers",
     tag="acp",
-    summary="List the agent processes",
+    summary="List the agent processes, or one of them",
+    parameters=[SERVER_ID_QUERY],
     responses={
         200: ResponseSpec(
             "Everything that was started and not closed, sorted by id",
@@ -76,13 +82,18 @@ POST_MESSAGE = Operation(
         "request waits for its response; notifications and responses are accepted at once."
     ),
     parameters=[
-        _SERVER_ID,
+        SERVER_ID,
         OptionalText("agent", "Required on the first POST to an id", "mock"),
         OptionalText("cwd", "Working directory of the process when this POST starts it"),
         HeaderParameter(
             "Prefer",
             "`respond-async`: 202 at once, the response only as an event. `wait=SECONDS`: own time limit",
             "wait=600",
+        ),
+        HeaderParameter(
+            "Idempotency-Key",
+            "Chosen by the client for this message. A repetition with the same key is 202 and not forwarded",
+            "5f2c-17",
         ),
         HeaderParameter(
             "X-Sandbox-Agent-Env",
@@ -121,7 +132,15 @@ OPEN_STREAM = Operation(
     summary="Follow the messages of the agent",
     description=_EVENTS,
     parameters=[
-        _SERVER_ID,
+        SERVER_ID,
+        OptionalText(
+            "include",
+            "Further events, with commas. `client`: what clients have posted (`event: client` with number, "
+            "`after`, `timeMs` and message; `event: client-gap` for those no longer kept). `time`: when the "
+            "messages were published (`event: time`: those up to `number` since the last one)",
+            "client,time",
+        ),
+        OptionalText("clientAfter", "Number of the last `event: client` seen", "3"),
         HeaderParameter(
             "Last-Event-ID",
             "Number of the last event seen; without it everything retained is sent first",
@@ -134,11 +153,35 @@ OPEN_STREAM = Operation(
     errors=[errors.SessionNotFound, errors.NotAcceptable, errors.TooManyStreams],
 )
 
+OPEN_EVENTS = Operation(
+    id="streamEvents",
+    tag="acp",
+    summary="Follow the messages of several agents in one stream",
+    description="""\
+Server-sent events as those of one server. `event: server` with `{"serverId": ...}` comes before the first
+event of each run from one server: what follows belongs to it, numbers and gaps included. `event: end` says
+that a server is closed or does not exist. The stream ends with its last server. Off with `--events off`.""",
+    parameters=[
+        RequiredText(
+            "servers",
+            "Server ids, separated by commas, each alone or with a colon and the number of its last event. "
+            "`,`, `:` and `%` of an id are percent-encoded",
+            "my-session:12,other",
+        )
+    ],
+    responses={
+        200: ResponseSpec(
+            "Events until the last server is closed", [Content(str, media_type="text/event-stream")]
+        )
+    },
+    errors=[errors.NotFound, errors.NotAcceptable, errors.TooManyStreams],
+)
+
 CLOSE_SERVER = Operation(
     id="closeAcpServer",
     tag="acp",
     summary="End the agent and all its processes",
-    parameters=[_SERVER_ID],
+    parameters=[SERVER_ID],
     responses={204: ResponseSpec("Closed, now or before")},
     errors=[errors.SessionNotFound],
 )

@@ -13,31 +13,44 @@ from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
 from sandbox_agent.bridge.stdio.split_lines import CR, LF
 from sandbox_agent.errors import InternalError, InvalidRequest
-from sandbox_agent.http.sinks.attempt import attempt
+from sandbox_agent.http.sinks.step_guard import run_guarded
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sandbox_agent.bridge.jsonrpc.envelope import Envelope
     from sandbox_agent.http.acp.post_options import PostOptions
     from sandbox_agent.http.acp.reply import PostReply
     from sandbox_agent.http.services import Services
+    from sandbox_agent.http.sinks.response_sink import ResponseSink
 
 
 def handle(services: Services, server_id: str, options: PostOptions, body: bytes, reply: PostReply) -> None:
     """Answer one POST through `reply`, now or later. Raises what is wrong with the body."""
+    message = peek_body(body)
+    if message is None:
+        scan_in_thread(
+            body,
+            reply.sink,
+            lambda scanned: _proceed(services, server_id, options, scanned, body, reply),
+        )
+        return
+    _proceed(services, server_id, options, message, body, reply)
+
+
+def peek_body(body: bytes) -> Envelope | None:
+    """The envelope of a body; None if `scan_in_thread` has to read it. Raises what is wrong with the body."""
     try:
         message = envelopes.peek_quickly(body)
-        if message is None:
-            if len(body) > SCAN_IN_THREAD_ABOVE:
-                _scan_in_thread(services, server_id, options, body, reply)
-                return
+        if message is None and len(body) <= SCAN_IN_THREAD_ABOVE:
             message = envelopes.peek_thoroughly(body)
     except NotJson as error:
         raise _invalid_body(error) from None
-    _proceed_with(services, server_id, options, message, body, reply)
+    return message
 
 
-def _as_one_line(body: bytes) -> bytes:
+def as_one_line(body: bytes) -> bytes:
     """Replace line ends, which stand between tokens only, by spaces: the pipe is framed by lines."""
     if LF not in body and CR not in body:
         return body
@@ -48,40 +61,36 @@ def _invalid_body(error: object) -> InvalidRequest:
     return InvalidRequest(f"invalid JSON body: {error}")
 
 
-def _scan_in_thread(
-    services: Services, server_id: str, options: PostOptions, body: bytes, reply: PostReply
-) -> None:
+def scan_in_thread(body: bytes, sink: ResponseSink, proceed: Callable[[Envelope], None]) -> None:
+    """Call `proceed` with the envelope of a long body; what it raises fails the response."""
+
     def scanned(message: Envelope | None, error: BaseException | None) -> None:
         if isinstance(error, NotJson):
             raise _invalid_body(error)
         if message is None:
             raise error or InternalError()
-        _proceed_with(services, server_id, options, message, body, reply)
+        proceed(message)
 
     running_loop.in_thread(
-        lambda: envelopes.peek_thoroughly(body), lambda *outcome: attempt(reply.sink, scanned, *outcome)
+        lambda: envelopes.peek_thoroughly(body), lambda *outcome: run_guarded(sink, scanned, *outcome)
     )
 
 
-def _proceed_with(
+def _proceed(
     services: Services, server_id: str, options: PostOptions, message: Envelope, body: bytes, reply: PostReply
 ) -> None:
-    if not message.is_object:
+    is_object, raw_id, has_method = message
+    if not is_object:
         raise InvalidRequest("request body must be a JSON-RPC object")
-    _proceed(services, server_id, options, message.id, message.has_method, _as_one_line(body), reply)
-
-
-def _proceed(
-    services: Services,
-    server_id: str,
-    options: PostOptions,
-    raw_id: bytes,
-    has_method: bool,
-    body: bytes,
-    reply: PostReply,
-) -> None:
+    body = as_one_line(body)
     bootstrap = options.bootstrap(services) if options.agent is not None else None
     instance = services.instances.for_post(server_id, bootstrap)
+    if bootstrap is not None:
+        reply.started = instance
+    key = options.idempotency_key
+    if key is not None and instance.has_accepted(key):
+        reply.accept()
+        return
     if not (raw_id and has_method):
         instance.forward(raw_id, body, reply.settle_forwarded, options.wait_s)
     elif options.asynchronous:
@@ -91,3 +100,5 @@ def _proceed(
         reply.raw_id = raw_id
         instance.call(raw_id, body, reply.settle, options.wait_s)
         services.early_headers.watch(reply)
+    if key is not None:
+        instance.remember_key(key)

@@ -1,4 +1,4 @@
-"""What the head of a POST to /v1/acp/{server_id} asks for: agent, directory, environment, waiting time.
+"""What the head of a POST to /v1/acp/{server_id} asks for: agent, directory, environment, waiting, its key.
 
 Read once per head: a client that keeps its connection sends the same head with every message.
 """
@@ -16,19 +16,24 @@ if TYPE_CHECKING:
 
     from sandbox_agent.http.services import Services
 
+# Long enough for two UUIDs; the instance keeps the last 256 keys.
+_LONGEST_KEY = 128
 _ACCEPTED = frozenset((b"application/json", b"application/*", b"*/*"))
 
 
 class PostOptions:
-    __slots__ = ("_bootstrap", "_environment", "_query", "agent", "asynchronous", "wait_s")
+    __slots__ = ("_bootstrap", "_environment", "_query", "agent", "asynchronous", "idempotency_key", "wait_s")
 
     def __init__(self, raw_query: bytes, headers: Mapping[bytes, bytes]) -> None:
         """Raises what is wrong with the head."""
         self._query = Query(raw_query)
         self.agent = self._query.get("agent")
-        _check_content_type(headers)
+        check_content_type(headers)
         _check_accept(headers)
         self.asynchronous, self.wait_s = _preferences(headers)
+        self.idempotency_key = headers.get(b"idempotency-key")
+        if self.idempotency_key is not None and len(self.idempotency_key) > _LONGEST_KEY:
+            raise InvalidRequest(f"Idempotency-Key is longer than {_LONGEST_KEY} bytes")
         self._environment = headers.get(b"x-sandbox-agent-env")
         self._bootstrap: Bootstrap | None = None
 
@@ -43,7 +48,7 @@ class PostOptions:
         return self._bootstrap
 
 
-def _check_content_type(headers: Mapping[bytes, bytes]) -> None:
+def check_content_type(headers: Mapping[bytes, bytes]) -> None:
     content_type = headers.get(b"content-type", b"")
     if content_type.partition(b";")[0].strip().lower() != JSON:
         raise UnsupportedMediaType("content-type must be application/json")

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http.messages import JSON, Response
-from sandbox_agent.http.sinks.attempt import attempt
+from sandbox_agent.http.sinks.step_guard import run_guarded
 from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR
 
 if TYPE_CHECKING:
+    from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.bridge.pending_calls import Answer
     from sandbox_agent.http.acp.early_headers import EarlyHeaders
     from sandbox_agent.http.messages import HeaderList
     from sandbox_agent.http.sinks.response_sink import ResponseSink
 
 _CONTENT_TYPE = (b"content-type", JSON)
+_CREATED_AT = b"x-sandbox-agent-created-at-ms"
 
 
 class PostReply:
-    __slots__ = ("_has_started", "_headers", "early_headers", "raw_id", "settled", "sink")
+    __slots__ = ("_has_started", "_headers", "early_headers", "raw_id", "settled", "sink", "started")
 
     def __init__(self, sink: ResponseSink, headers: HeaderList) -> None:
         """`headers` are added to those of the response."""
@@ -30,12 +32,14 @@ class PostReply:
         self.raw_id = b""
         """The id of the request, as the client spelled it."""
         self.settled = False
+        self.started: Instance | None = None
+        """The instance of a POST with `agent`; the response says since when it runs."""
         self.early_headers: EarlyHeaders | None = None
         """What watches this reply while it waits."""
 
     def settle(self, answer: Answer) -> None:
         """The agent has answered the request, or cannot."""
-        attempt(self.sink, self._settle, answer)
+        run_guarded(self.sink, self._settle, answer)
 
     def _settle(self, answer: Answer) -> None:
         self.settled = True
@@ -43,20 +47,20 @@ class PostReply:
             self.early_headers.due.pop(self, None)
         if self._has_started:
             if isinstance(answer, SandboxAgentError):
-                answer = _as_json_rpc(self.raw_id, answer)
+                answer = as_json_rpc(self.raw_id, answer)
             self.sink.write(answer)
             self.sink.end()
         elif isinstance(answer, SandboxAgentError):
             self.sink.fail(answer)
         else:
-            self.sink.respond(Response(200, answer, [_CONTENT_TYPE, *self._headers]))
+            self.sink.respond(Response(200, answer, self._answer_headers()))
 
     def settle_forwarded(self, answer: Answer) -> None:
         """A message that is not answered has been written to the agent, or cannot be."""
         if isinstance(answer, SandboxAgentError):
             self.sink.fail(answer)
         else:
-            attempt(self.sink, self.accept)
+            run_guarded(self.sink, self.accept)
 
     def accept(self) -> None:
         """202 without a body."""
@@ -64,18 +68,24 @@ class PostReply:
 
     def keep_alive(self) -> None:
         """Send the headers of a 200, or after that a space: clients give up after minutes without a byte."""
-        attempt(self.sink, self._keep_alive)
+        run_guarded(self.sink, self._keep_alive)
 
     def _keep_alive(self) -> None:
         if self._has_started:
             self.sink.write(b" ")
         else:
             self._has_started = True
-            self.sink.start(200, [_CONTENT_TYPE, *self._headers])
+            self.sink.start(200, self._answer_headers())
+
+    def _answer_headers(self) -> HeaderList:
+        headers = [_CONTENT_TYPE, *self._headers]
+        if self.started is not None:
+            headers.append((_CREATED_AT, str(self.started.created_at_ms).encode()))
+        return headers
 
 
-def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
-    """A JSON-RPC error, because the status 200 has been sent."""
+def as_json_rpc(raw_id: bytes, error: SandboxAgentError, code: int = INTERNAL_ERROR) -> bytes:
+    """The error as a JSON-RPC response, for a client that gets no status of it."""
     import msgspec  # here and not at start-up, where it takes 15 ms
 
     from sandbox_agent.http import problems
@@ -84,6 +94,6 @@ def _as_json_rpc(raw_id: bytes, error: SandboxAgentError) -> bytes:
     body = {
         "jsonrpc": "2.0",
         "id": msgspec.Raw(raw_id),
-        "error": {"code": INTERNAL_ERROR, "message": problem.detail, "data": problem},
+        "error": {"code": code, "message": problem.detail, "data": problem},
     }
     return msgspec.json.encode(body)

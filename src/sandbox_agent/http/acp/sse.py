@@ -19,3 +19,8 @@ STOPPING = b": server stopping\n\n"
 
 def gap(item: Gap) -> bytes:
     return b'event: gap\ndata: {"oldest":%d,"newest":%d}\n\n' % (item.oldest, item.newest)
+
+
+def event(name: bytes, data: bytes) -> bytes:
+    """An event without a number."""
+    return b"event: %b\ndata: %b\n\n" % (name, data)

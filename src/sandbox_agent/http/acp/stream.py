@@ -1,4 +1,4 @@
-"""GET /v1/acp/{server_id}: which log is read from where, and the pump from the log to the client.
+"""Event streams: which log is read from where, and the pump from one or several logs to the client.
 
 The pump runs when the log has something new and when the sink can take more. A client that does not read
 costs nothing: its position in the log stays where it is until the sink is writable again.
@@ -12,14 +12,17 @@ from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.errors import InvalidRequest, NotAcceptable
 from sandbox_agent.http.acp import sse
-from sandbox_agent.http.sinks.attempt import attempt
+from sandbox_agent.http.messages import Query
+from sandbox_agent.http.sinks.step_guard import run_guarded
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from sandbox_agent.bridge.eventlog.cursor import Cursor
     from sandbox_agent.bridge.eventlog.event_log import EventLog
     from sandbox_agent.bridge.eventlog.frames import Block
+    from sandbox_agent.http.access.tickets import Share
     from sandbox_agent.http.messages import HeaderList
     from sandbox_agent.http.services import Services
     from sandbox_agent.http.sinks.response_sink import ResponseSink
@@ -31,21 +34,36 @@ _MAX_DIGITS = 30
 _FAIR_BYTES = 1024 * 1024
 
 
-def open_log(
-    services: Services, server_id: str, headers: Mapping[bytes, bytes]
-) -> tuple[EventLog, int | None]:
-    """The log to read and the number to start after. Raises what refuses the stream."""
+def open_source(
+    services: Services, server_id: str, headers: Mapping[bytes, bytes], raw_query: bytes
+) -> Source:
+    """The log of GET /v1/acp/{server_id} and its start. Raises what refuses the stream."""
+    check_accept(headers)
+    last_event_id = read_last_event_id(headers)
+    instance = services.instances.get(server_id)
+    if b"include" in raw_query:
+        from sandbox_agent.http.acp.annotated_source import open_annotated  # loaded with the first of them
+
+        source: Source = open_annotated(instance, last_event_id, Query(raw_query))
+    else:
+        source = Source(instance.log, last_event_id)
+    source.share = services.access.share_of(headers)
+    if source.share is not None:
+        source.share.check_room()
+    return source
+
+
+def check_accept(headers: Mapping[bytes, bytes]) -> None:
+    """Raise NotAcceptable for a client that does not take event streams."""
     accept = headers.get(b"accept")
     if accept is not None and not any(
         part.partition(b";")[0].strip().lower() in _ACCEPTED for part in accept.split(b",")
     ):
         raise NotAcceptable("accept must allow text/event-stream")
-    last_event_id = _last_event_id(headers.get(b"last-event-id"))
-    return services.instances.get(server_id).log, last_event_id
 
 
-def _last_event_id(header: bytes | None) -> int | None:
-    text = (header or b"").strip()
+def read_last_event_id(headers: Mapping[bytes, bytes]) -> int | None:
+    text = headers.get(b"last-event-id", b"").strip()
     if not text:
         return None
     if not text.removeprefix(b"+").isdigit():
@@ -55,24 +73,34 @@ def _last_event_id(header: bytes | None) -> int | None:
 
 
 class StreamPump:
-    """Writes the events of a log to a sink until the log ends or the client leaves; a `ResponseWriter`."""
+    """Writes the events of one or several logs to a sink until they end or the client leaves.
+
+    It is the `ResponseWriter` of the sink. Frames of a log are written as they are. With several logs, a
+    frame that names the server comes before the first frame of each run of frames from one server.
+    """
 
     def __init__(
         self,
         sink: ResponseSink,
         services: Services,
-        log: EventLog,
-        last_event_id: int | None,
+        sources: Sequence[Source],
         headers: HeaderList,
     ) -> None:
         """Begin the stream; `headers` are added to those of the response. Raises TooManyStreams."""
-        self._sink = sink
+        services.streams.take()
+        self.sink = sink
+        self.current: Source | None = sources[0] if sources[0].name is None else None
+        """The source of the last frame; a stream of one server does not name it."""
+        self.ended = False
+        self.loop = running_loop.running_loop()
+        self.last_write = self.loop.time()
         self._services = services
-        self._loop = running_loop.running_loop()
-        self._cursor = services.streams.attach(log, last_event_id, self.pump)
-        self._ended = False
-        self._last_write = self._loop.time()
-        self._heartbeat = self._loop.call_later(services.heartbeat_s, attempt, sink, self._send_heartbeat)
+        self._open = dict.fromkeys(sources)
+        self._ready = dict.fromkeys(sources)
+        """Sources that may have something to write."""
+        for source in sources:
+            source.attach(self)
+        self._heartbeat = self.loop.call_later(services.heartbeat_s, run_guarded, sink, self._send_heartbeat)
         sink.attach(self, is_endless=True)
         try:
             sink.start(200, [*sse.HEADERS, *headers])
@@ -81,69 +109,82 @@ class StreamPump:
             raise
         self.pump()
 
-    def pump(self, newest: Block | None = None) -> None:
-        """Write what there is; `newest` is all of it, if the log knows that."""
-        if self._ended:
+    def pump(self, source: Source | None = None) -> None:
+        """Write what there is: of `source`, which has something new, and of those that had to wait."""
+        if self.ended:
             return
-        try:  # The same as `attempt`, without a call more for every event.
-            if newest is not None and self._sink.can_write:
-                if isinstance(newest, bytes):
-                    self._sink.write(newest)
-                else:
-                    self._sink.write_pieces(newest)
-                self._cursor.follow()
-                self._last_write = self._loop.time()
-            else:
-                self._write_available()
+        if source is not None:
+            self._ready[source] = None
+        try:
+            self._write_available()
         except Exception as error:
+            self.fail(error)
+
+    def fail(self, error: Exception) -> None:
+        self._detach()
+        self.sink.fail(error)
+
+    def end(self) -> None:
+        """End the stream before its logs have ended."""
+        if not self.ended:
             self._detach()
-            self._sink.fail(error)
+            self.sink.end()
 
     def _write_available(self) -> None:
         written = 0
-        while self._sink.can_write:
-            item = self._cursor.take()
-            if item is None:
-                if self._cursor.ended:
-                    self._end()
-                break
-            if isinstance(item, FileRange):
-                self._sink.write_file(item)
-                written += item.size
-            else:
-                pieces = (sse.gap(item),) if isinstance(item, Gap) else item.pieces
-                self._sink.write_pieces(pieces)
-                written += sum(map(len, pieces))
+        while self._ready and self.sink.can_write:
+            source = next(iter(self._ready))
+            size = source.write_next()
+            if not size:
+                del self._ready[source]
+                if source.ended:
+                    self._source_ended(source)
+                    if self.ended:
+                        return
+                continue
+            written += size
             if written > _FAIR_BYTES:
-                self._loop.call_soon(self.pump)
+                # The next source is first in the next turn.
+                self._ready[source] = self._ready.pop(source)
+                self.loop.call_soon(self.pump)
                 break
         if written:
-            self._last_write = self._loop.time()
+            self.last_write = self.loop.time()
+
+    def _source_ended(self, source: Source) -> None:
+        del self._open[source]
+        source.detach()
+        if self._services.stopping or not self._open:
+            self._detach()
+            if self._services.stopping:
+                self.sink.write(sse.STOPPING)
+            elif source.name is not None:
+                self.sink.write(sse.event(b"end", source.name))
+            self.sink.end()
+        elif source.name is not None:
+            self.sink.write(sse.event(b"end", source.name))
 
     def _send_heartbeat(self) -> None:
-        quiet_s = self._loop.time() - self._last_write
+        quiet_s = self.loop.time() - self.last_write
         if quiet_s >= self._services.heartbeat_s:
-            self._last_write = self._loop.time()
-            if self._sink.can_write:
-                self._sink.write(sse.HEARTBEAT)
+            self.last_write = self.loop.time()
+            if self.sink.can_write:
+                self.sink.write(sse.HEARTBEAT)
             else:
-                self._cursor.release()
+                for source in self._open:
+                    source.release()
             quiet_s = 0.0
-        self._heartbeat = self._loop.call_later(
-            self._services.heartbeat_s - quiet_s, attempt, self._sink, self._send_heartbeat
+        self._heartbeat = self.loop.call_later(
+            self._services.heartbeat_s - quiet_s, run_guarded, self.sink, self._send_heartbeat
         )
 
-    def _end(self) -> None:
-        self._detach()
-        if self._services.stopping:
-            self._sink.write(sse.STOPPING)
-        self._sink.end()
-
     def _detach(self) -> None:
-        if not self._ended:
-            self._ended = True
+        if not self.ended:
+            self.ended = True
             self._heartbeat.cancel()
-            self._services.streams.detach(self._cursor)
+            for source in self._open:
+                source.detach()
+            self._services.streams.release()
 
     # ---- ResponseWriter ----------------------------------------------------------------------------------
 
@@ -152,3 +193,70 @@ class StreamPump:
 
     def disconnected(self) -> None:
         self._detach()
+
+
+class Source:
+    """One log of a stream and the position in it; `name` has the server id if the stream may have several."""
+
+    __slots__ = ("_cursor", "_last_event_id", "_log", "_pump", "name", "share")
+    _cursor: Cursor
+    _pump: StreamPump
+
+    def __init__(self, log: EventLog, last_event_id: int | None, name: bytes | None = None) -> None:
+        self._log = log
+        self._last_event_id = last_event_id
+        self.name = name
+        self.share: Share | None = None
+        """Set if the reader has a ticket: the stream ends with it."""
+
+    def attach(self, pump: StreamPump) -> None:
+        self._pump = pump
+        if self.share is not None:
+            self.share.begin_stream(pump.end)
+        self._cursor = self._log.attach(self._last_event_id, self.wake)
+
+    @property
+    def ended(self) -> bool:
+        return self._cursor.ended
+
+    def wake(self, newest: Block | None = None) -> None:
+        """The log has something new; `newest` is all of it, if the log knows that."""
+        pump = self._pump
+        if newest is None or pump.current is not self or not pump.sink.can_write:
+            pump.pump(self)
+            return
+        if pump.ended:
+            return
+        try:  # The same as `run_guarded`, without a call more for every event.
+            if isinstance(newest, bytes):
+                pump.sink.write(newest)
+            else:
+                pump.sink.write_pieces(newest)
+            self._cursor.follow()
+            pump.last_write = pump.loop.time()
+        except Exception as error:
+            pump.fail(error)
+
+    def write_next(self) -> int:
+        """Write the next frames; returns their size, 0 if there are none now."""
+        item = self._cursor.take()
+        if item is None:
+            return 0
+        pump = self._pump
+        if pump.current is not self and self.name is not None:
+            pump.current = self
+            pump.sink.write(sse.event(b"server", self.name))
+        if isinstance(item, FileRange):
+            pump.sink.write_file(item)
+            return item.size
+        pieces = (sse.gap(item),) if isinstance(item, Gap) else item.pieces
+        pump.sink.write_pieces(pieces)
+        return sum(map(len, pieces))
+
+    def release(self) -> None:
+        self._cursor.release()
+
+    def detach(self) -> None:
+        self._cursor.detach()
+        if self.share is not None:
+            self.share.stream_ended(self._pump.end)

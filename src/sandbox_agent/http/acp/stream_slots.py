@@ -20,12 +20,23 @@ class StreamSlots:
 
     def attach(self, log: EventLog, last_event_id: int | None, wake: Wake) -> Cursor:
         """Take a slot and open a cursor. Raises TooManyStreams."""
-        if self._taken >= self._limit:
-            raise TooManyStreams(self._limit)
-        self._taken += 1
+        self.take()
         return log.attach(last_event_id, wake)
 
     def detach(self, cursor: Cursor) -> None:
+        self.release()
+        cursor.detach()
+
+    def take(self) -> None:
+        """Take a slot. Raises TooManyStreams."""
+        self.check_room()
+        self._taken += 1
+
+    def check_room(self) -> None:
+        """Raises TooManyStreams if no slot is free."""
+        if self._taken >= self._limit:
+            raise TooManyStreams(self._limit)
+
+    def release(self) -> None:
         self._taken -= 1
         self.ended += 1
-        cursor.detach()

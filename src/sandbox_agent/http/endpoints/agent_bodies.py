@@ -75,8 +75,20 @@ class AgentInfo(msgspec.Struct, rename="camel", kw_only=True):
     """One agent of the catalogue. Fields without a value are left out."""
 
     id: str
+    name: str
     installed: bool
     credentials_available: bool
+    credential_variables: (
+        Annotated[
+            list[str],
+            Meta(description="Environment variables from which the agent reads a key, the usual one first."),
+        ]
+        | UnsetType
+    ) = UNSET
+    quirks: (
+        Annotated[list[str], Meta(description="Observed behaviour that users of the agent should know.")]
+        | UnsetType
+    ) = UNSET
     installing: InstallProgress | UnsetType = UNSET
     version: str | UnsetType = UNSET
     path: str | UnsetType = UNSET
@@ -93,6 +105,16 @@ class AgentInfo(msgspec.Struct, rename="camel", kw_only=True):
         | UnsetType
     ) = UNSET
     skills_directory: str | UnsetType = UNSET
+    allowed_tools_parameter: (
+        Annotated[
+            str,
+            Meta(
+                description="The parameter of `session/new` that lists the built-in tools of a session, as a "
+                "path with dots. Absent if the agent has none."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     server_status: ServerStatus | UnsetType = UNSET
     config_status: (
         Annotated[

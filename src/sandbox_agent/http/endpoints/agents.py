@@ -40,6 +40,7 @@ _CONFIG = Flag("config", "Also models, modes and versions", True)
 _NO_CACHE = Flag("no_cache", "Look versions up anew", False)
 _EXAMPLE = {
     "id": "mock",
+    "name": "Mock",
     "installed": True,
     "credentialsAvailable": True,
     "capabilities": {name: name != "sharedProcess" for name in CAPABILITIES},
@@ -134,7 +135,7 @@ async def _progress_stream(
                 {getting, install}, timeout=services.heartbeat_s, return_when=asyncio.FIRST_COMPLETED
             )
             if getting.done():
-                yield _event(b"progress", encode(InstallProgress.of(getting.result())))
+                yield sse.event(b"progress", encode(InstallProgress.of(getting.result())))
                 continue
             getting.cancel()
             if not install.done():
@@ -148,13 +149,9 @@ async def _progress_stream(
 
 def _outcome(install: asyncio.Task[Installed]) -> bytes:
     try:
-        return _event(b"result", encode(InstallResult.of(install.result())))
+        return sse.event(b"result", encode(InstallResult.of(install.result())))
     except errors.SandboxAgentError as error:
-        return _event(b"error", problems.encode(error))
-
-
-def _event(name: bytes, data: bytes) -> bytes:
-    return b"event: %b\ndata: %b\n\n" % (name, data)
+        return sse.event(b"error", problems.encode(error))
 
 
 def _server_statuses(services: Services) -> dict[str, ServerStatus]:

@@ -16,7 +16,7 @@ from sandbox_agent.http.messages import HeaderList, Request, Response
 from sandbox_agent.http.openapi.document import build
 from sandbox_agent.http.openapi.html import render
 from sandbox_agent.http.openapi.operation import Content, Operation, ResponseSpec
-from sandbox_agent.http.router import ROUTES
+from sandbox_agent.http.router import ROUTES, WEBSOCKET
 from sandbox_agent.version import version
 
 if TYPE_CHECKING:
@@ -64,8 +64,12 @@ def document_bytes() -> bytes:
 
 
 def documented_handlers() -> dict[tuple[str, str], Callable[..., Any]]:
-    """The handlers by method and path, without those of the inspector page."""
-    return {(route.method, route.path): route.load() for route in ROUTES if not route.path.startswith("/ui")}
+    """The handlers by method and path, without the inspector page and WebSockets (OpenAPI has none)."""
+    return {
+        (route.method, route.path): route.load()
+        for route in ROUTES
+        if not route.path.startswith("/ui") and route.method != WEBSOCKET
+    }
 
 
 @cache

@@ -1,7 +1,8 @@
 """The inspector page at `/ui`: files built from `inspector/`, served with the right caching and headers.
 
 Needs no token: the page holds nothing secret, its calls to `/v1` do. A missing file under `/ui/assets/` is
-404; every other path answers with the page, which reads the path itself. File reads run in threads and are
+404; every other path answers with the page, which reads the path itself. Large files are stored compressed
+beside the plain ones, and the best form that the client takes is sent. File reads run in threads and are
 remembered until the file changes. Without a built page, `/ui/` says how to get it.
 """
 
@@ -26,6 +27,7 @@ PAGE_DIRECTORY = Path(__file__).parents[2] / "page"
 _ASSET_CACHE = b"public, max-age=31536000, immutable"
 _PAGE_CACHE = b"no-cache"
 _FILE_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_REFUSED = re.compile(r"q=0(\.0{0,3})?")
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9.-]+(:\d{1,5})?")
 _MEDIA_TYPES = {
     ".css": b"text/css; charset=utf-8",
@@ -33,6 +35,9 @@ _MEDIA_TYPES = {
     ".js": b"text/javascript; charset=utf-8",
     ".svg": b"image/svg+xml",
 }
+
+# Names of content codings and of the files that have them, the smallest first.
+_CODINGS = (("br", ".br"), ("gzip", ".gz"))
 
 _MISSING_PAGE = b"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Sandbox Agent inspector</title></head><body>
@@ -52,12 +57,33 @@ class _PageFile:
     body: bytes
     etag: bytes
     modified_ns: int
+    coding: str | None = None
 
 
 _files: dict[Path, _PageFile] = {}
 
 
-def _read(path: Path) -> _PageFile | None:
+def _accepted_codings(header: bytes) -> frozenset[str]:
+    """The codings of an Accept-Encoding header that are not refused with `q=0`."""
+    accepted = set()
+    for part in header.decode("latin-1").lower().split(","):
+        name, _, weight = part.partition(";")
+        if not _REFUSED.fullmatch(weight.strip()):
+            accepted.add(name.strip())
+    return frozenset(accepted)
+
+
+def _read_best(path: Path, accepted: frozenset[str]) -> _PageFile | None:
+    """The smallest form of a file that the client takes."""
+    for coding, suffix in _CODINGS:
+        if coding in accepted:
+            found = _read(path.with_name(path.name + suffix), coding)
+            if found is not None:
+                return found
+    return _read(path)
+
+
+def _read(path: Path, coding: str | None = None) -> _PageFile | None:
     try:
         modified_ns = path.stat().st_mtime_ns
         known = _files.get(path)
@@ -67,7 +93,7 @@ def _read(path: Path) -> _PageFile | None:
     except OSError:
         return None
     etag = b'"%s"' % sha256(body).hexdigest()[:32].encode()
-    _files[path] = found = _PageFile(body, etag, modified_ns)
+    _files[path] = found = _PageFile(body, etag, modified_ns, coding)
     return found
 
 
@@ -75,10 +101,12 @@ def _policy(request: Request) -> bytes:
     """No inline script, nothing from elsewhere. `?url=` names the one other endpoint the page may call."""
     url = request.query.get("url")
     origin = _ORIGIN.match(url) if url else None
-    connect = f"'self' {origin.group()}" if origin else "'self'"
+    # `'self'` includes the WebSockets of this server; those of another one have to be named.
+    named = f" {origin.group()} ws{origin.group().removeprefix('http')}" if origin else ""
     return (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
-        f"font-src 'self'; connect-src {connect}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        f"font-src 'self'; connect-src 'self'{named}; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
     ).encode()
 
 
@@ -88,6 +116,7 @@ def _headers(request: Request, cache: bytes) -> HeaderList:
         (b"content-security-policy", _policy(request)),
         (b"cross-origin-opener-policy", b"same-origin"),
         (b"referrer-policy", b"no-referrer"),
+        (b"vary", b"accept-encoding"),
         (b"x-frame-options", b"DENY"),
     ]
 
@@ -107,17 +136,25 @@ def _page_file(raw_path: bytes) -> tuple[Path, bytes]:
 
 async def serve_inspector(request: Request, services: Services) -> Response:
     """`GET /ui`, `/ui/` and everything below."""
+    return await asyncio.to_thread(page_response, request)
+
+
+def page_response(request: Request) -> Response:
+    """A file of the page; reads the disk. Raises NotFound."""
     path, cache = _page_file(request.raw_path)
-    found = await asyncio.to_thread(_read, path)
+    accepted = _accepted_codings(request.headers.get(b"accept-encoding", b""))
+    found = _read_best(path, accepted)
     if found is None and path.parent.name == "assets":
         raise NotFound.resource("path", f"/ui/assets/{path.name}")
     if found is None:
         path = PAGE_DIRECTORY / "index.html"
-        found = await asyncio.to_thread(_read, path)
+        found = _read(path)
     headers = _headers(request, cache)
     if found is None:
         return Response(200, _MISSING_PAGE, headers, _MEDIA_TYPES[".html"])
     headers.append((b"etag", found.etag))
+    if found.coding is not None:
+        headers.append((b"content-encoding", found.coding.encode()))
     if request.headers.get(b"if-none-match") == found.etag:
         return Response(304, b"", headers)
     return Response(200, found.body, headers, _MEDIA_TYPES.get(path.suffix, b"application/octet-stream"))

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 logger = logs.Log("sandbox_agent.http")
 
 
+_EVENT_STREAM = (b"content-type", b"text/event-stream")
+
+
 def http_scope(exchange: Exchange, extensions: dict[str, Any]) -> Scope:
     """The ASGI connection scope of a request."""
     head = exchange.head
@@ -99,6 +102,8 @@ class AsgiRun:
                 self._body_ended = request.complete
                 body = exchange.take_body()
                 return {"type": "http.request", "body": body, "more_body": not request.complete}
+            if self._body_ended:
+                exchange.watch_for_leaving()
             self._body_changed.clear()
             await self._body_changed.wait()
 
@@ -107,7 +112,10 @@ class AsgiRun:
         if exchange.client_left:
             raise ConnectionResetError("the client has left")
         if message["type"] == "http.response.start":
-            exchange.start(message["status"], list(message["headers"]))
+            headers = list(message["headers"])
+            if _EVENT_STREAM in headers:
+                exchange.attach(self, is_endless=True)
+            exchange.start(message["status"], headers)
             return
         exchange.write(message.get("body", b""))
         if not message.get("more_body", False):

@@ -20,6 +20,7 @@ The states, `ConnectionState`:
 - LINGERING: the client still sends the body of a request that has been answered. The rest is read and thrown
   away for a while, because closing at once would reset the connection and could destroy the answer.
 - CLOSING: what has been written is still being sent, nothing is read.
+- ANSWERING goes to UPGRADED when the client gets a 101: the socket belongs to another protocol then.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from sandbox_agent.http.http1.exchange import Exchange
 from sandbox_agent.http.http1.incoming_request import IncomingRequest
 from sandbox_agent.http.http1.request_head import UNREADABLE
 from sandbox_agent.http.http1.request_reader import RequestReader
-from sandbox_agent.http.http1.socket_transport import SocketTransport
+from sandbox_agent.http.http1.sockets.socket_transport import SocketTransport
 from sandbox_agent.runtime.descriptors import ran_out
 
 if TYPE_CHECKING:
@@ -56,6 +57,8 @@ class ConnectionState(enum.Enum):
     CLOSING = enum.auto()
     """The last response is being sent."""
     CLOSED = enum.auto()
+    UPGRADED = enum.auto()
+    """Another protocol has taken over the socket."""
 
 
 # Names of their own, because in Python 3.11 an access to a member through its class costs a function call.
@@ -66,6 +69,7 @@ _ANSWERING = ConnectionState.ANSWERING
 _LINGERING = ConnectionState.LINGERING
 _CLOSING = ConnectionState.CLOSING
 _CLOSED = ConnectionState.CLOSED
+_UPGRADED = ConnectionState.UPGRADED
 
 
 class Connection:
@@ -136,7 +140,7 @@ class Connection:
             if head.fault is not None:
                 exchange.fail(head.fault)
                 return
-            try:  # The same as `attempt`, without a call more for every request.
+            try:  # The same as `run_guarded`, without a call more for every request.
                 (head.handler or self._server.handler)(exchange)
             except Exception as error:
                 exchange.fail(error)
@@ -165,7 +169,7 @@ class Connection:
         self._exchange = None
         if self._reader.candidate is not None:
             self._reader.cache_candidate()
-        if self._state in (_CLOSING, _CLOSED):
+        if self._state is _CLOSING or self._state is _CLOSED:
             return
         if not exchange.request.complete:
             self._enter(_LINGERING)
@@ -188,6 +192,17 @@ class Connection:
         if self._exchange is None and not self.write_paused and self._state in (_IDLE, _READING_HEAD):
             self._begin_next()
             self.update_reading()
+
+    def upgrade(self) -> tuple[Http1Server, SocketTransport, bytes]:
+        """Leave the socket to another protocol; returns it, and what has arrived after the request.
+
+        The caller tells the transport who receives from now on, and the server who takes this one's place.
+        """
+        self._enter(_UPGRADED)
+        self._exchange, unread = None, self._reader.unread
+        self._reader.close()
+        self._server.connection_closed(self)
+        return self._server, self._transport, unread
 
     # ---- flow control ------------------------------------------------------------------------------------
 
@@ -212,6 +227,15 @@ class Connection:
         else:
             self._continue_pipeline()
 
+    @property
+    def is_awaited(self) -> bool:
+        """A response has not ended, and the client has not closed its side of the connection."""
+        return self._exchange is not None and not self._transport.peer_finished
+
+    def delivered(self) -> tuple[int, bool]:
+        """The bytes that have reached the client, and whether others have not."""
+        return self._transport.delivered()
+
     def release_descriptors(self, error: Exception) -> bool:
         """Make a few descriptors available if `error` may be that there is none; false if that is not so."""
         return ran_out(error) and self._server.loop.release_reserve()
@@ -234,6 +258,9 @@ class Connection:
         elif state is _READING_BODY:
             if exchange is not None and timeouts.body_too_slow(now, exchange):
                 exchange.cancel(RequestTimeout("the body did not arrive in time"))
+        elif state is _ANSWERING:
+            if exchange is not None and self._transport.peer_finished:
+                exchange.probe_client()
         elif state is _LINGERING and timeouts.lingering_over(now):
             self.abort()
 
@@ -254,7 +281,12 @@ class Connection:
         if self._exchange is not None and self._exchange.is_endless:
             self.abort()
 
-    def close_if_idle(self) -> None:
+    def leave_if_finished(self) -> None:
+        """End the request if its client has closed its side already."""
+        if self._transport.peer_finished:
+            self.abort()
+
+    def server_stops(self) -> None:
         if self._state in (_IDLE, _READING_HEAD) and not self._reader.requests:
             self._close()
 

@@ -4,7 +4,7 @@ A handler gets the exchange when the head has arrived. It may ask for the body (
 answers now or later: with a whole `Response`, or with `start`, `write` and `end`. The exchange writes
 HTTP/1.1; every response ends in `end`.
 
-What a handler has registered is called in `attempt`, so that an exception in it ends in an answer.
+What a handler has registered is called in `run_guarded`, so that an exception in it ends in an answer.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sandbox_agent.errors import SandboxAgentError, unexpected
 from sandbox_agent.http.body_limit import check_body_size
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.messages import Response
-from sandbox_agent.http.sinks.attempt import attempt
+from sandbox_agent.http.sinks.step_guard import run_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.file_range import FileRange
     from sandbox_agent.http.http1.connection import Connection
     from sandbox_agent.http.http1.incoming_request import IncomingRequest
+    from sandbox_agent.http.http1.server import Http1Server
+    from sandbox_agent.http.http1.sockets.socket_transport import SocketTransport
     from sandbox_agent.http.messages import HeaderList
     from sandbox_agent.http.sinks.response_sink import ResponseWriter
 
@@ -60,6 +62,7 @@ class Exchange:
     _cancel: Callable[[], object] | None = None
     _writer: ResponseWriter | None = None
     _invited = False
+    _probed = False
     _has_body = True
     _chunked = False
 
@@ -79,10 +82,11 @@ class Exchange:
         Raises PayloadTooLarge, or fails with it, as soon as the body is known to exceed `limit` bytes.
         """
         request = self.request
-        check_body_size(max(request.size, request.content_length or 0), limit)
+        check_body_size(request.size, limit)
         if request.complete:
             callback(self, request.take_body())
         else:
+            check_body_size(request.content_length or 0, limit)
             self.collects_body = True
             self.on_body(lambda: self.collect_body(limit, callback))
             self.invite_body()
@@ -111,7 +115,17 @@ class Exchange:
     def body_arrived(self) -> None:
         """More of the body is in `request`, or its end."""
         if self._on_body is not None:
-            attempt(self, self._on_body)
+            run_guarded(self, self._on_body)
+
+    def probe_client(self) -> None:
+        """Find out whether a client that sends no more still waits for its response.
+
+        A client that has closed its socket looks the same, until its machine answers a byte with a reset. An
+        interim response changes nothing for a client that waits; one is enough.
+        """
+        if not self._probed and not self.status and not self.head.http_10:
+            self._probed = True
+            self.connection.write(_CONTINUE)
 
     # ---- the response ------------------------------------------------------------------------------------
 
@@ -120,19 +134,19 @@ class Exchange:
             return
         try:
             encoded, is_sized = response_head.encode(response.status, tuple(response.headers))
-            head = self._head(
-                response.status, encoded, b"" if is_sized else b"content-length: %d\r\n" % len(response.body)
-            )
         except response_head.InvalidHeader as error:
             # Without the headers of the handler, which may be the invalid ones.
             self.problem_headers = self.connection.options.problem_headers
             self.fail(error)
             return
-        body = b"" if self.head.method == "HEAD" else response.body
+        body = response.body
+        framing = b"" if is_sized else b"content-length: %d\r\n" % len(body)
+        if self.head.method == "HEAD":
+            body = b""
         if len(body) > _JOINED_BYTES:
-            self.connection.write_pieces([head, body])
+            self.connection.write_pieces([self._head(response.status, encoded, framing), body])
         else:
-            self.connection.write(head + body)
+            self.connection.write(self._head(response.status, encoded, framing, body))
         self._end()
 
     def start(self, status: int, headers: HeaderList) -> None:
@@ -149,7 +163,8 @@ class Exchange:
                 self._chunked, framing = True, b"transfer-encoding: chunked\r\n"
         self.connection.write(self._head(status, encoded, framing))
 
-    def _head(self, status: int, encoded: bytes, framing: bytes) -> bytes:
+    def _head(self, status: int, encoded: bytes, framing: bytes, body: bytes = b"") -> bytes:
+        """The head of a response, with a short body."""
         self.status = status
         connection, on_response = self.connection, self.connection.options.on_response
         if on_response is not None:
@@ -160,7 +175,7 @@ class Exchange:
             persistence = b"connection: close\r\n"
         elif self.head.http_10:
             persistence = b"connection: keep-alive\r\n"
-        return b"%b%b%b%b\r\n" % (encoded, framing, response_head.date_line(), persistence)
+        return b"%b%b%b%b\r\n%b" % (encoded, framing, response_head.date_line(), persistence, body)
 
     def write(self, data: bytes) -> None:
         if len(data) > _JOINED_BYTES:
@@ -192,6 +207,14 @@ class Exchange:
         if self._chunked:
             self.connection.write(b"0\r\n\r\n")
         self._end()
+
+    def upgrade(self) -> tuple[Http1Server, SocketTransport, bytes]:
+        """Go on with another protocol, which sends the 101 itself (see `Connection.upgrade`)."""
+        self.status, self.ended = 101, True
+        self._on_body = self._writer = None
+        if (on_response := self.connection.options.on_response) is not None:
+            on_response(self.head, 101)
+        return self.connection.upgrade()
 
     def fail(self, error: Exception) -> None:
         if isinstance(error, SandboxAgentError):
@@ -227,7 +250,7 @@ class Exchange:
     def cancel(self, error: SandboxAgentError) -> None:
         """Fail because the body does not arrive; the handler is stopped first."""
         if self._cancel is not None:
-            attempt(self, self._cancel)
+            run_guarded(self, self._cancel)
         self.fail(error)
 
     def _end(self) -> None:
@@ -241,6 +264,12 @@ class Exchange:
     def attach(self, writer: ResponseWriter, *, is_endless: bool = False) -> None:
         self._writer, self.is_endless = writer, is_endless
 
+    def watch_for_leaving(self) -> None:
+        """From now on a client that closes its side of the connection has left."""
+        if not self.is_endless:
+            self.is_endless = True
+            self.connection.leave_if_finished()
+
     @property
     def can_write(self) -> bool:
         return not self.connection.write_paused and not self.client_left
@@ -248,7 +277,7 @@ class Exchange:
     def writable(self) -> None:
         """The connection can take more again."""
         if self._writer is not None:
-            attempt(self, self._writer.resume)
+            run_guarded(self, self._writer.resume)
 
     def disconnected(self) -> None:
         """The connection is gone."""
@@ -256,4 +285,4 @@ class Exchange:
         self._on_body = None
         writer, self._writer = self._writer, None
         if writer is not None:
-            attempt(self, writer.disconnected)
+            run_guarded(self, writer.disconnected)

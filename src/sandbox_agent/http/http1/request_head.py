@@ -67,6 +67,17 @@ class RequestHead:
             self.headers = [(name, authority if name == b"host" else value) for name, value in self.headers]
 
     @property
+    def wants_websocket(self) -> bool:
+        """The client asks to go on with the WebSocket protocol (RFC 6455)."""
+        headers = self.header_map
+        if headers.get(b"upgrade", b"").strip().lower() != b"websocket" or self.method != "GET":
+            return False
+        options = (
+            b",".join(value for name, value in self.headers if name == b"connection").lower().split(b",")
+        )
+        return not self.http_10 and b"upgrade" in (option.strip() for option in options)
+
+    @property
     def expects_continue(self) -> bool:
         return self.header_map.get(b"expect", b"").lower() == b"100-continue" and not self.http_10
 

@@ -131,7 +131,7 @@ class RequestReader:
         at = 0
         while at < len(data) and self.error is None:
             if self._arriving is None and self.requests and at:
-                self.unread = data[at:]
+                self.unread += data[at:]
                 break
             part = data[at : at + self._part_size()] if at or len(data) > _PART_BYTES else data
             self._feed_part(part, starts_request=starts_request and not at)
@@ -186,9 +186,12 @@ class RequestReader:
                 self._parser.feed_data(rest)
                 return
             except httptools.HttpParserUpgrade as upgrade:
-                # No upgrade is offered: the header is ignored and the next request may follow.
                 self._parser = None
                 rest = memoryview(rest)[upgrade.args[0] :]
+                if self.requests and self.requests[-1].head.wants_websocket:
+                    self.unread = bytes(rest)  # The handler decides whether these are frames or a request.
+                    return
+                # No other upgrade is offered: the header is ignored and the next request may follow.
             except httptools.HttpParserInvalidMethodError as error:
                 if self._unknown_method is not None:
                     return  # Nothing is answered after a request with an unknown method.

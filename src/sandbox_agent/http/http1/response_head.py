@@ -10,6 +10,7 @@ from functools import lru_cache
 
 # Spelled out: the table of the standard library (http.HTTPStatus) costs two milliseconds of start-up.
 _REASONS = {
+    101: b"Switching Protocols",
     200: b"OK",
     202: b"Accepted",
     204: b"No Content",

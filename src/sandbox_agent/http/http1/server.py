@@ -14,17 +14,38 @@ from sandbox_agent import logs
 from sandbox_agent.errors import OutOfDescriptors
 from sandbox_agent.http.http1 import response_head
 from sandbox_agent.http.http1.connection import Connection
-from sandbox_agent.http.http1.hangup_watch import HangupWatch
-from sandbox_agent.http.http1.listener import Listener
+from sandbox_agent.http.http1.sockets.hangup_watch import HangupWatch
+from sandbox_agent.http.http1.sockets.listener import Listener
 from sandbox_agent.runtime import descriptors
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Iterator
     from socket import socket
+    from typing import Protocol
 
     from sandbox_agent.http.http1.exchange import Handler
     from sandbox_agent.http.http1.options import Http1Options
     from sandbox_agent.runtime.loop import Loop, LoopTimer
+
+    class ServedConnection(Protocol):
+        """A connection of HTTP/1.1, or of the protocol that it was upgraded to."""
+
+        def check_time(self, now: float) -> None:
+            """Called about once a second: end what takes too long."""
+
+        def server_stops(self) -> None:
+            """End, unless an answer is under way."""
+
+        def abort(self) -> None: ...
+
+        @property
+        def is_awaited(self) -> bool:
+            """The client waits for a response, or for more of it."""
+
+        def delivered(self) -> tuple[int, bool]:
+            """The bytes that have reached the client, and whether others have not."""
+
 
 logger = logs.Log("sandbox_agent.http")
 
@@ -43,7 +64,7 @@ class Http1Server:
         self.stopping = False
         """Responses end their connections."""
         self.hangups = HangupWatch(loop)
-        self._connections: set[Connection] = set()
+        self._connections: set[ServedConnection] = set()
         self._all_closed: asyncio.Future[None] | None = None
         self._listener: Listener | None = None
         self._ticker: LoopTimer | None = None
@@ -64,7 +85,7 @@ class Http1Server:
             self._load_what_refusals_need()
         if in_use < limit - reserved // 2:
             connection = Connection(self, sock)
-            self._connections.add(connection)
+            self.connection_opened(connection)
             if in_use >= limit - reserved:
                 connection.refuse(OutOfDescriptors())
         else:
@@ -98,11 +119,18 @@ class Http1Server:
             if descriptors.ran_out(error) and self.loop.release_reserve():
                 self._load_what_refusals_need()
 
-    def connection_closed(self, connection: Connection) -> None:
+    def connection_opened(self, connection: ServedConnection) -> None:
+        self._connections.add(connection)
+
+    def connection_closed(self, connection: ServedConnection) -> None:
         self._connections.discard(connection)
         waiter = self._all_closed
         if waiter is not None and not self._connections and not waiter.done():
             waiter.set_result(None)
+
+    def awaited(self) -> Iterator[ServedConnection]:
+        """The connections whose clients wait for a response, or for more of it."""
+        return (connection for connection in self._connections if connection.is_awaited)
 
     def _tick(self) -> None:
         self._ticker = self.loop.call_later(_TICK_S, self._tick)
@@ -120,7 +148,7 @@ class Http1Server:
         if self._listener is not None:
             self._listener.close()
         for connection in list(self._connections):
-            connection.close_if_idle()
+            connection.server_stops()
 
     async def close(self, limit_s: float) -> None:
         """Wait for the last responses, at most for `limit_s`, then abort what is left."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable
 from typing import Any
 
@@ -28,6 +29,10 @@ class Components:
                 by_kinds[problem_responses.response_name(kinds)] = kinds
         inline, schemas = msgspec.json.schema_components(list(types), ref_template=_REF)
         self._inline: dict[Any, dict[str, Any]] = dict(zip(types, inline, strict=True))
+        for schema in schemas.values():
+            # The docstring of a struct, which Python 3.13 stores without its indentation.
+            if "description" in schema:
+                schema["description"] = inspect.cleandoc(schema["description"])
         self.schemas: dict[str, Any] = dict(sorted(schemas.items()))
         used = {kind for kinds in by_kinds.values() for kind in kinds}
         for kind in sorted(used, key=lambda kind: kind.kind):

@@ -18,6 +18,9 @@ TAGS = {
     "acp": "Agent Client Protocol: one agent process per server id, messages in by POST, out as events.",
     "agents": "Which agents the server knows, whether they are installed, and installing them.",
     "files": "Files and directories of the sandbox.",
+    "git": "What changed in a repository. Nothing is written, and nothing of the repository is executed.",
+    "tool relays": "Tools of a client that the agent of one instance calls.",
+    "processes": "Processes and terminals in the sandbox, with their output as a replayable log.",
     "config": "MCP servers and skills of a directory. Stored and returned, never acted upon.",
     "server": "The server itself.",
 }

@@ -9,18 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 
 from msgspec import Meta
 
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError
 from sandbox_agent.http.messages import Request
 
+if TYPE_CHECKING:
+    from sandbox_agent.http.websocket import WebSocket
+
 JSON = "application/json"
 Binary = Annotated[str, Meta(extra_json_schema={"format": "binary"})]
 """The schema of a body that is bytes; msgspec would describe `bytes` as base64 text."""
 NonBlank = Annotated[str, Meta(pattern=r"\S")]
 
+_MAX_DIGITS = 18
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 _declared: dict[Callable[..., Any], Operation] = {}
 
@@ -73,12 +77,63 @@ class RequiredText(Parameter):
         return value
 
 
+@dataclass(frozen=True)
+class BoundedInteger(Parameter):
+    """A number within bounds, with a default."""
+
+    default: int = 0
+    minimum: int = 0
+    maximum: int = 0
+
+    def __post_init__(self) -> None:
+        bounds = Meta(ge=self.minimum, le=self.maximum)
+        object.__setattr__(self, "type", Annotated[int, bounds])  # the way of frozen dataclasses
+
+    def read(self, request: Request) -> int:
+        text = request.query.get(self.name, *self.aliases)
+        if text is None:
+            return self.default
+        if not (text.isascii() and text.isdigit() and len(text) < 12):
+            raise InvalidRequest(f"query parameter '{self.name}' must be a number")
+        if not self.minimum <= int(text) <= self.maximum:
+            raise InvalidRequest(
+                f"query parameter '{self.name}' must be between {self.minimum} and {self.maximum}"
+            )
+        return int(text)
+
+
 class Flag(Parameter):
     def __init__(self, name: str, description: str, example: bool) -> None:
         super().__init__(name, description, example, bool)
 
     def read(self, request: Request) -> bool:
         return request.query.flag(self.name, *self.aliases)
+
+
+class Number(Parameter):
+    """A non-negative integer."""
+
+    def __init__(self, name: str, description: str, example: int) -> None:
+        super().__init__(name, description, example, Annotated[int, Meta(ge=0)])
+
+    def read(self, request: Request | WebSocket) -> int | None:
+        value = request.query.get(self.name, *self.aliases)
+        if value is None:
+            return None
+        if not (value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS):
+            raise InvalidRequest(f"query parameter '{self.name}' must be a non-negative integer")
+        return int(value)
+
+
+class Choice(Parameter):
+    """One of several words; `type` is their `Literal`."""
+
+    def read(self, request: Request) -> str | None:
+        value = request.query.get(self.name, *self.aliases)
+        if value is not None and value not in get_args(self.type):
+            words = ", ".join(get_args(self.type))
+            raise InvalidRequest(f"query parameter '{self.name}' must be one of: {words}")
+        return value
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog.file_range import FileRange
-from sandbox_agent.http.sinks.attempt import attempt
+from sandbox_agent.http.sinks.step_guard import run_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,13 +90,13 @@ class AsgiSink:
                     return
                 else:
                     if self._writer is not None:
-                        attempt(self, self._writer.resume)
+                        run_guarded(self, self._writer.resume)
                     await self._changed.wait()
         finally:
             self._closed = True
             disconnect.cancel()
             if self._writer is not None:
-                attempt(self, self._writer.disconnected)
+                run_guarded(self, self._writer.disconnected)
 
     async def _send(self, item: Message | FileRange, send: Send) -> None:
         if isinstance(item, FileRange):

@@ -12,7 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.http.http1 import socket_options
+from sandbox_agent.http.http1.sockets import socket_options
 from sandbox_agent.runtime.descriptors import ran_out
 
 if TYPE_CHECKING:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.bridge.eventlog.file_range import FileRange
-from sandbox_agent.http.http1 import socket_options
+from sandbox_agent.http.http1.sockets import socket_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from socket import socket
     from typing import Any, Protocol
 
-    from sandbox_agent.http.http1.hangup_watch import HangupWatch
+    from sandbox_agent.http.http1.sockets.hangup_watch import HangupWatch
     from sandbox_agent.runtime.loop import Loop
 
     class Receiver(Protocol):
@@ -61,7 +61,6 @@ class SocketTransport:
         "_full",
         "_hangups",
         "_loop",
-        "_peer_finished",
         "_reading",
         "_receiver",
         "_sends_files",
@@ -69,6 +68,7 @@ class SocketTransport:
         "_stalled_since",
         "_waiting",
         "_waiting_bytes",
+        "peer_finished",
     )
 
     def __init__(self, loop: Loop, sock: socket, receiver: Receiver, hangups: HangupWatch) -> None:
@@ -79,7 +79,7 @@ class SocketTransport:
         self._receiver = receiver
         self._reading = False
         self._closing = False
-        self._peer_finished = False
+        self.peer_finished = False
         self._eof_wanted = False
         self._waiting: deque[memoryview | FileRange] = deque()
         self._waiting_bytes = 0
@@ -87,6 +87,10 @@ class SocketTransport:
         self._stalled_since: float | None = None
         self._sends_files = False
         self.resume_reading()
+
+    def hand_over(self, receiver: Receiver) -> None:
+        """Tell `receiver` what happens from now on."""
+        self._receiver = receiver
 
     # ---- reading -----------------------------------------------------------------------------------------
 
@@ -100,7 +104,7 @@ class SocketTransport:
         """Read nothing for a while, but notice that the peer leaves."""
         if self._reading:
             self._stop_reading()
-            self._hangups.watch(self._fd, self._on_hangup, only_reset=self._peer_finished)
+            self._hangups.watch(self._fd, self._on_hangup, only_reset=self.peer_finished)
 
     def _stop_reading(self) -> None:
         self._hangups.forget(self._fd)
@@ -123,16 +127,16 @@ class SocketTransport:
             self.abort()
             return
         if self._receiver.eof_received():
-            self._peer_finished = True
+            self.peer_finished = True
             self.pause_reading()
         else:
             self.close()
 
     def _on_hangup(self) -> None:
-        if self._peer_finished or self._sock.getsockopt(SOL_SOCKET, SO_ERROR):
+        if self.peer_finished or self._sock.getsockopt(SOL_SOCKET, SO_ERROR):
             self.abort()
         else:
-            self._peer_finished = True
+            self.peer_finished = True
             self._hangups.watch(self._fd, self._on_hangup, only_reset=True)
             self._receiver.peer_finished()
 
@@ -260,6 +264,13 @@ class SocketTransport:
         if self._stalled_since is None:
             self._stalled_since = now
         return now - self._stalled_since
+
+    def delivered(self) -> tuple[int, bool]:
+        """The bytes that have reached the peer, and whether others wait here or in the kernel."""
+        from sandbox_agent.http.http1.sockets.delivery import delivered  # only with --lease-s
+
+        acknowledged, waits_in_kernel = delivered(self._sock)
+        return acknowledged, waits_in_kernel or bool(self._waiting)
 
     # ---- the end -----------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sandbox_agent.http.sinks.response_sink import ResponseSink
 
 
-def attempt(sink: ResponseSink, step: Callable[..., object], *arguments: object) -> None:
+def run_guarded(sink: ResponseSink, step: Callable[..., object], *arguments: object) -> None:
     """Call `step`; whatever it raises fails the response."""
     try:
         step(*arguments)

@@ -6,6 +6,7 @@ which passes the result on to the ASGI application, or in the application itself
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import (
@@ -15,12 +16,15 @@ from sandbox_agent.errors import (
     SandboxAgentError,
     TokenInvalid,
 )
+from sandbox_agent.http.access.path_tickets import PathTickets
 from sandbox_agent.http.loopback import is_loopback
-from sandbox_agent.http.messages import HeaderList, Response
+from sandbox_agent.http.messages import HeaderList, Query, Response, decode_component
 from sandbox_agent.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+
+    from sandbox_agent.http.access.tickets import Share, Tickets
 
 COMMON_HEADERS: HeaderList = [
     (b"vary", b"origin, access-control-request-method, access-control-request-headers"),
@@ -62,6 +66,13 @@ class AccessCheck:
         self._token = settings.token.encode() if settings.token else None
         self._hosts = self._allowed_hosts(settings)
         self._cors = _Cors(settings)
+        self.path_tickets = PathTickets()
+
+    @cached_property
+    def tickets(self) -> Tickets:
+        from sandbox_agent.http.access.tickets import Tickets  # loaded with the first ticket
+
+        return Tickets()
 
     @staticmethod
     def _allowed_hosts(settings: Settings) -> frozenset[bytes] | None:
@@ -71,8 +82,15 @@ class AccessCheck:
             return named | _LOOPBACK_NAMES
         return None
 
-    def check(self, method: str, path: bytes, headers: Mapping[bytes, bytes]) -> AccessGranted | Response:
-        """Grant access, or answer a CORS preflight.
+    def check(
+        self,
+        method: str,
+        path: bytes,
+        headers: Mapping[bytes, bytes],
+        other_tokens: Iterable[bytes] = (),
+        query: bytes = b"",
+    ) -> AccessGranted | Response:
+        """Grant access, or answer a CORS preflight; `other_tokens` count beside that of the headers.
 
         Raises MisdirectedRequest, InvalidRequest for a Host that is none where all are allowed,
         ForbiddenOrigin, or TokenInvalid, which carries CORS headers.
@@ -94,20 +112,57 @@ class AccessCheck:
             if origin is None:
                 return granted
             return Response(200, headers=[*granted.headers, *self._cors.preflight(headers)])
-        if self._token is not None and _is_protected(path) and not self._token_fits(headers):
+        if (
+            self._token is not None
+            and _is_protected(path)
+            and not self._token_fits(path, headers, other_tokens)
+            and not self._is_shared(method, path, query, headers)
+        ):
             error = TokenInvalid()
             granted.add_cors_to(error)
             raise error
         return granted
 
-    def _token_fits(self, headers: Mapping[bytes, bytes]) -> bool:
-        scheme, _, token = headers.get(b"authorization", b"").strip().partition(b" ")
-        known = scheme.lower() in (b"bearer", b"token")
-        return _equal_in_constant_time(token.strip(), self._token or b"") and known
+    def _token_fits(self, path: bytes, headers: Mapping[bytes, bytes], other_tokens: Iterable[bytes]) -> bool:
+        expected = self._token or b""
+        given = _bearer_token(headers)
+        if given is not None and equal_in_constant_time(given, expected):
+            return True
+        ticket = self.path_tickets.get(path)
+        if ticket is not None and given is not None and equal_in_constant_time(given, ticket):
+            return True
+        return any(
+            equal_in_constant_time(other, expected) or self.tickets.redeem(other, path)
+            for other in other_tokens
+        )
+
+    @property
+    def has_token(self) -> bool:
+        return self._token is not None
+
+    def share_of(self, headers: Mapping[bytes, bytes]) -> Share | None:
+        """The share whose ticket a request was sent with instead of the token."""
+        ticket = _bearer_token(headers) if self._token is not None else None
+        return None if ticket is None else self.tickets.find_share(ticket)
+
+    def _is_shared(self, method: str, path: bytes, query: bytes, headers: Mapping[bytes, bytes]) -> bool:
+        """Whether a share admits the request: GET of the instance's stream, or of its entry in the list."""
+        share = self.share_of(headers) if method == "GET" else None
+        if share is None:
+            return False
+        if path == b"/v1/acp":
+            return Query(query).get("serverId") == share.server_id
+        segment = path.removeprefix(b"/v1/acp/")
+        return segment != path and b"/" not in segment and decode_component(segment) == share.server_id
+
+
+def _bearer_token(headers: Mapping[bytes, bytes]) -> bytes | None:
+    scheme, _, token = headers.get(b"authorization", b"").strip().partition(b" ")
+    return token.strip() if scheme.lower() in (b"bearer", b"token") else None
 
 
 def _is_protected(path: bytes) -> bool:
-    return path == b"/v1" or path.startswith(b"/v1/")
+    return path in (b"/v1", b"/acp") or path.startswith((b"/v1/", b"/acp/"))
 
 
 def _without_port(host: bytes) -> bytes:
@@ -162,7 +217,7 @@ class _Cors:
         raise ForbiddenOrigin(origin.decode("latin-1"))
 
 
-def _equal_in_constant_time(given: bytes, expected: bytes) -> bool:
+def equal_in_constant_time(given: bytes, expected: bytes) -> bool:
     """Compare every byte of `given`, so that the time says nothing about the bytes of `expected`.
 
     `hmac.compare_digest` does the same, but importing hmac loads OpenSSL: 3.7 MB and 3 ms at start-up.

@@ -1,0 +1,1 @@
+"""`/v1/processes`: processes and terminals that users start."""
