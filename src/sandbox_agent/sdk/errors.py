@@ -13,10 +13,18 @@ SandboxAgentError
 ├── AgentExitedError              the agent process ended while a call was waiting, or before it
 ├── SessionNotFoundError, SessionEndedError, SessionNotRestoredError, SessionAlreadyExistsError
 ├── PermissionNotFoundError, QuestionNotFoundError, ConcurrentPromptError, CallbackError
+├── SteeringError                 the agent did not take a message into its running turn
+├── OutputError                   an answer does not fit the type of `output`
+├── ToolsUnavailableError         the server cannot relay the calls of tools to this program
 ├── UnsupportedPermissionReplyError, InvalidAnswerError
-├── UnsupportedSessionValueError, UnsupportedSessionCategoryError, UnsupportedSessionConfigOptionError
+├── UnsupportedSessionValueError, UnsupportedSessionCategoryError, UnsupportedSessionConfigOptionError,
+│   UnsupportedSessionOptionError
+├── LimitExceededError            a turn was cancelled because of `max_cost` or `max_turns`
 ├── SkillSourceError, McpConfigError
-├── SandboxDestroyedError
+├── SandboxDestroyedError         the sandbox no longer exists
+├── SandboxProviderError          a container engine or another provider cannot be reached, or refused
+├── ClientClosedError             the client was used after it was closed, or in a forked child
+├── CommandFailedError            a command did not end with exit code 0
 └── SpawnError                    a local server did not start; carries the tail of its log
 
 Every error has its facts as attributes and can be pickled.
@@ -25,7 +33,7 @@ Every error has its facts as attributes and can be pickled.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 PROBLEM_PREFIX = "urn:sandbox-agent:error:"
 INSTANCE_GONE = "the agent instance no longer exists on the server"
@@ -33,6 +41,15 @@ INSTANCE_GONE = "the agent instance no longer exists on the server"
 
 class SandboxAgentError(Exception):
     """The base class of all errors of this library."""
+
+    result: Any = None
+    """For an error of a turn: the `TurnResult` so far, with the text and events before the error."""
+
+    def again(self) -> Self:
+        """The same error as another object: each caller that raises it has a traceback of its own."""
+        copy: Self = _rebuild(type(self), self.args, dict(self.__dict__))
+        copy.__cause__ = self.__cause__
+        return copy
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Constructors differ from `args`, so the object is rebuilt from its attributes instead.
@@ -112,7 +129,15 @@ class InternalServerError(APIStatusError):
 
 
 class UnsupportedAgentError(BadRequestError):
-    """The server does not know this agent."""
+    """The server does not know this agent; `available` has those it knows, if it was asked."""
+
+    available: tuple[str, ...] = ()
+
+    def offer(self, agents: Iterable[str]) -> None:
+        """Add the agents that the server knows to the error and to its text."""
+        self.available = tuple(agents)
+        if self.available:
+            self.args = (f"{self.args[0]}; the server knows {', '.join(self.available)}",)
 
 
 class AgentNotInstalledError(NotFoundError):
@@ -187,8 +212,8 @@ class AgentExitedError(SandboxAgentError):
 
     def before_delivery(self) -> AgentExitedError:
         """The same end, for a call whose message had not left yet."""
-        copy: AgentExitedError = _rebuild(type(self), self.args, {**self.__dict__, "never_delivered": True})
-        copy.__cause__ = self
+        copy = self.again()
+        copy.never_delivered = True
         return copy
 
 
@@ -250,6 +275,33 @@ class ConcurrentPromptError(SandboxAgentError):
         super().__init__(f"session {session_id!r} is already working on a prompt")
 
 
+class OutputError(SandboxAgentError):
+    """The answer does not fit the type of `prompt(output=...)`, also after one repair; see `result`."""
+
+    def __init__(self, type_name: str, problem: str) -> None:
+        self.type_name = type_name
+        self.problem = problem
+        """What is wrong with the last answer."""
+        super().__init__(f"the answer is not a valid {type_name}: {problem}")
+
+
+class ToolsUnavailableError(SandboxAgentError):
+    """The server cannot relay the calls of a session's `tools` to this program."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"tools= does not work here: {reason}")
+
+
+class SteeringError(SandboxAgentError):
+    """The agent did not take a message into its running turn."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        self.reason = reason
+        """`unsupported`, `no_turn` or `failed`."""
+        super().__init__(message)
+
+
 class CallbackError(SandboxAgentError):
     """An `on_permission` or `on_question` callback raised; the cause is attached."""
 
@@ -303,6 +355,26 @@ class UnsupportedSessionConfigOptionError(SandboxAgentError):
         super().__init__(f"the agent has no config option {config_id!r}; it has: {_listed(self.available)}")
 
 
+class UnsupportedSessionOptionError(SandboxAgentError):
+    """The agent has nothing for an option of `sessions.create`."""
+
+    def __init__(self, option: str, agent: str, reason: str) -> None:
+        self.option = option
+        self.agent = agent
+        self.reason = reason
+        super().__init__(f"{agent} cannot do {option}: {reason}")
+
+
+class LimitExceededError(SandboxAgentError):
+    """`max_cost` or `max_turns` of a session was exceeded; a running turn was cancelled, see `result`."""
+
+    def __init__(self, limit: str, allowed: float, reached: float) -> None:
+        self.limit = limit
+        self.allowed = allowed
+        self.reached = reached
+        super().__init__(f"{limit} is {allowed:g}, and {reached:g} is reached")
+
+
 class SkillSourceError(SandboxAgentError):
     """A source of skills is not valid or cannot be fetched."""
 
@@ -329,6 +401,20 @@ class SandboxDestroyedError(SandboxAgentError):
         super().__init__(f"sandbox {sandbox_id!r} of provider {provider!r} no longer exists")
 
 
+class SandboxProviderError(SandboxAgentError):
+    """The provider of sandboxes cannot be reached, or it refused a request."""
+
+    def __init__(self, provider: str, message: str, *, status: int | None = None) -> None:
+        self.provider = provider
+        self.status = status
+        """The HTTP status of its answer, if there was one."""
+        super().__init__(f"{provider}: {message}")
+
+
+class ClientClosedError(SandboxAgentError, RuntimeError):
+    """The client was used after it was closed, or in a forked child."""
+
+
 class SpawnError(SandboxAgentError):
     """A local server did not start; `stderr_tail` has the last lines it wrote."""
 
@@ -353,3 +439,11 @@ def _short_data(data: Any) -> str:
 
 def _listed(values: list[str]) -> str:
     return ", ".join(values) if values else "nothing"
+
+
+class CommandFailedError(SandboxAgentError):
+    """A command of `processes.run` has not ended with exit code 0; `result` has its output."""
+
+    def __init__(self, message: str, *, result: object) -> None:
+        super().__init__(message)
+        self.result = result

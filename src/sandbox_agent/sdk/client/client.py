@@ -6,38 +6,51 @@ namespaces `agents`, `fs`, `config`, `acp` and `sessions` hold everything else.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from os import PathLike
+from os import PathLike, fspath
 from typing import Any, Unpack
 
 import httpx
 
+from sandbox_agent.sdk.client.client_arguments import check_client_options, open_store, server_url
 from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions, StoreLike
 from sandbox_agent.sdk.client.debug_logging import set_up_logging
 from sandbox_agent.sdk.client.health_wait import HEALTH_WAIT_S, get_health, wait_until_healthy
 from sandbox_agent.sdk.client.inspector_url import build_inspector_url
 from sandbox_agent.sdk.errors import SandboxAgentError
+from sandbox_agent.sdk.opening import Opening
 from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
+from sandbox_agent.sdk.providers.given_agents import GivenAgents, agent_tables
 from sandbox_agent.sdk.providers.local_provider import LocalProvider
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.resources.acp import AsyncAcp
 from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.config import AsyncConfig
 from sandbox_agent.sdk.resources.files import AsyncFiles
+from sandbox_agent.sdk.resources.git import AsyncGit
 from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
+from sandbox_agent.sdk.resources.processes.processes import AsyncProcesses
+from sandbox_agent.sdk.resources.processes.terminals import AsyncTerminals
+from sandbox_agent.sdk.resources.system_info import SystemInfo, get_system
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
+from sandbox_agent.sdk.session.history.store_writer import STORE_PATIENCE_S
 from sandbox_agent.sdk.session.instance_pool import InstancePool
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
 from sandbox_agent.sdk.session.permissions.question import OnQuestion
 from sandbox_agent.sdk.session.session_factory import SessionDefaults
 from sandbox_agent.sdk.session.sessions import AsyncSessions
-from sandbox_agent.sdk.stores import MemoryStore, SessionStore, SqliteStore
-from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S, HttpApi
+from sandbox_agent.sdk.stores import SessionStore
+from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S, NETWORK_PATIENCE_S, HttpApi
 from sandbox_agent.sdk.transport.run_once import RunOnce
 
-DEFAULT_URL = "http://127.0.0.1:2468"
+log = logging.getLogger("sandbox_agent")
+
+# A database that does not answer must not keep the program from ending.
+CLOSE_STORE_S = 5.0
 
 
 class AsyncSandboxAgent:
@@ -55,25 +68,28 @@ class AsyncSandboxAgent:
         *,
         timeout: float = CONTROL_TIMEOUT_S,
         max_retries: int = 2,
+        network_patience: float = NETWORK_PATIENCE_S,
         headers: Mapping[str, str] | None = None,
         http_client: httpx.AsyncClient | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         store: StoreLike | None = None,
+        store_patience: float = STORE_PATIENCE_S,
         on_permission: OnPermission | None = None,
         on_question: OnQuestion | None = None,
         permission_timeout: float | None = None,
         elicitation: bool | None = None,
+        acp_version: int = 1,
         restore: RestorePolicy = "auto",
         replay_max_events: int = 50,
         replay_max_chars: int = 12_000,
-        default_directory: str | None = None,
+        default_directory: str | PathLike[str] | None = None,
         keep_running: bool = False,
         callbacks_in_threads: bool = False,
         on_install_progress: OnInstallProgress | None = None,
         wait_for_health: bool | float = True,
     ) -> None:
         set_up_logging()
-        url = base_url or os.environ.get("SANDBOX_AGENT_URL") or DEFAULT_URL
+        url = server_url(base_url)
         secret = token if token is not None else os.environ.get("SANDBOX_AGENT_TOKEN")
         self._api = HttpApi(
             url,
@@ -81,6 +97,7 @@ class AsyncSandboxAgent:
             headers=headers,
             timeout=timeout,
             max_retries=max_retries,
+            network_patience=network_patience,
             http_client=http_client,
             transport=transport,
         )
@@ -92,20 +109,26 @@ class AsyncSandboxAgent:
         self._sandbox_key = ""
         self._end_sandbox: Callable[[str], Awaitable[None]] | None = None
         self._own_store = store is None or isinstance(store, str | PathLike)
-        self.store: SessionStore = _open_store(store)
+        self.store: SessionStore = open_store(store)
         """Where the sessions are kept; its methods are asynchronous."""
         self._pool = InstancePool(
             self._api,
             self.store,
+            store_patience_s=store_patience,
             server_alive=self._alive,
-            default_directory=default_directory,
+            default_directory=None if default_directory is None else fspath(default_directory),
             on_install_progress=on_install_progress,
         )
         handlers = Handlers(on_permission, on_question, permission_timeout, callbacks_in_threads)
         forms = elicitation is not False
-        self._defaults = SessionDefaults(handlers, restore, replay_max_events, replay_max_chars, forms)
+        self._defaults = SessionDefaults(
+            handlers, restore, replay_max_events, replay_max_chars, forms, acp_version
+        )
         self.agents = AsyncAgents(self._api)
         self.fs = AsyncFiles(self._api)
+        self.git = AsyncGit(self._api)
+        self.processes = AsyncProcesses(self._api)
+        self.terminals = AsyncTerminals(self._api)
         self.config = AsyncConfig(self._api)
         self.acp = AsyncAcp(self._api, self._alive)
         self.sessions = AsyncSessions(self._pool, self._defaults)
@@ -113,19 +136,64 @@ class AsyncSandboxAgent:
     # -- construction -----------------------------------------------------------------------------------
 
     @classmethod
-    async def connect(
+    def connect(
         cls,
         base_url: str | None = None,
         token: str | None = None,
         *,
         wait_for_health: bool | float = True,
         **options: Unpack[ConnectOptions],
-    ) -> AsyncSandboxAgent:
+    ) -> Opening[AsyncSandboxAgent]:
         """Connect to a running server.
 
         With True, a refused connection fails at once and a server that listens gets 15 s to become healthy.
         A number of seconds is the limit for both. With False nothing is checked.
         """
+        check_client_options("connect", options)
+        return Opening(cls._connected(base_url, token, wait_for_health, options))
+
+    @classmethod
+    def start(
+        cls,
+        sandbox: SandboxProvider | None = None,
+        *,
+        spawn: SpawnOptions | Mapping[str, Any] | bool | None = None,
+        sandbox_id: str | None = None,
+        agents: GivenAgents | None = None,
+        **options: Unpack[CommonOptions],
+    ) -> Opening[AsyncSandboxAgent]:
+        """Start a server and connect to it: on this machine, or in a sandbox of the provider.
+
+        `async with AsyncSandboxAgent.start() as client` closes it at the end of the block.
+        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead.
+        `spawn` has the options of a local server, as in `spawn={"port": 9000}`; `spawn=False` starts nothing
+        and connects to the server at `SANDBOX_AGENT_URL`.
+        `agents` adds agents to a server on this machine, by id: `{"mine": ["python", "agent.py"]}`.
+        """
+        if sandbox is not None and spawn is not None:
+            raise TypeError("spawn has the options of a local server; a provider starts its own")
+        check_client_options("start", options)
+        if sandbox is None and spawn is False:
+            if agents is not None:
+                raise ValueError("agents= is for a server that start() makes, and spawn=False starts none")
+            return cls.connect(**options)
+        if sandbox is not None and not isinstance(sandbox, SandboxProvider):
+            raise TypeError(
+                f"start() takes a SandboxProvider, not {sandbox!r}; connect(base_url) uses a server that runs"
+            )
+        provider = sandbox or LocalProvider(SpawnOptions.of(spawn))
+        if agents is not None:
+            provider = provider.with_agents(agent_tables(agents))
+        return Opening(cls._started(provider, sandbox_id, options))
+
+    @classmethod
+    async def _connected(
+        cls,
+        base_url: str | None,
+        token: str | None,
+        wait_for_health: bool | float,
+        options: ConnectOptions,
+    ) -> AsyncSandboxAgent:
         client = cls(base_url, token, wait_for_health=wait_for_health, **options)
         try:
             await client._api.ready()
@@ -135,27 +203,9 @@ class AsyncSandboxAgent:
         return client
 
     @classmethod
-    async def start(
-        cls,
-        sandbox: SandboxProvider | None = None,
-        *,
-        spawn: SpawnOptions | Mapping[str, Any] | bool | None = None,
-        sandbox_id: str | None = None,
-        **options: Unpack[CommonOptions],
+    async def _started(
+        cls, provider: SandboxProvider, sandbox_id: str | None, options: CommonOptions
     ) -> AsyncSandboxAgent:
-        """Start a server and connect to it: on this machine, or in a sandbox of the provider.
-
-        The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead.
-        `spawn` has the options of a local server, as in `spawn={"port": 9000}`; `spawn=False` starts nothing
-        and connects to the server at `SANDBOX_AGENT_URL`.
-        """
-        if sandbox is not None and spawn is not None:
-            raise TypeError("spawn has the options of a local server; a provider starts its own")
-        if sandbox is None and spawn is False:
-            return await cls.connect(**options)
-        if sandbox is not None and not isinstance(sandbox, SandboxProvider):
-            raise TypeError(f"start() takes a SandboxProvider, not {type(sandbox).__name__}")
-        provider = sandbox or LocalProvider(SpawnOptions.of(spawn))
         if sandbox_id is None:
             key = await provider.create()
         else:
@@ -181,6 +231,11 @@ class AsyncSandboxAgent:
         return client
 
     # -- the server -------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else f"{len(self.sessions)} open sessions"
+        sandbox = f", {self.sandbox_id}" if self._provider is not None else ""
+        return f"<{type(self).__name__} {self.base_url}{sandbox}, {type(self.store).__name__}, {state}>"
 
     @property
     def base_url(self) -> str:
@@ -215,6 +270,10 @@ class AsyncSandboxAgent:
     async def health(self) -> dict[str, object]:
         """The answer of `GET /v1/health`."""
         return await get_health(self._api)
+
+    async def system(self) -> SystemInfo:
+        """CPU, memory and disk of the sandbox; CPU times are counters, so two answers give a rate."""
+        return await get_system(self._api)
 
     async def wait_healthy(self, timeout_s: float, *, must_listen: bool = False) -> None:
         """Wait until the server is healthy; a wrong token fails at once.
@@ -252,7 +311,14 @@ class AsyncSandboxAgent:
                 await self._end_sandbox(self._sandbox_key)
             await self._api.aclose()
             if self._own_store:
+                await self._close_store()
+
+    async def _close_store(self) -> None:
+        try:
+            async with asyncio.timeout(CLOSE_STORE_S):
                 await self.store.close()
+        except TimeoutError:
+            log.warning("the store did not close within %g s", CLOSE_STORE_S)
 
     async def destroy_sandbox(self) -> None:
         """Close the client and delete its sandbox."""
@@ -277,17 +343,9 @@ class AsyncSandboxAgent:
     def _use_sandbox(self, provider: SandboxProvider, key: str) -> None:
         self._provider = provider
         self._sandbox_key = key
-        self._end_sandbox = provider.destroy
+        self._end_sandbox = provider.release
         self._defaults.sandbox_id = self.sandbox_id
         self._defaults.same_environment = provider.same_environment
 
     def _alive(self) -> bool:
         return self._provider is None or self._provider.alive(self._sandbox_key)
-
-
-def _open_store(store: StoreLike | None) -> SessionStore:
-    if store is None:
-        return MemoryStore()
-    if isinstance(store, str | PathLike):
-        return SqliteStore(store)
-    return store

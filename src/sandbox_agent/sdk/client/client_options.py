@@ -15,7 +15,7 @@ from sandbox_agent.sdk.session.permissions.question import OnQuestion
 from sandbox_agent.sdk.stores import SessionStore
 
 StoreLike = SessionStore | str | PathLike[str]
-"""A store, or the path of an SQLite file."""
+"""A store, the path of an SQLite file, or the `postgresql://` URL of a database."""
 
 
 class CommonOptions(TypedDict, total=False):
@@ -25,23 +25,29 @@ class CommonOptions(TypedDict, total=False):
     """Seconds for control requests; prompts are not limited by it. Default 60."""
     max_retries: int
     """How many times a request that is safe to repeat is repeated. Default 2."""
+    network_patience: float
+    """Seconds without a sign of the server after which waiting calls fail. Default 60; at least 20."""
     headers: Mapping[str, str]
     """Sent with every request."""
     store: StoreLike | None
     """Where sessions are kept. Default: in memory."""
+    store_patience: float
+    """Seconds without success after which waiting for the store raises its error. Default 60."""
     on_permission: OnPermission | None
     on_question: OnQuestion | None
     permission_timeout: float | None
     """Seconds after which an unanswered permission request is cancelled; it is never approved."""
     elicitation: bool | None
     """Whether agents may ask with forms, as Claude and Codex do. Default: yes."""
+    acp_version: int
+    """The version of ACP that agents are offered: 1, or 2 for the draft. Each agent answers with its own."""
     restore: RestorePolicy
     """The allowed ways to restore a session. Default `auto`: the best one that works."""
     replay_max_events: int
     """How many events an agent that cannot restore a session is given as text. Default 50."""
     replay_max_chars: int
     """The length limit of that text. Default 12000."""
-    default_directory: str | None
+    default_directory: str | PathLike[str] | None
     """The directory of sessions that name none."""
     callbacks_in_threads: bool
     """Run callbacks that are not async in threads. Default: True in `SandboxAgent`, else False."""

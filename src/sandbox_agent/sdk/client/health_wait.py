@@ -48,5 +48,5 @@ async def wait_until_healthy(
                 await asyncio.sleep(backoff(attempt, first=0.1, limit=2.0))
     except TimeoutError:
         raise APITimeoutError(
-            f"the server at {api.base_url} was not healthy within {timeout_s:g} s"
+            f"the server at {api.base_url} was not healthy within {timeout_s:g} s: {last or 'no answer'}"
         ) from last

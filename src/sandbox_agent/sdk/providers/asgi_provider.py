@@ -26,6 +26,13 @@ class AsgiProvider(SandboxProvider):
         self._settings = settings
         self._transport: StreamingAsgiTransport | None = None
 
+    def with_agents(self, tables: str) -> AsgiProvider:
+        if self._app is not None:
+            raise ValueError(
+                "agents= works with the app that asgi() makes; give your app Settings(agents=...)"
+            )
+        return AsgiProvider(**{**self._settings, "agents": tables})
+
     async def create(self) -> str:
         self._transport = StreamingAsgiTransport(self._app or _create_app(self._settings))
         return "in-process"

@@ -24,8 +24,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.errors import SandboxAgentError, SpawnError
+from sandbox_agent.sdk.errors import SpawnError
+from sandbox_agent.sdk.providers.server_health import is_healthy
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
 log = logging.getLogger("sandbox_agent.server")
@@ -89,6 +89,7 @@ class EmbeddedServer:
         self.base_url = base_url
         self.token = token
         self._process = process
+        self._owner_pid = os.getpid()
         self._tail: deque[str] = deque(maxlen=TAIL_LINES)
         self._reader = threading.Thread(target=self._drain, args=(keep,), daemon=True, name="server log")
         if process.stderr is not None:
@@ -112,7 +113,7 @@ class EmbeddedServer:
         api = HttpApi(self.base_url, token=self.token, timeout=2.0, max_retries=0)
         try:
             async with asyncio.timeout(timeout_s):
-                while not await _healthy(api):
+                while not await is_healthy(api):
                     if not self.alive():
                         raise await self._failed("the server ended before it answered")
                     await asyncio.sleep(POLL_S)
@@ -132,8 +133,10 @@ class EmbeddedServer:
         await asyncio.shield(asyncio.to_thread(self.stop_now))
 
     def stop_now(self) -> None:
-        """The blocking form of `stop`."""
+        """The blocking form of `stop`; it does nothing in a forked child, whose parent has the server."""
         _running.discard(self)
+        if os.getpid() != self._owner_pid:
+            return
         if self.alive():
             self._process.terminate()
         try:
@@ -148,14 +151,25 @@ class EmbeddedServer:
 
     def _drain(self, forward: bool) -> None:
         assert self._process.stderr is not None  # noqa: S101 - the thread is only started with a pipe
-        for raw in self._process.stderr:
-            line = raw.decode("utf-8", "replace").rstrip()
-            self._tail.append(line)
-            if forward:
-                log.info("%s", line)
+        rest = b""
+        # Unbuffered: a forked child would wait for ever for the lock of a buffer that this thread holds.
+        while data := self._process.stderr.read(65536):
+            *lines, rest = (rest + data).split(b"\n")
+            for raw in lines:
+                self._keep(raw, forward)
+        if rest:
+            self._keep(rest, forward)
+
+    def _keep(self, raw: bytes, forward: bool) -> None:
+        line = raw.decode("utf-8", "replace").rstrip()
+        self._tail.append(line)
+        if forward:
+            log.info("%s", line)
 
 
 _running: weakref.WeakSet[EmbeddedServer] = weakref.WeakSet()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_running.clear)
 
 
 @atexit.register
@@ -202,7 +216,7 @@ def find_command(binary_path: str | None) -> list[str]:
 def _launch(options: SpawnOptions, port: int) -> EmbeddedServer:
     token = options.token or secrets.token_hex(24)
     command = [*find_command(options.binary_path), "server", "--host", options.host, "--port", str(port)]
-    command += ["--token", token, *options.args]
+    command += options.args
     if sys.platform == "linux":
         command = [sys.executable, "-I", "-S", "-c", _PARENT_DEATH_SIGNAL, str(os.getpid()), *command]
     output = None if options.log == "inherit" else subprocess.PIPE
@@ -213,7 +227,9 @@ def _launch(options: SpawnOptions, port: int) -> EmbeddedServer:
             stdin=subprocess.DEVNULL,
             stdout=output if output is None else subprocess.DEVNULL,
             stderr=output,
-            env={**os.environ, **options.env},
+            # Not on the command line, which every user of the machine can read.
+            env={**os.environ, **options.env, "SANDBOX_AGENT_TOKEN": token},
+            bufsize=0,
             cwd=options.cwd,
             # Ctrl-C in the terminal reaches this program only, which may want to cancel just a turn.
             process_group=0,
@@ -247,11 +263,3 @@ def _bound_socket(host: str, port: int) -> socket.socket:
         probe.close()
         raise
     return probe
-
-
-async def _healthy(api: HttpApi) -> bool:
-    try:
-        answer = await api.request("GET", "/v1/health", retry=False)
-    except SandboxAgentError:
-        return False
-    return bool(json_codec.decode(answer.content).get("status") == "ok")

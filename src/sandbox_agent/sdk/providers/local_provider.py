@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 from sandbox_agent.sdk.errors import SandboxDestroyedError
 from sandbox_agent.sdk.providers.embedded_server import EmbeddedServer, SpawnOptions, start_server
@@ -19,6 +20,10 @@ class LocalProvider(SandboxProvider):
         self.options = options or SpawnOptions()
         self.default_cwd = self.options.cwd or os.getcwd()
         self._servers: dict[str, EmbeddedServer] = {}
+
+    def with_agents(self, tables: str) -> LocalProvider:
+        environment = {**self.options.env, "SANDBOX_AGENT_AGENTS": tables}
+        return LocalProvider(replace(self.options, env=environment))
 
     async def create(self) -> str:
         server = await start_server(self.options)

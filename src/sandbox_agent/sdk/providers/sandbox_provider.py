@@ -33,6 +33,16 @@ class SandboxProvider(ABC):
     async def get_url(self, sandbox_id: str) -> str:
         """The base URL of the server in the sandbox."""
 
+    def with_agents(self, tables: str) -> SandboxProvider:
+        """A provider whose servers have further agents: tables of an agents.toml by id, as JSON.
+
+        Raises `ValueError` if it has no way to give them to its servers.
+        """
+        raise ValueError(
+            f"agents= works with a server on this machine; for {self.name!r} list them in the agents.toml of "
+            "the sandbox (docs/custom-agents.md)"
+        )
+
     async def reconnect(self, sandbox_id: str) -> None:  # noqa: B027 - optional
         """Prepare a sandbox made earlier for use; raise `SandboxDestroyedError` if it no longer exists."""
 
@@ -46,6 +56,10 @@ class SandboxProvider(ABC):
     async def get_transport(self, sandbox_id: str) -> httpx.AsyncBaseTransport | None:
         """The transport to a server that is not on the network; None for plain HTTP."""
         return None
+
+    async def release(self, sandbox_id: str) -> None:
+        """The client has closed: delete the sandbox, unless the provider is to leave it running."""
+        await self.destroy(sandbox_id)
 
     def alive(self, sandbox_id: str) -> bool:
         """False only if the server is known to have ended: pending requests then fail at once."""

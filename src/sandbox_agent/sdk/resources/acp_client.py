@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable, Mapping
+from os import fspath
 from typing import Any
 
 from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.json_codec import plain
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.acp_connection import AcpConnection
-from sandbox_agent.sdk.transport.http_api import HttpApi
+from sandbox_agent.sdk.transport.http_api import HttpApi, RemotePath
 from sandbox_agent.sdk.transport.initialize import initialize_params
 from sandbox_agent.sdk.transport.stream_reader import Gap
 
@@ -37,11 +38,12 @@ class AsyncAcpClient:
         self._closed = False
 
     async def initialize(
-        self, agent: str, *, directory: str | None = None, params: Mapping[str, Any] | None = None
+        self, agent: str, *, directory: RemotePath | None = None, params: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Start the agent and send `initialize`; `params` replaces the SDK's own parameters."""
         sent = initialize_params(forms=False) if params is None else dict(params)
-        result = await self._connection.bootstrap(sent, {"agent": agent, "cwd": directory})
+        cwd = None if directory is None else fspath(directory)
+        result = await self._connection.bootstrap(sent, {"agent": agent, "cwd": cwd})
         self.init_result = dict(result) if isinstance(result, Mapping) else {}
         return self.init_result
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import fspath
 from typing import Any
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import NotFoundError
-from sandbox_agent.sdk.transport.http_api import HttpApi
+from sandbox_agent.sdk.transport.http_api import HttpApi, RemotePath
 
 
 class AsyncConfigEntries:
@@ -19,20 +20,20 @@ class AsyncConfigEntries:
         self._file = f".sandbox-agent/config/{kind}.json"
         self._name = name_parameter
 
-    async def get(self, directory: str, name: str) -> dict[str, Any]:
+    async def get(self, directory: RemotePath, name: str) -> dict[str, Any]:
         """One entry; raises `NotFoundError` if there is none."""
         answer = await self._api.request("GET", self._path, query=self._query(directory, name))
         return dict(json_codec.decode(answer.content))
 
-    async def set(self, directory: str, name: str, entry: Mapping[str, Any]) -> None:
+    async def set(self, directory: RemotePath, name: str, entry: Mapping[str, Any]) -> None:
         """Write one entry."""
         await self._api.request("PUT", self._path, query=self._query(directory, name), json=dict(entry))
 
-    async def delete(self, directory: str, name: str) -> None:
+    async def delete(self, directory: RemotePath, name: str) -> None:
         """Delete one entry; an unknown name is ignored."""
         await self._api.request("DELETE", self._path, query=self._query(directory, name))
 
-    async def list(self, directory: str) -> dict[str, dict[str, Any]]:
+    async def list(self, directory: RemotePath) -> dict[str, dict[str, Any]]:
         """All entries of a directory by name."""
         try:
             answer = await self._api.request("GET", f"{self._path}/entries", query={"directory": directory})
@@ -40,17 +41,17 @@ class AsyncConfigEntries:
             return await self._list_from_file(directory)
         return dict(json_codec.decode(answer.content)["entries"])
 
-    async def _list_from_file(self, directory: str) -> dict[str, dict[str, Any]]:
+    async def _list_from_file(self, directory: RemotePath) -> dict[str, dict[str, Any]]:
         # A server without this endpoint: path and format of the file are part of the contract.
-        path = f"{directory.rstrip('/')}/{self._file}"
+        path = f"{fspath(directory).rstrip('/')}/{self._file}"
         try:
             answer = await self._api.request("GET", "/v1/fs/file", query={"path": path})
         except NotFoundError:
             return {}
         return dict(json_codec.decode(answer.content)) if answer.content.strip() else {}
 
-    def _query(self, directory: str, name: str) -> dict[str, str]:
-        return {"directory": directory, self._name: name}
+    def _query(self, directory: RemotePath, name: str) -> dict[str, str]:
+        return {"directory": fspath(directory), self._name: name}
 
 
 class AsyncConfig:

@@ -46,30 +46,44 @@ async def install(api: HttpApi, agent: str, body: Mapping[str, Any], report: OnI
     raise APIConnectionError(f"the server ended the install of {agent} without a result")
 
 
-@asynccontextmanager
-async def watched_install(api: HttpApi, agent: str, report: OnInstallProgress | None) -> AsyncIterator[None]:
-    """While the block starts an agent: report an install that the start has to wait for."""
-    watch = asyncio.create_task(_watch(api, agent, report or _log), name=f"install of {agent}")
-    try:
-        yield
-    finally:
-        watch.cancel()
-        await asyncio.gather(watch, return_exceptions=True)
+class InstallWatch:
+    """Reports installs that starts of agents wait for: one look a second, however many wait."""
 
+    def __init__(self, api: HttpApi, report: OnInstallProgress | None) -> None:
+        self._api = api
+        self._report = report or _log
+        self._starts: dict[str, int] = {}
+        self._looking: dict[str, asyncio.Task[None]] = {}
 
-async def _watch(api: HttpApi, agent: str, report: OnInstallProgress) -> None:
-    await asyncio.sleep(_FIRST_LOOK_S)
-    last: InstallProgress | None = None
-    while True:
+    @asynccontextmanager
+    async def start_of(self, agent: str) -> AsyncIterator[None]:
+        """While the block starts an agent."""
+        self._starts[agent] = self._starts.get(agent, 0) + 1
+        if agent not in self._looking:
+            self._looking[agent] = asyncio.create_task(self._look(agent), name=f"install of {agent}")
         try:
-            answer = await api.request("GET", f"/v1/agents/{segment(agent)}", once=True)
-        except SandboxAgentError:
-            return  # The start itself reports what is wrong.
-        progress = AgentInfo.from_json(json_codec.decode(answer.content)).installing
-        if progress is not None and progress != last:
-            report(progress)
-        last = progress
-        await asyncio.sleep(_LOOK_INTERVAL_S)
+            yield
+        finally:
+            self._starts[agent] -= 1
+            if not self._starts[agent]:
+                del self._starts[agent]
+                looking = self._looking.pop(agent)
+                looking.cancel()
+                await asyncio.gather(looking, return_exceptions=True)
+
+    async def _look(self, agent: str) -> None:
+        await asyncio.sleep(_FIRST_LOOK_S)
+        last: InstallProgress | None = None
+        while True:
+            try:
+                answer = await self._api.request("GET", f"/v1/agents/{segment(agent)}", once=True)
+            except SandboxAgentError:
+                return  # The start itself reports what is wrong.
+            progress = AgentInfo.from_json(json_codec.decode(answer.content)).installing
+            if progress is not None and progress != last:
+                self._report(progress)
+            last = progress
+            await asyncio.sleep(_LOOK_INTERVAL_S)
 
 
 def _log(progress: InstallProgress) -> None:

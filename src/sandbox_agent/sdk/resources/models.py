@@ -57,6 +57,8 @@ class AgentInfo:
     modes: list[dict[str, Any]] = field(default_factory=list)
     skills_directory: str | None = None
     """Where the agent looks for skills, below the working directory; None if it is not known."""
+    allowed_tools_parameter: str | None = None
+    """The parameter of `session/new` for `allowed_tools`, as a path with dots; None if there is none."""
     raw: Json = field(default_factory=dict, repr=False)
 
     @property
@@ -83,6 +85,7 @@ class AgentInfo:
             default_model=data.get("defaultModel"),
             modes=list(data.get("modes") or []),
             skills_directory=data.get("skillsDirectory"),
+            allowed_tools_parameter=data.get("allowedToolsParameter"),
             raw=dict(data),
         )
 
@@ -150,6 +153,21 @@ class AcpInstance:
             last_activity_ms=data.get("lastActivityMs"),
             raw=dict(data),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A ticket to read one instance. `ticket` and `url` are known only to the client that created it."""
+
+    id: str
+    server_id: str
+    created_at_ms: int
+    expires_at_ms: int
+    readers: int = 0
+    """Streams that are open with it."""
+    ticket: str | None = field(default=None, repr=False)
+    url: str | None = field(default=None, repr=False)
+    """The inspector page, which shows the instance to readers of this address."""
 
 
 @dataclass(frozen=True, slots=True)

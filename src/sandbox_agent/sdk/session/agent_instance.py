@@ -18,7 +18,8 @@ from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope, error_response
 from sandbox_agent.sdk.transport.acp_connection import AcpConnection
 from sandbox_agent.sdk.transport.http_api import HttpApi
-from sandbox_agent.sdk.transport.initialize import initialize_params
+from sandbox_agent.sdk.transport.initialize import NEWEST_VERSION, agent_capabilities, initialize_params
+from sandbox_agent.sdk.transport.shared_streams import SharedStreams
 from sandbox_agent.sdk.transport.stream_reader import Gap
 
 log = logging.getLogger("sandbox_agent")
@@ -46,12 +47,15 @@ class AgentInstance:
         *,
         after: int | None = None,
         server_alive: Callable[[], bool] | None = None,
+        shared: SharedStreams | None = None,
     ) -> None:
         self.server_id = server_id
         self.agent = agent
         self.created_at_ms: int | None = None
         self.init_result: dict[str, Any] = {}
-        self.connection = AcpConnection(api, server_id, self, after=after, server_alive=server_alive)
+        self.connection = AcpConnection(
+            api, server_id, self, after=after, server_alive=server_alive, shared=shared
+        )
         self._sessions: dict[str, SessionPort] = {}
         self._owners: dict[str, SessionPort] = {}
         self._asked: dict[str, SessionPort] = {}
@@ -64,19 +68,37 @@ class AgentInstance:
 
     def capability(self, *path: str) -> Any:
         """A value inside the agent's `agentCapabilities`, or None."""
-        value: Any = self.init_result.get("agentCapabilities")
+        value: Any = agent_capabilities(self.init_result)
         for key in path:
             value = value.get(key) if isinstance(value, Mapping) else None
         return value
 
-    async def open(self, directory: str, *, forms: bool) -> None:
-        """Start the process and send `initialize`."""
+    @property
+    def can_steer(self) -> bool:
+        """Whether the agent takes messages into a running turn."""
+        steering = (self.init_result.get("_meta") or {}).get("steering")
+        return isinstance(steering, Mapping) and steering.get("supported") is True
+
+    @property
+    def is_v2(self) -> bool:
+        """Whether the agent has chosen version 2 of ACP."""
+        return self.init_result.get("protocolVersion") == NEWEST_VERSION
+
+    async def open(
+        self, directory: str, *, forms: bool, acp_version: int, env: Mapping[str, str] | None = None
+    ) -> None:
+        """Start the process and send `initialize`; the agent answers with this version or a lower one."""
         result = await self.connection.bootstrap(
-            initialize_params(forms=forms), {"agent": self.agent, "cwd": directory}
+            initialize_params(forms=forms, version=acp_version),
+            {"agent": self.agent, "cwd": directory},
+            # ASCII: headers have no other letters.
+            {"x-sandbox-agent-env": json.dumps(dict(env))} if env else {},
         )
         self.init_result = dict(result) if isinstance(result, Mapping) else {}
-        facts = await self.connection.status.facts()
-        self.created_at_ms = facts.get("createdAtMs") if facts else None
+        self.created_at_ms = self.connection.created_at_ms
+        if self.created_at_ms is None:  # a server of another make
+            facts = await self.connection.status.facts()
+            self.created_at_ms = facts.get("createdAtMs") if facts else None
 
     def bind(self, native_id: str, session: SessionPort) -> None:
         """Route messages with this agent session id to `session`, those already received first."""

@@ -10,19 +10,27 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from os import PathLike, fspath
 from posixpath import join, normpath
 from typing import Any
 
-from sandbox_agent.sdk.errors import AgentExitedError, APIStatusError, SandboxAgentError
+from sandbox_agent.sdk.errors import (
+    AgentExitedError,
+    APIStatusError,
+    SandboxAgentError,
+    UnsupportedAgentError,
+)
 from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.files import AsyncFiles
-from sandbox_agent.sdk.resources.install_progress import OnInstallProgress, watched_install
+from sandbox_agent.sdk.resources.install_progress import InstallWatch, OnInstallProgress
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.history.store_writer import STORE_PATIENCE_S
 from sandbox_agent.sdk.session.skills.skill_directory import SkillDirectory
 from sandbox_agent.sdk.stores import SessionRecord, SessionStore
 from sandbox_agent.sdk.transport.http_api import HttpApi
+from sandbox_agent.sdk.transport.shared_streams import SharedStreams
 
 log = logging.getLogger("sandbox_agent")
 
@@ -35,7 +43,10 @@ class InstanceKey:
     directory: str
     forms: bool
     isolation_key: str | None = None
-    """A unique text for an isolated session, which has a process of its own."""
+    """The id of an isolated session, which has a process of its own."""
+    acp_version: int = 1
+    env: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    """Variables of the process, which may be secrets."""
 
 
 class InstancePool:
@@ -46,17 +57,20 @@ class InstancePool:
         api: HttpApi,
         store: SessionStore,
         *,
+        store_patience_s: float = STORE_PATIENCE_S,
         server_alive: Callable[[], bool] | None = None,
         default_directory: str | None = None,
         on_install_progress: OnInstallProgress | None = None,
     ) -> None:
-        self._on_install_progress = on_install_progress
+        self._installs = InstallWatch(api, on_install_progress)
         self.api = api
         self.store = store
+        self.store_patience_s = store_patience_s
         self._server_alive = server_alive
         self._directory = default_directory
         self._shared: dict[InstanceKey, AgentInstance] = {}
         self._users: dict[AgentInstance, int] = {}
+        self._streams = SharedStreams(api)
         self._locks = KeyedLocks()
         self._checked_agents: set[str] = set()
         self._skill_directories: dict[str, SkillDirectory] = {}
@@ -74,8 +88,9 @@ class InstancePool:
             self._directory = normpath((await AsyncFiles(self.api).stat(".")).path)
         return self._directory
 
-    async def absolute(self, directory: str | None) -> str:
+    async def absolute(self, given: str | PathLike[str] | None) -> str:
         """A directory of the sandbox as an absolute path."""
+        directory = None if given is None else fspath(given)
         if directory is not None and directory.startswith("/"):
             return directory
         base = await self.default_directory()
@@ -102,6 +117,10 @@ class InstancePool:
             self._users[known] = self._users.get(known, 0) + 1
             return known
 
+    def share(self, instance: AgentInstance) -> None:
+        """Count another user of an instance in use; `release` it when done."""
+        self._users[instance] += 1
+
     async def adopt(self, record: SessionRecord) -> AgentInstance | None:
         """The instance a stored session ran in, if that very process still runs; else None."""
         for instance in self._users:
@@ -116,6 +135,7 @@ class InstancePool:
             record.agent,
             after=record.last_event_id,
             server_alive=self._server_alive,
+            shared=self._streams,
         )
         facts = await instance.connection.status.facts()
         if facts is None or facts.get("createdAtMs") != record.server_created_at:
@@ -127,18 +147,22 @@ class InstancePool:
         self._users[instance] = 1
         return instance
 
-    async def release(self, instance: AgentInstance) -> None:
-        """Release an instance; it is ended with its last user."""
+    async def release(self, instance: AgentInstance, *, restoring: bool = False) -> None:
+        """Release an instance; it is ended with its last user.
+
+        The server lists a dead process until it is deleted. With `restoring` it stays, because its successor
+        under the same id continues the event numbers.
+        """
         left = self._users.get(instance, 0) - 1
         if left > 0:
             self._users[instance] = left
             return
         self._users.pop(instance, None)
-        for key in [key for key, one in self._shared.items() if one is instance]:
-            # The id of a dead process is kept: its successor continues the event numbers.
-            if instance.lost is None:
+        keep = restoring and instance.lost is not None
+        if not keep:
+            for key in [key for key, one in self._shared.items() if one is instance]:
                 del self._shared[key]
-        await _end(instance, delete=instance.lost is None)
+        await _end(instance, delete=not keep)
 
     async def close(self, *, keep_running: bool) -> None:
         """Release all instances and end them, unless `keep_running`."""
@@ -157,14 +181,31 @@ class InstancePool:
         return await self._open(key, f"py-{key.agent}-{uuid.uuid4()}", None)
 
     async def _open(self, key: InstanceKey, server_id: str, after: int | None) -> AgentInstance:
-        instance = AgentInstance(self.api, server_id, key.agent, after=after, server_alive=self._server_alive)
+        instance = AgentInstance(
+            self.api,
+            server_id,
+            key.agent,
+            after=after,
+            server_alive=self._server_alive,
+            shared=self._streams,
+        )
         try:
-            async with watched_install(self.api, key.agent, self._on_install_progress):
-                await instance.open(key.directory, forms=key.forms)
-        except BaseException:
+            async with self._installs.start_of(key.agent):
+                await instance.open(
+                    key.directory, forms=key.forms, acp_version=key.acp_version, env=dict(key.env)
+                )
+        except BaseException as error:
             await asyncio.shield(_end(instance, delete=True))
+            if isinstance(error, UnsupportedAgentError):
+                error.offer(await self._agent_ids())
             raise
         return instance
+
+    async def _agent_ids(self) -> list[str]:
+        try:
+            return [agent.id for agent in await AsyncAgents(self.api).list()]
+        except SandboxAgentError:
+            return []
 
 
 async def _remembered(instance: AgentInstance) -> bool:

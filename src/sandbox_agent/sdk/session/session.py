@@ -8,38 +8,66 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar, overload
 
 from sandbox_agent.sdk.errors import SessionEndedError
 from sandbox_agent.sdk.jsonrpc import Envelope
+from sandbox_agent.sdk.opening import Opening
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
+from sandbox_agent.sdk.session.history.history_pager import page_limit
 from sandbox_agent.sdk.session.history.restorer import Restored
+from sandbox_agent.sdk.session.history.session_export import export_session
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
-from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest
+from sandbox_agent.sdk.session.permissions.permission_request import Deny, PermissionRequest
 from sandbox_agent.sdk.session.permissions.question import Answer, Question
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_events import EventCallback, SessionEvents
+from sandbox_agent.sdk.session.session_fork import fork_channel
 from sandbox_agent.sdk.session.session_info import SessionInfo, SessionSettings, describe
 from sandbox_agent.sdk.session.session_lifecycle import SessionLifecycle
-from sandbox_agent.sdk.session.turns.content_blocks import AttachmentLike, Prompt
-from sandbox_agent.sdk.session.turns.turn import AsyncTurn, PromptResult
-from sandbox_agent.sdk.session.turns.turn_queue import PromptRequest, TurnQueue
+from sandbox_agent.sdk.session.turns.content_blocks import AttachmentLike, Block, Prompt
+from sandbox_agent.sdk.session.turns.structured_output import StructuredResult, prompt_for_output
+from sandbox_agent.sdk.session.turns.turn import AsyncTurn
+from sandbox_agent.sdk.session.turns.turn_queue import TurnQueue, prompt_request
+from sandbox_agent.sdk.session.turns.turn_result import TurnResult
 from sandbox_agent.sdk.stores import SessionRecord
-from sandbox_agent.sdk.universal import UniversalEvent
+from sandbox_agent.sdk.transcripts.transcript import TranscriptFormat
+from sandbox_agent.sdk.typed_json import TypedJson
+from sandbox_agent.sdk.universal import UniversalEvent, Usage
 
 Callback = TypeVar("Callback", bound=EventCallback)
+Output = TypeVar("Output")
+
+
+class OpenSessions(Protocol):
+    """The list of the open sessions of a client."""
+
+    def opened(self, session: AsyncSession) -> None: ...
+    def closed(self, session: AsyncSession) -> None: ...
 
 
 class AsyncSession:
     """One session; made by `client.sessions.create()` or `client.sessions.resume()`."""
 
-    def __init__(self, channel: SessionChannel, settings: SessionSettings, restored: Restored) -> None:
+    def __init__(
+        self,
+        channel: SessionChannel,
+        settings: SessionSettings,
+        restored: Restored,
+        sessions: OpenSessions,
+    ) -> None:
         self._channel = channel
+        self._sessions = sessions
         self._lifecycle = SessionLifecycle(channel, settings, restored)
         self._config = SessionConfig(channel)
         self._turns = TurnQueue(self._lifecycle, self._config)
         self._events = SessionEvents(self._lifecycle)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._lifecycle.closed else "busy" if self.busy else "idle"
+        title = f" {self.title!r}" if self.title else ""
+        return f"<{type(self).__name__} {self.id!r}{title}, {self.agent} in {self.directory}, {state}>"
 
     # -- state ------------------------------------------------------------------------------------------
 
@@ -82,6 +110,11 @@ class AsyncSession:
     def active_turn(self) -> AsyncTurn | None:
         """The turn that is running, if this client started it."""
         return self._turns.active
+
+    @property
+    def usage(self) -> Usage:
+        """What the session has used so far: tokens and cost in sum, and how full the context is."""
+        return self._channel.mapper.usage
 
     @property
     def busy(self) -> bool:
@@ -133,6 +166,30 @@ class AsyncSession:
 
     # -- turns ------------------------------------------------------------------------------------------
 
+    @overload
+    async def prompt(
+        self,
+        prompt: Prompt,
+        *,
+        attachments: Sequence[AttachmentLike] = (),
+        timeout: float | None = None,  # noqa: ASYNC109
+        queue: bool = True,
+        respond_async: bool = False,
+        output: None = None,
+    ) -> TurnResult: ...
+
+    @overload
+    async def prompt(
+        self,
+        prompt: Prompt,
+        *,
+        attachments: Sequence[AttachmentLike] = (),
+        timeout: float | None = None,  # noqa: ASYNC109
+        queue: bool = True,
+        respond_async: bool = False,
+        output: type[Output],
+    ) -> StructuredResult[Output]: ...
+
     async def prompt(
         self,
         prompt: Prompt,
@@ -141,15 +198,51 @@ class AsyncSession:
         timeout: float | None = None,  # noqa: ASYNC109 - also sent to the server, as `Prefer: wait`
         queue: bool = True,
         respond_async: bool = False,
-    ) -> PromptResult:
-        """Send a prompt and wait for the end of the turn. Cancelling the wait cancels the turn."""
-        turn = self._turns.new(PromptRequest(prompt, attachments, timeout, respond_async), queue=queue)
-        turn.start()
+        output: type[Any] | None = None,
+    ) -> TurnResult:
+        """Send a prompt and wait for the end of the turn. Cancelling the wait cancels the turn.
+
+        With `output` the answer is a value of that type, in `result.output`. A wrong answer is repaired in
+        one more turn; then `OutputError` is raised, with the `result`.
+        """
+        if output is None:
+            turn = self.start(
+                prompt, attachments=attachments, timeout=timeout, queue=queue, respond_async=respond_async
+            )
+            return await self._ended(turn)
+
+        async def send(blocks: list[Block], timeout_s: float | None) -> TurnResult:
+            return await self.prompt(
+                blocks, attachments=files.pop(), timeout=timeout_s, queue=queue, respond_async=respond_async
+            )
+
+        files: list[Sequence[AttachmentLike]] = [(), attachments]  # the repair sends none
+        return await prompt_for_output(TypedJson(output), prompt, timeout, send)
+
+    async def _ended(self, turn: AsyncTurn) -> TurnResult:
         try:
             return await turn.result()
         except asyncio.CancelledError:
             self._lifecycle.spawn(turn.stop(), "cancel turn")
             raise
+
+    def start(
+        self,
+        prompt: Prompt,
+        *,
+        attachments: Sequence[AttachmentLike] = (),
+        timeout: float | None = None,
+        queue: bool = True,
+        respond_async: bool = False,
+    ) -> AsyncTurn:
+        """Send a prompt and return its turn at once; the turn goes on without a reader.
+
+        With `queue=False` it raises `ConcurrentPromptError` while another turn runs or waits.
+        """
+        request = prompt_request(prompt, attachments, timeout, respond_async)
+        turn = self._turns.new(request, queue=queue)
+        turn.start()
+        return turn
 
     def stream(
         self,
@@ -160,12 +253,37 @@ class AsyncSession:
         queue: bool = True,
         respond_async: bool = False,
     ) -> AsyncTurn:
-        """A turn to read while it runs: `async with session.stream("...") as turn`."""
-        return self._turns.new(PromptRequest(prompt, attachments, timeout, respond_async), queue=queue)
+        """A turn that starts when it is first used: `async for event in session.stream("...")`.
+
+        In `async with session.stream("...") as turn`, leaving the block cancels the turn.
+        """
+        return self._turns.new(prompt_request(prompt, attachments, timeout, respond_async), queue=queue)
 
     async def cancel(self) -> None:
         """Stop the running turn; its open requests are answered as cancelled."""
         await self._turns.cancel()
+
+    async def steer(self, prompt: Prompt) -> None:
+        """Give the running turn another message, which the agent reads before it goes on.
+
+        Raises `SteeringError` if no turn runs or the agent cannot do it, as most cannot.
+        """
+        await self._turns.steer(prompt)
+
+    def fork(self, *, id: str | None = None, title: str | None = None) -> Opening[AsyncSession]:
+        """A second session that knows the conversation so far; both go on by themselves.
+
+        It has a copy of the history, the callbacks and tools of this session, and runs in the same process.
+        Raises `UnsupportedSessionOptionError` if the agent cannot fork, `ConcurrentPromptError` in a turn.
+        """
+        return Opening(self._forked(id, title))
+
+    async def _forked(self, new_id: str | None, title: str | None) -> AsyncSession:
+        await self._lifecycle.ensure_live()
+        channel = await fork_channel(self._channel, new_id, title)
+        fork = AsyncSession(channel, self._lifecycle.settings, Restored("created"), self._sessions)
+        self._sessions.opened(fork)
+        return fork
 
     # -- configuration ----------------------------------------------------------------------------------
 
@@ -173,7 +291,7 @@ class AsyncSession:
         """Switch the mode, such as `plan`; the error for an unknown mode lists those on offer."""
         await self._lifecycle.ensure_live()
         await self._config.set_mode(mode)
-        await self._channel.flush()
+        await self._channel.settle()
 
     async def set_model(self, model: str) -> None:
         """Switch the model; the error for an unknown model lists those on offer."""
@@ -187,17 +305,20 @@ class AsyncSession:
         """Set any option of the agent; the error for a wrong value lists those allowed."""
         await self._lifecycle.ensure_live()
         await self._config.set_option(config_id, value)
-        await self._channel.flush()
+        await self._channel.settle()
 
     async def _set_category(self, category: str, value: str) -> None:
         await self._lifecycle.ensure_live()
         await self._config.set_category(category, value)
-        await self._channel.flush()
+        await self._channel.settle()
 
     # -- permissions and questions ----------------------------------------------------------------------
 
-    async def reply_permission(self, permission_id: str, reply: str | Mapping[str, Any]) -> None:
-        """Answer with `once`, `always`, `reject`, an option id, or a whole ACP response, sent as it is."""
+    async def reply_permission(self, permission_id: str, reply: str | Deny | Mapping[str, Any]) -> None:
+        """Answer with `once`, `always`, `reject`, an option id or `Deny(reason)`.
+
+        A mapping is an ACP response, which is sent as it is.
+        """
         await self._channel.requests.reply_permission(permission_id, reply)
 
     async def cancel_permission(self, permission_id: str) -> None:
@@ -219,20 +340,25 @@ class AsyncSession:
 
     # -- events -----------------------------------------------------------------------------------------
 
-    async def events(self, offset: int = 0, limit: int = 100) -> list[UniversalEvent]:
-        """Stored universal events, skipping the first `offset`."""
-        return await self._events.page(offset, limit)
+    async def events(self, offset: int = 0, limit: int | None = None) -> list[UniversalEvent]:
+        """Stored universal events: all of them, or `limit` after skipping `offset`."""
+        return await self._events.page(offset, page_limit(limit))
 
-    async def raw_events(self, offset: int = 0, limit: int = 100) -> list[Envelope]:
-        """Stored ACP messages, in both directions, skipping the first `offset`."""
-        return await self._events.raw_page(offset, limit)
+    async def raw_events(self, offset: int = 0, limit: int | None = None) -> list[Envelope]:
+        """Stored ACP messages, in both directions: all of them, or `limit` after skipping `offset`."""
+        return await self._events.raw_page(offset, page_limit(limit))
+
+    async def export(self, format: TranscriptFormat = "markdown") -> str:
+        """The conversation so far as text: `markdown`, `chat` (JSONL for training) or `atif`."""
+        await self._channel.flush()
+        return await export_session(self._channel.pool.store, self.id, format)
 
     def follow(self, since: int = 0) -> AsyncIterator[UniversalEvent]:
-        """Events with a sequence after `since`: the stored ones, then live ones, without end."""
+        """Events with a sequence after `since`: the stored ones, then live ones, until it is closed."""
         return self._events.follow(since)
 
     def follow_raw(self, since: int = 0) -> AsyncIterator[Envelope]:
-        """ACP messages after the first `since`: the stored ones, then live ones, without end."""
+        """ACP messages after the first `since`: the stored ones, then live ones, until it is closed."""
         return self._events.follow_raw(since)
 
     def on_event(self, callback: EventCallback, *, type: str | None = None) -> Callable[[], None]:
@@ -289,6 +415,15 @@ class AsyncSession:
             self._lifecycle.record_end()
         await self._finish(keep_running=keep_running)
 
+    async def __aenter__(self) -> AsyncSession:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
     async def _finish(self, *, keep_running: bool) -> None:
-        await self._turns.give_up(SessionEndedError(self.id))
-        await self._lifecycle.finish(keep_running=keep_running)
+        try:
+            await self._turns.give_up(SessionEndedError(self.id))
+            await self._lifecycle.finish(keep_running=keep_running)
+        finally:
+            self._sessions.closed(self)

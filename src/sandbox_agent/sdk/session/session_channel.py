@@ -7,6 +7,7 @@ next. It keeps the order and the record; prompts and restoring are handled elsew
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,27 +22,34 @@ from sandbox_agent.sdk.errors import (
 )
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
-from sandbox_agent.sdk.session.config.config_options import (
-    models_option,
-    option_by_category,
-    parse_options,
-    with_current_mode,
-    with_models,
-)
-from sandbox_agent.sdk.session.history.recorder import Recorder, stream_key
+from sandbox_agent.sdk.session.config.reported_state import reported_by_update, reported_options
+from sandbox_agent.sdk.session.history.recorder import Recorder, last_number, stream_key_prefix
+from sandbox_agent.sdk.session.history.store_writer import StoreWriter
 from sandbox_agent.sdk.session.instance_pool import InstancePool, instance_facts
+from sandbox_agent.sdk.session.leftover_prompts import LeftoverPrompts
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.pending_requests import PendingRequests
+from sandbox_agent.sdk.session.permissions.tool_hooks import ToolHooks
 from sandbox_agent.sdk.session.skills.session_skills import SessionSkills
 from sandbox_agent.sdk.session.stored_record import StoredRecord
-from sandbox_agent.sdk.stores import EventRecord, SessionRecord
+from sandbox_agent.sdk.stores import SessionRecord
+from sandbox_agent.sdk.tools.session_tools import SessionTools
+from sandbox_agent.sdk.transport.initialize import session_params
 from sandbox_agent.sdk.transport.stream_reader import Gap
 from sandbox_agent.sdk.universal import UniversalMapper, meta, notes
 
-BINDING_METHODS = frozenset({"session/new", "session/load", "session/resume"})
+log = logging.getLogger("sandbox_agent")
+
+BINDING_METHODS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 CORRELATED_METHODS = BINDING_METHODS | {"session/prompt"}
 """The requests that name their connection in `_meta`."""
+# An extension that Claude and Codex share.
+STEER_METHOD = "_session/steering"
+# How long the rejection of a tool waits until the agent has its reason.
+EXPLAIN_S = 5.0
 NO_ANSWER = PROBLEM_PREFIX + "connection_lost"
+# How long a result waits for a store that fails.
+SETTLE_S = 2.0
 HISTORY_UPDATES = frozenset(
     {"user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"}
 )
@@ -50,13 +58,28 @@ HISTORY_UPDATES = frozenset(
 class SessionChannel:
     """One session, its record, and the instance it currently runs in."""
 
-    def __init__(self, pool: InstancePool, record: SessionRecord, handlers: Handlers) -> None:
+    def __init__(
+        self,
+        pool: InstancePool,
+        record: SessionRecord,
+        handlers: Handlers,
+        mapper: UniversalMapper | None = None,
+        *,
+        include_raw: bool = False,
+    ) -> None:
+        """`mapper` has seen the history of a stored session."""
         self.pool = pool
-        self.mapper = UniversalMapper(
-            record.id, agent=record.agent, native_session_id=record.agent_session_id or None
+        self.mapper = mapper or UniversalMapper(
+            record.id,
+            agent=record.agent,
+            native_session_id=record.agent_session_id or None,
+            include_raw=include_raw,
         )
-        self.recorder = Recorder(pool.store, record.id, self.mapper)
-        self._stored = StoredRecord(pool.store, record, self.recorder)
+        self.writer = StoreWriter(pool.store, record.id, pool.store_patience_s)
+        self.recorder = Recorder(record.id, self.mapper, self.writer)
+        self._stored = StoredRecord(pool.store, record, self.writer)
+        self.hooks = ToolHooks(handlers, failed=self.callback_failed, cancel=self._cancel_turn)
+        self.recorder.watch(self.hooks.take)
         self.requests = PendingRequests(
             record.id,
             self.mapper,
@@ -64,8 +87,11 @@ class SessionChannel:
             send=self.respond,
             watched=lambda: self.watchers > 0,
             failed=self.callback_failed,
+            before_tool=self.hooks.decide,
+            explain=self._explain,
         )
         self.skills = SessionSkills(pool, record.id, record.agent, record.session_init or {})
+        self.tools = SessionTools(pool.api, record.id)
         self.instance: AgentInstance | None = None
         self.watchers = 0
         self.loading = False
@@ -75,12 +101,16 @@ class SessionChannel:
         self.repeated = 0
         """How many repeated updates were dropped."""
         self.callback_error: SandboxAgentError | None = None
-        self.stored_keys: set[str] = set()
+        self._stored_number = 0
+        """Events of the present instance up to this number are stored."""
         self.open_calls: set[str] = set()
         """Requests sent before a restart of this client that have no answer in the store."""
+        self.leftovers = LeftoverPrompts()
         self.holding = False
         """Messages of the stream are queued while missed events are read again."""
         self._held: list[tuple[Envelope, int | None]] = []
+        self._key_source: tuple[str, int | None] = ("", None)
+        self._key_prefix = ""
         self._binding: dict[str, str | None] = {}
 
     # -- binding --------------------------------------------------------------------------------------
@@ -97,6 +127,8 @@ class SessionChannel:
     def enter(self, instance: AgentInstance) -> None:
         """Use this instance from now on; the agent's session id follows with `bind`."""
         self.instance = instance
+        self.recorder.ended = False
+        self.leftovers.clear()
         self.recorder.connection_id = instance.server_id
 
     def bind(self, native_id: str) -> None:
@@ -105,12 +137,12 @@ class SessionChannel:
         self.change(agent_session_id=native_id, **instance_facts(instance))
         instance.bind(native_id, self)
 
-    async def leave(self) -> None:
-        """Release the instance."""
+    async def leave(self, *, restoring: bool = False) -> None:
+        """Release the instance; `restoring` keeps the id of a dead process for its successor."""
         instance, self.instance = self.instance, None
         if instance is not None:
             instance.release(self)
-            await self.pool.release(instance)
+            await self.pool.release(instance, restoring=restoring)
 
     # -- outgoing -------------------------------------------------------------------------------------
 
@@ -125,6 +157,9 @@ class SessionChannel:
         """Send a request; it is recorded once the agent has it."""
         instance = self._need_instance()
         call_id = instance.connection.new_id()
+        if method in BINDING_METHODS:
+            params = self.tools.with_server(params)
+            params = session_params(params) if instance.is_v2 else params
         if method in CORRELATED_METHODS:
             params = meta.with_connection(params, instance.server_id)
         envelope: Envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": dict(params)}
@@ -137,7 +172,8 @@ class SessionChannel:
 
         instance.own(call_id, self)
         if method in BINDING_METHODS:
-            self._binding[call_id] = params.get("sessionId")
+            # The answer to `session/fork` has the id of the copy.
+            self._binding[call_id] = None if method == "session/fork" else params.get("sessionId")
         try:
             return await instance.connection.request(
                 method,
@@ -153,9 +189,12 @@ class SessionChannel:
         except APITimeoutError:
             raise
         except (APIStatusError, APIConnectionError) as error:
-            if isinstance(error, APIConnectionError) or not recorded:
+            if recorded and method == "session/prompt" and isinstance(error, APIConnectionError):
+                self.leftovers.add(call_id)
+            elif isinstance(error, APIConnectionError) or not recorded:
                 instance.disown(call_id)
-            self._note_failure(call_id, error, open_call=recorded)
+            if not self.mapper.ended:  # the end of the session has told it, and ended the turn
+                self._note_failure(call_id, error, open_call=recorded)
             raise
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
@@ -176,6 +215,29 @@ class SessionChannel:
         finally:
             if not sent.done():
                 sent.set_result(None)
+
+    async def steer(self, blocks: list[dict[str, Any]]) -> Any:
+        """Give the running turn another message; returns the agent's word on what became of it."""
+        # Without `promptRequired` the agent would start a turn of its own after the end of this one.
+        wish = {"steering": {"idleBehavior": "promptRequired"}}
+        params = {"sessionId": self.native_id, "prompt": blocks, "_meta": wish}
+        result = await self.request(STEER_METHOD, params)
+        return result.get("outcome") if isinstance(result, Mapping) else None
+
+    async def _explain(self, reason: str) -> None:
+        """Tell the agent why a tool was denied, if it can be steered: ACP has no field for it."""
+        if self.instance is not None and self.instance.can_steer and self.mapper.open_turn_ids:
+            text = f"The tool call is rejected: {reason}"
+            try:
+                async with asyncio.timeout(EXPLAIN_S):
+                    await self.steer([{"type": "text", "text": text}])
+            except (SandboxAgentError, TimeoutError) as error:
+                log.debug("the agent was not told why a tool was denied: %s", error)
+
+    async def _cancel_turn(self) -> None:
+        if self.live:
+            await self.notify("session/cancel", {"sessionId": self.native_id})
+            await self.requests.cancel_all()
 
     def note(self, envelope: Envelope) -> None:
         """Record a message of the SDK itself, about something no ACP message says."""
@@ -202,11 +264,13 @@ class SessionChannel:
         if self.holding:
             self._held.append((envelope, event_id))
             return
+        if method is None and self.leftovers.answered(str(envelope.get("id"))):
+            return
         if method == "session/update" and (self.loading or (self.repeating and _is_history(envelope))):
             self.repeated += 1
             return
         key = self._key(event_id)
-        if key is not None and key in self.stored_keys:
+        if event_id is not None and event_id <= self._stored_number:
             return
         self.recorder.add(envelope, "agent", event_id=event_id, key=key)
         if method is None:
@@ -216,7 +280,14 @@ class SessionChannel:
         elif method == "$/cancel_request":
             self.requests.withdrawn((envelope.get("params") or {}).get("requestId"))
         elif method == "session/update":
-            self._note_state((envelope.get("params") or {}).get("update"))
+            self._note(reported_by_update(self.record, (envelope.get("params") or {}).get("update")))
+
+    async def leftovers_go_on(self) -> bool:
+        """Whether the agent may still work on a prompt that failed here; the stream is read up to its end."""
+        pending = await self._need_instance().connection.pending_requests()
+        if pending == 0:
+            self.leftovers.clear()
+        return bool(pending and self.leftovers)
 
     def deliver_held(self) -> None:
         """Take in the messages queued behind the missed events."""
@@ -224,16 +295,14 @@ class SessionChannel:
         for envelope, event_id in held:
             self.agent_message(envelope, event_id)
 
-    def remember(self, history: list[EventRecord]) -> None:
-        """Take over the stored history after a restart of this client."""
-        self.stored_keys = {record.id for record in history}
-        self.recorder.count = history[-1].event_index if history else 0
-        for record in history:
-            payload = record.payload
-            if record.sender == "client" and "method" in payload and "id" in payload:
-                self.open_calls.add(str(payload["id"]))
-            elif record.sender == "agent" and "method" not in payload:
-                self.open_calls.discard(str(payload.get("id")))
+    async def remember(self, index: int) -> None:
+        """Take over the stored history, whose last message has this index, after a restart of this client."""
+        self.recorder.continue_after(index)
+        self.open_calls = {str(call_id) for call_id in self.mapper.open_call_ids}
+        record = self.record
+        if record.server_id is not None:
+            prefix = stream_key_prefix(record.server_id, record.server_created_at, record.id)
+            self._stored_number = await last_number(self.pool.store, record, prefix)
 
     def events_lost(self, gap: Gap) -> None:
         """Record a gap of the stream where the lost events would have been."""
@@ -271,29 +340,13 @@ class SessionChannel:
                 self.bind(native_id)
             self.note_options(result)
 
-    def _note_state(self, update: Any) -> None:
-        if not isinstance(update, Mapping):
-            return
-        kind = update.get("sessionUpdate")
-        if kind == "config_option_update":
-            self.note_options(update)
-        elif kind == "current_mode_update" and isinstance(mode := update.get("currentModeId"), str):
-            self.change(modes=with_current_mode(self.record.modes, mode))
-        elif kind == "session_info_update" and isinstance(title := update.get("title"), str):
-            self.change(title=self.record.title or title)
-
     def note_options(self, holder: Any) -> None:
         """Keep the options and modes in an answer or update of the agent."""
-        if not isinstance(holder, Mapping):
-            return
-        if isinstance(options := holder.get("configOptions"), list):
-            of_agent = option_by_category(parse_options(options), "model")
-            kept = [] if of_agent else models_option(self.record.config_options)
-            self.change(config_options=[*options, *kept])
-        if (offered := with_models(self.record.config_options, holder.get("models"))) is not None:
-            self.change(config_options=offered)
-        if isinstance(modes := holder.get("modes"), Mapping):
-            self.change(modes=dict(modes))
+        self._note(reported_options(self.record, holder))
+
+    def _note(self, changes: dict[str, Any]) -> None:
+        if changes:
+            self.change(**changes)
 
     # -- the stored record ------------------------------------------------------------------------------
 
@@ -314,14 +367,26 @@ class SessionChannel:
         await self._stored.refresh(shared_only=self.live)
 
     async def flush(self) -> None:
-        """Wait until record and events are stored."""
-        await self._stored.flush()
+        """Wait until record and events are stored; raises if the store fails for too long."""
+        await self.writer.flush()
+
+    async def settle(self) -> None:
+        """Wait until record and events are stored, but not for a store that fails: it gets them later."""
+        try:
+            await self.writer.flush(min(SETTLE_S, self.pool.store_patience_s))
+        except Exception as error:
+            log.debug("session %s goes on without its store: %s", self.record.id, error)
 
     def _key(self, event_id: int | None) -> str | None:
         if event_id is None:
             return None
         instance = self._need_instance()
-        return stream_key(instance.server_id, instance.created_at_ms, self.record.id, event_id)
+        source = (instance.server_id, instance.created_at_ms)
+        if source != self._key_source:
+            if source != (self.record.server_id, self.record.server_created_at):
+                self._stored_number = 0
+            self._key_source, self._key_prefix = source, stream_key_prefix(*source, self.record.id)
+        return f"{self._key_prefix}{event_id}"
 
     def _need_instance(self) -> AgentInstance:
         if self.instance is None:

@@ -11,16 +11,17 @@ from typing import Any
 
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.resources.config import AsyncConfig
+from sandbox_agent.sdk.session.config.agent_options import check_system_prompt, with_agent_options
 from sandbox_agent.sdk.session.config.mcp_servers import mcp_servers
 from sandbox_agent.sdk.session.config.session_config import InitialConfig, SessionConfig
-from sandbox_agent.sdk.session.history.history_pager import read_history, replay_history
+from sandbox_agent.sdk.session.history.checkpoints import mapped_history
 from sandbox_agent.sdk.session.history.restorer import Restored, RestorePolicy, Restorer, request_with_login
 from sandbox_agent.sdk.session.instance_pool import InstanceKey, InstancePool
-from sandbox_agent.sdk.session.permissions.callbacks import Handlers
-from sandbox_agent.sdk.session.session import AsyncSession
+from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions, Handlers
+from sandbox_agent.sdk.session.session import AsyncSession, OpenSessions
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_info import SessionSettings
-from sandbox_agent.sdk.session.session_options import CallbackOptions, SessionOptions
+from sandbox_agent.sdk.session.session_options import SessionOptions
 from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.universal import meta
 
@@ -37,6 +38,8 @@ class SessionDefaults:
     replay_max_chars: int = 12_000
     forms: bool = True
     """Offer form elicitation, in which agents such as Claude ask their questions."""
+    acp_version: int = 1
+    """The version of ACP that agents are offered."""
     sandbox_id: str | None = None
     same_environment: bool = False
     """The server was started by this program and has its environment."""
@@ -45,17 +48,19 @@ class SessionDefaults:
 class SessionFactory:
     """Creates and restores the sessions of one client."""
 
-    def __init__(self, pool: InstancePool, defaults: SessionDefaults) -> None:
+    def __init__(self, pool: InstancePool, defaults: SessionDefaults, sessions: OpenSessions) -> None:
         self._pool = pool
         self._defaults = defaults
+        self._sessions = sessions
 
     async def create(self, agent: str, options: SessionOptions) -> AsyncSession:
         """Start a new session; nothing is left of one that fails."""
         handlers = self._handlers(options)
         given = dict(options.get("session_init") or {})
         directory = await self._pool.absolute(given.get("cwd") or options.get("directory"))
-        isolation_key = uuid.uuid4().hex if options.get("isolated") else None
-        key = InstanceKey(agent, directory, self._defaults.forms, isolation_key)
+        session_id = options.get("id") or str(uuid.uuid4())
+        isolated = bool(options.get("isolated"))
+        key = self._key(agent, directory, session_id, isolated=isolated, env=options.get("env"))
         servers = await self._mcp_servers(directory, options)
         init = meta.with_session_request(
             {**given, "cwd": directory, "mcpServers": [*given.get("mcpServers", ()), *servers]},
@@ -69,11 +74,20 @@ class SessionFactory:
             mode=options.get("mode"),
             model=options.get("model"),
         )
+        init = meta.with_meta(init, isolated=True) if isolated else init
+        if options.get("env"):
+            # The names only: values may be secrets.
+            init = meta.with_meta(init, envNames=sorted(options.get("env") or {}))
+        init = await with_agent_options(self._pool.api, agent, init, options)
         if handlers.on_permission is not None:
             await self._pool.warn_if_never_asks(agent)
-        channel = SessionChannel(self._pool, self._record(agent, options, init), handlers)
+        record = self._record(session_id, agent, options, init)
+        include_raw = options.get("include_raw", False)
+        channel = SessionChannel(self._pool, record, handlers, include_raw=include_raw)
+        channel.tools.use(options.get("tools") or ())
         not_applied: dict[str, str] = {}
-        session = AsyncSession(channel, self._settings(key), Restored("created", not_applied=not_applied))
+        restored = Restored("created", not_applied=not_applied)
+        session = AsyncSession(channel, self._settings(key, options), restored, self._sessions)
         initial = InitialConfig(
             options.get("mode"),
             options.get("model"),
@@ -92,13 +106,16 @@ class SessionFactory:
         """Connect a stored session to an agent again."""
         handlers = self._handlers(options)
         directory = await self._pool.absolute((record.session_init or {}).get("cwd"))
-        key = InstanceKey(record.agent, directory, self._defaults.forms)
-        channel = SessionChannel(self._pool, record, handlers)
-        history = await read_history(self._pool.store, record.id)
-        replay_history(history, channel.mapper)
-        channel.remember(history)
-        channel.recorder.start()
-        settings = self._settings(key)
+        isolated = meta.product_meta(record.session_init or {}).get("isolated") is True
+        key = self._key(record.agent, directory, record.id, isolated=isolated, env=options.get("env"))
+        history = await mapped_history(
+            self._pool.store, record.id, record.agent, include_raw=options.get("include_raw", False)
+        )
+        channel = SessionChannel(self._pool, record, handlers, history.mapper)
+        channel.tools.use(options.get("tools") or ())
+        await channel.remember(history.index)
+        channel.writer.start()
+        settings = self._settings(key, options)
         restorer = Restorer(
             channel,
             key,
@@ -106,10 +123,11 @@ class SessionFactory:
             replay_max_chars=settings.replay_max_chars,
         )
         restored = await restorer.restore(policy or self._defaults.restore)
+        restored = _without_env(restored, record, options)
         if record.destroyed_at is not None:
             channel.change(destroyed_at=None)
-        await channel.flush()
-        return AsyncSession(channel, settings, restored)
+        await channel.settle()
+        return AsyncSession(channel, settings, restored, self._sessions)
 
     async def _start(
         self,
@@ -124,15 +142,18 @@ class SessionFactory:
         channel.enter(instance)
         try:
             not_applied = await channel.skills.provide(instance)
+            await channel.tools.provide(instance.server_id)
+            check_system_prompt(instance, init)
             await request_with_login(channel, "session/new", init)
             await channel.begin()
             not_applied |= await SessionConfig(channel).apply(initial)
-            await channel.flush()
+            await channel.settle()
             return not_applied
         except BaseException:
-            if channel.recorder.started:
+            if channel.writer.started:
                 await session.terminate()
             else:
+                await channel.tools.close()
                 await channel.leave()
                 await channel.skills.release()
             raise
@@ -150,9 +171,18 @@ class SessionFactory:
             *mcp_servers(given, directory),
         ]
 
-    def _record(self, agent: str, options: SessionOptions, init: dict[str, Any]) -> SessionRecord:
+    def _key(
+        self, agent: str, directory: str, session_id: str, *, isolated: bool, env: Mapping[str, str] | None
+    ) -> InstanceKey:
+        own = session_id if isolated else None
+        variables = tuple(sorted((env or {}).items()))
+        return InstanceKey(agent, directory, self._defaults.forms, own, self._defaults.acp_version, variables)
+
+    def _record(
+        self, session_id: str, agent: str, options: SessionOptions, init: dict[str, Any]
+    ) -> SessionRecord:
         return SessionRecord(
-            id=options.get("id") or str(uuid.uuid4()),
+            id=session_id,
             agent=agent,
             agent_session_id="",
             last_connection_id="",
@@ -164,19 +194,27 @@ class SessionFactory:
         )
 
     def _handlers(self, options: CallbackOptions) -> Handlers:
-        common = self._defaults.handlers
-        limit = options.get("permission_timeout")
-        return replace(
-            common,
-            on_permission=options.get("on_permission") or common.on_permission,
-            on_question=options.get("on_question") or common.on_question,
-            permission_timeout=common.permission_timeout if limit is None else limit,
-        )
+        handlers = replace(self._defaults.handlers)
+        handlers.update(options)
+        return handlers
 
-    def _settings(self, key: InstanceKey) -> SessionSettings:
+    def _settings(self, key: InstanceKey, options: CallbackOptions) -> SessionSettings:
         return SessionSettings(
             key,
             self._defaults.restore,
             self._defaults.replay_max_events,
             self._defaults.replay_max_chars,
+            options.get("max_cost"),
+            options.get("max_turns"),
         )
+
+
+def _without_env(restored: Restored, record: SessionRecord, options: CallbackOptions) -> Restored:
+    """Name the variables that the agent was created with and that were not given again."""
+    names = meta.product_meta(record.session_init or {}).get("envNames") or []
+    missing = [name for name in names if name not in (options.get("env") or {})]
+    if not missing or restored.method == "reattached":
+        return restored
+    reason = f"values are not stored; give {', '.join(missing)} to resume(env=...)"
+    log.warning("session %s: env was not applied: %s", record.id, reason)
+    return replace(restored, not_applied={**restored.not_applied, "env": reason})

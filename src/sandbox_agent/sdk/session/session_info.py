@@ -51,6 +51,8 @@ class SessionSettings:
     restore: RestorePolicy = "auto"
     replay_max_events: int = 50
     replay_max_chars: int = 12_000
+    max_cost: float | None = None
+    max_turns: int | None = None
 
 
 def describe(

@@ -29,12 +29,14 @@ class SessionLifecycle:
         self.restored = restored
         self.transcript = restored.transcript
         """The history as text, sent with the next prompt after a replay."""
+        self.closed = False
+        """The session was closed on this client; `sessions.resume` makes another object."""
         self._restoring = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def ensure_live(self) -> None:
-        """Restore the session if its agent is gone; raises `SessionEndedError` if it was terminated."""
-        if self.channel.record.destroyed_at is not None:
+        """Restore the session if its agent is gone; raises `SessionEndedError` if it was closed."""
+        if self.closed or self.channel.record.destroyed_at is not None:
             raise SessionEndedError(self.channel.record.id)
         if self.channel.live:
             return
@@ -83,7 +85,10 @@ class SessionLifecycle:
 
     async def finish(self, *, keep_running: bool) -> None:
         """Release the agent, cancel background tasks and flush the store."""
+        self.closed = True
         await self.channel.requests.close()
+        await self.channel.hooks.close()
+        await self.channel.tools.close()
         if not keep_running:
             await self.channel.leave()
             await self.channel.skills.release()
@@ -92,7 +97,11 @@ class SessionLifecycle:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-        await self.channel.flush()
+        try:
+            await self.channel.flush()
+        finally:
+            await self.channel.writer.stop()
+            self.channel.recorder.end()
 
 
 def _observe(task: asyncio.Task[Any]) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, TypedDict
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from typing import Any
 
 from sandbox_agent.sdk.session.config.config_options import OptionValue
-from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
-from sandbox_agent.sdk.session.permissions.question import OnQuestion
+from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions
+from sandbox_agent.sdk.tools.tool import as_tools
 
-
-class CallbackOptions(TypedDict, total=False):
-    """The callbacks that answer the agent; absent ones are those of the client."""
-
-    on_permission: OnPermission | None
-    on_question: OnQuestion | None
-    permission_timeout: float | None
+_EXAMPLES = {
+    "mcp": '{"files": {"type": "local", "command": "mcp-files"}}',
+    "options": '{"fast": True}',
+    "metadata": '{"ticket": 42}',
+    "session_init": '{"mcpServers": []}',
+}
 
 
 class SessionOptions(CallbackOptions, total=False):
@@ -23,7 +23,7 @@ class SessionOptions(CallbackOptions, total=False):
 
     id: str | None
     """The session id; a UUID if absent."""
-    directory: str | None
+    directory: str | PathLike[str] | None
     """The working directory of the agent; relative to the client's default directory."""
     agent_version: str | None
     mcp: Mapping[str, Mapping[str, Any]] | None
@@ -41,6 +41,10 @@ class SessionOptions(CallbackOptions, total=False):
     title: str | None
     metadata: Mapping[str, Any] | None
     """The caller's own labels; they stay in the store."""
+    system_prompt: str | None
+    """Text that the agent adds to its own system prompt."""
+    allowed_tools: Sequence[str] | None
+    """The built-in tools of the agent that the session has, by the agent's own names; it has no others."""
     isolated: bool
     """Give the session an agent process of its own."""
     session_init: Mapping[str, Any] | None
@@ -48,11 +52,19 @@ class SessionOptions(CallbackOptions, total=False):
 
 
 def check_options(options: SessionOptions) -> None:
-    """Raise `TypeError` for an option that does not exist."""
+    """Raise `TypeError` for an option that does not exist, or is of another kind."""
     unknown = sorted(set(options) - set(SessionOptions.__annotations__))
     if unknown:
         known = ", ".join(sorted(SessionOptions.__annotations__))
         raise TypeError(f"a session has no option {', '.join(unknown)}; it has {known}")
+    for name in ("mcp", "options", "metadata", "session_init"):
+        value = options.get(name)
+        if value is not None and not isinstance(value, Mapping):
+            raise TypeError(f"{name} is a mapping by name, such as {_EXAMPLES[name]}, not {value!r}")
+    allowed = options.get("allowed_tools")
+    if isinstance(allowed, str) or (allowed is not None and not isinstance(allowed, Sequence)):
+        raise TypeError(f"allowed_tools is a list of names, such as ['Read'], not {allowed!r}")
+    _check_common(options)
 
 
 def check_callbacks(options: CallbackOptions) -> None:
@@ -60,3 +72,16 @@ def check_callbacks(options: CallbackOptions) -> None:
     unknown = sorted(set(options) - set(CallbackOptions.__annotations__))
     if unknown:
         raise TypeError(f"resume() has no option {', '.join(unknown)}")
+    _check_common(options)
+
+
+def _check_common(options: CallbackOptions) -> None:
+    as_tools(options.get("tools") or ())
+    env = options.get("env")
+    if env is not None and not (isinstance(env, Mapping) and all(isinstance(v, str) for v in env.values())):
+        raise TypeError("env is a mapping from names of variables to texts")
+    for name, value in (("max_cost", options.get("max_cost")), ("max_turns", options.get("max_turns"))):
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, int | float) or value <= 0
+        ):
+            raise TypeError(f"{name} is a number greater than 0, not {value!r}")

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from sandbox_agent.sdk.stores.memory_store import MemoryStore
 from sandbox_agent.sdk.stores.postgres_store import PostgresStore
-from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, Sender, SessionRecord
-from sandbox_agent.sdk.stores.session_store import SessionStore
+from sandbox_agent.sdk.stores.records import Checkpoint, EventRecord, Order, Page, Sender, SessionRecord
+from sandbox_agent.sdk.stores.session_store import CheckpointStore, SessionStore
 from sandbox_agent.sdk.stores.sqlite_store import SqliteStore
 from sandbox_agent.sdk.stores.store_errors import (
     EventConflictError,
@@ -21,6 +21,8 @@ from sandbox_agent.sdk.stores.store_errors import (
 )
 
 __all__ = [
+    "Checkpoint",
+    "CheckpointStore",
     "EventConflictError",
     "EventRecord",
     "MemoryStore",

@@ -11,7 +11,7 @@ from typing import Any
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.stores.records import SessionRecord
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 JSON_FIELDS = {
     "session_init": "session_init_json",
@@ -65,12 +65,13 @@ EVENT_COLUMNS = (
     "sender",
     "payload_json",
 )
+CHECKPOINT_COLUMNS = ("session_id", "event_index", "sequence", "version", "state")
 TYPES_SQLITE = {"TEXT": "TEXT", "INTEGER": "INTEGER", "JSON": "TEXT"}
 TYPES_POSTGRES = {"TEXT": "TEXT", "INTEGER": "BIGINT", "JSON": "JSONB"}
 
 
 def create_statements(types: dict[str, str], prefix: str = "") -> list[str]:
-    """The reference's tables and indexes; `prefix` is a quoted schema name with its dot."""
+    """The reference's tables and indexes, and ours; `prefix` is a quoted schema name with its dot."""
     integer, json = types["INTEGER"], types["JSON"]
     return [
         f"CREATE TABLE IF NOT EXISTS {prefix}sessions (id TEXT PRIMARY KEY, agent TEXT NOT NULL, "
@@ -82,6 +83,9 @@ def create_statements(types: dict[str, str], prefix: str = "") -> list[str]:
         f"CREATE INDEX IF NOT EXISTS idx_events_session_order ON {prefix}events(session_id, event_index, id)",
         "CREATE UNIQUE INDEX IF NOT EXISTS idx_events_session_index "
         f"ON {prefix}events(session_id, event_index)",
+        f"CREATE TABLE IF NOT EXISTS {prefix}sandbox_agent_checkpoints (session_id TEXT NOT NULL, "
+        f"event_index {integer} NOT NULL, sequence {integer} NOT NULL, version TEXT NOT NULL, "
+        "state TEXT NOT NULL, PRIMARY KEY (session_id, event_index))",
     ]
 
 

@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.stores.columns import JSON_FIELDS, check_fields, field_value, session_row
 from sandbox_agent.sdk.stores.cursors import check_limit, read_event_cursor, read_session_cursor
-from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord
+from sandbox_agent.sdk.stores.records import Checkpoint, EventRecord, Order, Page, SessionRecord
 from sandbox_agent.sdk.stores.session_store import DEFAULT_LIMIT
 
+LARGEST_INTEGER = 2**63 - 1
 Self = TypeVar("Self", bound="DatabaseStore")
 
 
@@ -53,6 +54,11 @@ class DatabaseStore(ABC):
             lambda db: db.list_sessions(position, limit, order, archived)
         )
         return page
+
+    async def insert_session(self, record: SessionRecord) -> bool:
+        row = session_row(record)
+        inserted: bool = await self._run(lambda db: db.insert_session(row))
+        return inserted
 
     async def update_session(self, record: SessionRecord) -> None:
         row = session_row(record)
@@ -101,3 +107,13 @@ class DatabaseStore(ABC):
     async def max_event_index(self, session_id: str) -> int:
         index: int = await self._run(lambda db: db.max_event_index(session_id))
         return index
+
+    async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        await self._run(lambda db: db.save_checkpoint(checkpoint))
+
+    async def find_checkpoint(
+        self, session_id: str, version: str, *, max_sequence: int | None = None
+    ) -> Checkpoint | None:
+        limit = LARGEST_INTEGER if max_sequence is None else max_sequence
+        found: Checkpoint | None = await self._run(lambda db: db.find_checkpoint(session_id, version, limit))
+        return found

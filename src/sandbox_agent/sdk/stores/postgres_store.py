@@ -1,19 +1,19 @@
 """The store in Postgres, for programs on several machines.
 
-It needs the extra `sandbox-agent[postgres]` and connects on first use. It owns one connection, or borrows
-from a pool. Every write completes even if its caller is cancelled. A lost connection is reopened once per
-call, which is safe because every write is idempotent.
+It needs the extra `sandbox-agent[postgres]` and connects on first use. It owns up to four connections, or
+borrows from a pool. Every write completes even if its caller is cancelled. A call on a lost connection is
+repeated once on another, which is safe because every write is idempotent.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sandbox_agent.sdk.stores.database_store import DatabaseStore
+from sandbox_agent.sdk.stores.postgres_connections import PostgresConnections
 from sandbox_agent.sdk.stores.store_errors import (
     StoreClosedError,
     StoreDependencyError,
@@ -21,8 +21,6 @@ from sandbox_agent.sdk.stores.store_errors import (
 )
 
 if TYPE_CHECKING:
-    from psycopg import AsyncConnection
-
     from sandbox_agent.sdk.stores.postgres_database import PostgresDatabase
 
 T = TypeVar("T")
@@ -41,12 +39,10 @@ class PostgresStore(DatabaseStore):
             raise ValueError("give a dsn or a pool")
         if not _SCHEMA_NAME.fullmatch(schema):
             raise ValueError(f"not a plain schema name: {schema!r}")
-        self._dsn = dsn
-        self._pool = pool
+        self._connections = PostgresConnections(dsn, pool)
         self._schema = schema
-        self._connection: AsyncConnection[tuple[Any, ...]] | None = None
         self._prepared = False
-        self._turn = asyncio.Lock()
+        self._preparing = asyncio.Lock()
         self._running: set[asyncio.Task[Any]] = set()
         self._closed = False
 
@@ -54,9 +50,7 @@ class PostgresStore(DatabaseStore):
         self._closed = True
         if self._running:
             await asyncio.wait(self._running)
-        if self._connection is not None:
-            connection, self._connection = self._connection, None
-            await connection.close()
+        await self._connections.close()
 
     async def _run(self, job: Callable[[PostgresDatabase], Any]) -> Any:
         if self._closed:
@@ -73,39 +67,27 @@ class PostgresStore(DatabaseStore):
     async def _attempt(self, work: Callable[[PostgresDatabase], Awaitable[T]]) -> T:
         psycopg, database = _load_driver()
         for last_try in (False, True):
+            connection = None
             try:
-                async with self._connected(psycopg) as connection:
+                async with self._connections.lend() as connection:
                     db = database(connection, self._schema)
-                    if not self._prepared:
-                        await db.prepare()
-                        self._prepared = True
+                    await self._prepare(db)
                     return await work(db)
             except psycopg.OperationalError as error:
-                if last_try or self._pool is not None or not self._drop_broken():
+                broke = connection is not None and connection.closed
+                if last_try or not broke or not self._connections.owned:
                     raise StoreUnavailableError(f"Postgres: {str(error).strip()}") from error
             except psycopg.Error as error:
                 raise StoreUnavailableError(f"Postgres: {str(error).strip()}") from error
         raise AssertionError("the last try returns or raises")
 
-    def _drop_broken(self) -> bool:
-        """Whether the connection broke; it is then dropped, so that the next attempt opens another."""
-        if self._connection is None or not self._connection.closed:
-            return False
-        self._connection = None
-        return True
-
-    @asynccontextmanager
-    async def _connected(self, psycopg: Any) -> AsyncIterator[AsyncConnection[tuple[Any, ...]]]:
-        if self._pool is not None:
-            async with self._pool.connection() as connection:
-                yield connection
+    async def _prepare(self, db: PostgresDatabase) -> None:
+        if self._prepared:
             return
-        async with self._turn:
-            own = self._connection
-            if own is None or own.closed:
-                own = await psycopg.AsyncConnection.connect(self._dsn, autocommit=True)
-                self._connection = own
-            yield own
+        async with self._preparing:
+            if not self._prepared:
+                await db.prepare()
+                self._prepared = True
 
 
 def _load_driver() -> tuple[Any, type[PostgresDatabase]]:

@@ -1,19 +1,27 @@
 """Records of a store: sessions, and the JSON-RPC messages of each session in both directions.
 
-Times are milliseconds since the epoch. Records are frozen; change one with `dataclasses.replace` and
-`update_session`, or single fields with `patch_session`.
+Times are milliseconds since the epoch. Records are frozen; change a session with `dataclasses.replace` and
+`update_session`, or single fields with `patch_session`. A client stores thousands of events per second, so
+an event is a struct, which is made five times as fast as a data class.
 """
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
+
+from msgspec import Struct, field
 
 Sender = Literal["client", "agent"]
 Order = Literal["asc", "desc"]
 T = TypeVar("T")
+
+
+def new_event_id() -> str:
+    """A random id for a message that has no number on a stream."""
+    return str(uuid.uuid4())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +55,8 @@ class SessionRecord:
     """The agent's answer to `initialize`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventRecord:
-    """One JSON-RPC message of a session."""
+class EventRecord(Struct, frozen=True, kw_only=True):
+    """One JSON-RPC message of a session; change one with `msgspec.structs.replace`."""
 
     session_id: str
     sender: Sender
@@ -58,8 +65,21 @@ class EventRecord:
     connection_id: str
     event_index: int = 0
     """The position in the session, from 1 without gaps. 0 asks the store for the next one."""
-    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    id: str = field(default_factory=new_event_id)
     """Storing the same id twice stores one event."""
+
+
+class Checkpoint(Struct, frozen=True, kw_only=True):
+    """The state of the event mapper after a message, so that reading can begin there."""
+
+    session_id: str
+    event_index: int
+    """The index of the last message that was mapped."""
+    sequence: int
+    """The number of the last universal event."""
+    version: str
+    """The version of the mapping; a state of another one is of no use."""
+    state: str
 
 
 @dataclass(frozen=True, slots=True)

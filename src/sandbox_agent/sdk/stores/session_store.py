@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord
+from sandbox_agent.sdk.stores.records import Checkpoint, EventRecord, Order, Page, SessionRecord
 
 DEFAULT_LIMIT = 100
 
@@ -32,6 +32,10 @@ class SessionStore(Protocol):
         archived: bool | None = None,
     ) -> Page[SessionRecord]:
         """Sessions by creation time, then id; `archived` selects archived or other sessions only."""
+        ...
+
+    async def insert_session(self, record: SessionRecord) -> bool:
+        """Insert the session; returns False, and changes nothing, if the id is taken."""
         ...
 
     async def update_session(self, record: SessionRecord) -> None:
@@ -86,4 +90,22 @@ class SessionStore(Protocol):
 
     async def close(self) -> None:
         """Finish running writes and close. A closed store raises `StoreClosedError`."""
+        ...
+
+
+@runtime_checkable
+class CheckpointStore(Protocol):
+    """What a store may offer in addition: states of the event mapper, which make long histories cheap.
+
+    They can be made again at any time; without them, reading begins at the first message.
+    """
+
+    async def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint; one of the same message is replaced."""
+        ...
+
+    async def find_checkpoint(
+        self, session_id: str, version: str, *, max_sequence: int | None = None
+    ) -> Checkpoint | None:
+        """The last checkpoint of this version, at or before an event if `max_sequence` is given."""
         ...

@@ -11,13 +11,14 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from sandbox_agent.sdk import json_codec
+from msgspec.structs import astuple
+
 from sandbox_agent.sdk.stores.columns import (
     ADDED_SESSION_COLUMNS,
+    CHECKPOINT_COLUMNS,
     EVENT_COLUMNS,
     SCHEMA_VERSION,
     SESSION_COLUMNS,
@@ -26,9 +27,9 @@ from sandbox_agent.sdk.stores.columns import (
     session_record,
 )
 from sandbox_agent.sdk.stores.cursors import session_cursor
-from sandbox_agent.sdk.stores.records import EventRecord, Order, Page, SessionRecord, same_event
+from sandbox_agent.sdk.stores.event_rows import EncodedEvent, conflict, event_record, place_events
+from sandbox_agent.sdk.stores.records import Checkpoint, EventRecord, Order, Page, SessionRecord
 from sandbox_agent.sdk.stores.store_errors import (
-    EventConflictError,
     StoreCorruptError,
     StoreUnavailableError,
     StoreVersionError,
@@ -36,12 +37,22 @@ from sandbox_agent.sdk.stores.store_errors import (
 
 _SESSIONS = ", ".join(SESSION_COLUMNS)
 _EVENTS = ", ".join(EVENT_COLUMNS)
+_NEW_SESSION = f"INSERT INTO sessions ({_SESSIONS}) VALUES ({', '.join('?' for _ in SESSION_COLUMNS)}) "  # noqa: S608 fixed names
+_INSERT_SESSION = f"{_NEW_SESSION} ON CONFLICT (id) DO NOTHING"
 _UPSERT_SESSION = (
-    f"INSERT INTO sessions ({_SESSIONS}) VALUES ({', '.join('?' for _ in SESSION_COLUMNS)}) "  # noqa: S608 fixed names
+    f"{_NEW_SESSION}"
     f"ON CONFLICT (id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in SESSION_COLUMNS[1:])}"
 )
 _INSERT_EVENT = f"INSERT INTO events ({_EVENTS}) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 fixed names
+_CHECKPOINTS = ", ".join(CHECKPOINT_COLUMNS)
+_SAVE_CHECKPOINT = f"INSERT OR REPLACE INTO sandbox_agent_checkpoints ({_CHECKPOINTS}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608 fixed names
+_FIND_CHECKPOINT = (
+    f"SELECT {_CHECKPOINTS} FROM sandbox_agent_checkpoints "  # noqa: S608 fixed names
+    "WHERE session_id = ? AND version = ? AND sequence <= ? ORDER BY event_index DESC LIMIT 1"
+)
 _WAL_RETRY_S = 0.05
+# SQLite before 3.32 takes 999 values in a statement.
+_VARIABLES = 512
 
 
 class SqliteDatabase:
@@ -86,6 +97,10 @@ class SqliteDatabase:
         more = len(rows) > limit
         return Page(items, session_cursor(items[-1].created_at, items[-1].id) if more else None)
 
+    def insert_session(self, row: Sequence[Any]) -> bool:
+        with self._transaction():
+            return self._db.execute(_INSERT_SESSION, row).rowcount > 0
+
     def upsert_session(self, row: Sequence[Any]) -> None:
         with self._transaction():
             self._db.execute(_UPSERT_SESSION, row)
@@ -100,12 +115,19 @@ class SqliteDatabase:
 
     def delete_session(self, session_id: str) -> bool:
         with self._transaction():
+            self._db.execute("DELETE FROM sandbox_agent_checkpoints WHERE session_id = ?", (session_id,))
             events = self._db.execute("DELETE FROM events WHERE session_id = ?", (session_id,)).rowcount
             return self._db.execute("DELETE FROM sessions WHERE id = ?", (session_id,)).rowcount + events > 0
 
-    def insert_events(self, events: Sequence[tuple[EventRecord, str]]) -> list[EventRecord]:
+    def insert_events(self, events: Sequence[EncodedEvent]) -> list[EventRecord]:
         with self._transaction():
-            return [self._insert_event(event, payload) for event, payload in events]
+            last = {session_id: self.max_event_index(session_id) for session_id in _sessions_of(events)}
+            answer, rows = place_events(events, self._known([event.id for event, _ in events]), last)
+            try:
+                self._db.executemany(_INSERT_EVENT, map(astuple, rows))
+            except sqlite3.IntegrityError as error:
+                raise conflict(events) from error
+            return answer
 
     def list_events(
         self, session_id: str, after_index: int, offset: int, limit: int, position: int | None, order: Order
@@ -120,7 +142,7 @@ class SqliteDatabase:
         )
         skipped = offset if position is None else 0
         rows = self._db.execute(query, (*values, limit + 1, skipped)).fetchall()
-        items = [_event_record(row) for row in rows[:limit]]
+        items = [event_record(row) for row in rows[:limit]]
         return Page(items, str(items[-1].event_index) if len(rows) > limit else None)
 
     def count_events(self, session_id: str) -> int:
@@ -131,30 +153,23 @@ class SqliteDatabase:
             "SELECT coalesce(max(event_index), 0) FROM events WHERE session_id = ?", session_id
         )
 
-    def _insert_event(self, event: EventRecord, payload: str) -> EventRecord:
-        query = f"SELECT {_EVENTS} FROM events WHERE id = ?"  # noqa: S608 fixed names
-        row = self._db.execute(query, (event.id,)).fetchone()
-        if row is not None:
-            stored = _event_record(row)
-            if not same_event(stored, event):
-                raise EventConflictError(event.session_id, event.event_index, event.id)
-            return stored
-        index = event.event_index or self.max_event_index(event.session_id) + 1
-        placed = replace(event, event_index=index, payload=json_codec.decode(payload))
-        values = (
-            event.id,
-            index,
-            event.session_id,
-            event.created_at,
-            event.connection_id,
-            event.sender,
-            payload,
-        )
-        try:
-            self._db.execute(_INSERT_EVENT, values)
-        except sqlite3.IntegrityError as error:
-            raise EventConflictError(event.session_id, index, event.id) from error
-        return placed
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        with self._transaction():
+            self._db.execute(_SAVE_CHECKPOINT, astuple(checkpoint))
+
+    def find_checkpoint(self, session_id: str, version: str, max_sequence: int) -> Checkpoint | None:
+        row = self._db.execute(_FIND_CHECKPOINT, (session_id, version, max_sequence)).fetchone()
+        return Checkpoint(**dict(zip(CHECKPOINT_COLUMNS, row, strict=True))) if row else None
+
+    def _known(self, ids: list[str]) -> dict[str, EventRecord]:
+        """The events of these ids that are stored."""
+        found: dict[str, EventRecord] = {}
+        for start in range(0, len(ids), _VARIABLES):
+            some = ids[start : start + _VARIABLES]
+            marks = ", ".join("?" for _ in some)
+            rows = self._db.execute(f"SELECT {_EVENTS} FROM events WHERE id IN ({marks})", some)  # noqa: S608 fixed names
+            found.update((record.id, record) for record in map(event_record, rows))
+        return found
 
     def _number(self, query: str, value: str) -> int:
         return int(self._db.execute(query, (value,)).fetchone()[0])
@@ -219,6 +234,5 @@ def typed_errors(path: str) -> Iterator[None]:
         raise StoreCorruptError(f"{path} holds data that cannot be read: {error}") from error
 
 
-def _event_record(row: Sequence[Any]) -> EventRecord:
-    values = dict(zip(EVENT_COLUMNS, row, strict=True))
-    return EventRecord(payload=json_codec.decode(values.pop("payload_json")), **values)
+def _sessions_of(events: Sequence[EncodedEvent]) -> set[str]:
+    return {event.session_id for event, _ in events}

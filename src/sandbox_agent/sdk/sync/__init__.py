@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from sandbox_agent.sdk.sync.acp_client import AcpClient
 from sandbox_agent.sdk.sync.client import SandboxAgent
+from sandbox_agent.sdk.sync.process import Process
 from sandbox_agent.sdk.sync.session import Session
+from sandbox_agent.sdk.sync.terminals import Terminal
 from sandbox_agent.sdk.sync.turn import Turn
 
-__all__ = ["AcpClient", "SandboxAgent", "Session", "Turn"]
+__all__ = ["AcpClient", "Process", "SandboxAgent", "Session", "Terminal", "Turn"]

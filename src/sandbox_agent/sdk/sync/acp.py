@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox_agent.sdk.resources.acp import AsyncAcp
-from sandbox_agent.sdk.resources.models import AcpInstance
+from sandbox_agent.sdk.resources.models import AcpInstance, Share
 from sandbox_agent.sdk.sync.acp_client import AcpClient
 from sandbox_agent.sdk.sync.portal import Portal
+from sandbox_agent.sdk.transport.http_api import RemotePath
 
 
 class Acp:
@@ -24,7 +25,7 @@ class Acp:
         agent: str,
         *,
         server_id: str | None = None,
-        directory: str | None = None,
+        directory: RemotePath | None = None,
         params: Mapping[str, Any] | None = None,
     ) -> AcpClient:
         """Start an agent and connect to it with ACP directly; `params` are those of `initialize`."""
@@ -46,3 +47,19 @@ class Acp:
     def close(self, server_id: str) -> None:
         """End an instance and its agent process; an unknown id is ignored."""
         self._portal.run(self._async.close(server_id))
+
+    def share(self, server_id: str, *, expires_s: float = 24 * 3600.0) -> Share:
+        """Create a ticket to read an instance: its stream and its status, nothing else.
+
+        It is valid until it expires (30 days at most), is revoked, or the instance is closed. `url` opens the
+        inspector page with it. A server without a token refuses with `ConflictError`.
+        """
+        return self._portal.run(self._async.share(server_id, expires_s=expires_s))
+
+    def shares(self, server_id: str) -> Sequence[Share]:
+        """The valid shares of an instance, without their tickets."""
+        return self._portal.run(self._async.shares(server_id))
+
+    def revoke(self, share: Share) -> None:
+        """End a share and the streams that are open with it; one that is over is ignored."""
+        self._portal.run(self._async.revoke(share))

@@ -9,6 +9,7 @@ from typing import Any
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.resources.acp_client import AsyncAcpClient
 from sandbox_agent.sdk.sync.portal import Portal
+from sandbox_agent.sdk.transport.http_api import RemotePath
 
 
 class AcpClient:
@@ -29,7 +30,7 @@ class AcpClient:
         return self._async.init_result
 
     def initialize(
-        self, agent: str, *, directory: str | None = None, params: Mapping[str, Any] | None = None
+        self, agent: str, *, directory: RemotePath | None = None, params: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         """Start the agent and send `initialize`; `params` replaces the SDK's own parameters."""
         return self._portal.run(self._async.initialize(agent, directory=directory, params=params))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import Any, Unpack
 
 import httpx
@@ -11,9 +12,12 @@ import httpx
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions, StoreLike
 from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
+from sandbox_agent.sdk.providers.given_agents import GivenAgents
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
+from sandbox_agent.sdk.resources.system_info import SystemInfo
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
+from sandbox_agent.sdk.session.history.store_writer import STORE_PATIENCE_S
 from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
 from sandbox_agent.sdk.session.permissions.question import OnQuestion
 from sandbox_agent.sdk.stores import SessionStore
@@ -21,10 +25,13 @@ from sandbox_agent.sdk.sync.acp import Acp
 from sandbox_agent.sdk.sync.agents import Agents
 from sandbox_agent.sdk.sync.config import Config
 from sandbox_agent.sdk.sync.files import Files
+from sandbox_agent.sdk.sync.git import Git
 from sandbox_agent.sdk.sync.portal import Portal
 from sandbox_agent.sdk.sync.portal_client import PortalClient
+from sandbox_agent.sdk.sync.processes import Processes
 from sandbox_agent.sdk.sync.sessions import Sessions
-from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S
+from sandbox_agent.sdk.sync.terminals import Terminals
+from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S, NETWORK_PATIENCE_S
 
 
 class SandboxAgent(PortalClient):
@@ -42,18 +49,21 @@ class SandboxAgent(PortalClient):
         *,
         timeout: float = CONTROL_TIMEOUT_S,
         max_retries: int = 2,
+        network_patience: float = NETWORK_PATIENCE_S,
         headers: Mapping[str, str] | None = None,
         http_client: httpx.AsyncClient | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
         store: StoreLike | None = None,
+        store_patience: float = STORE_PATIENCE_S,
         on_permission: OnPermission | None = None,
         on_question: OnQuestion | None = None,
         permission_timeout: float | None = None,
         elicitation: bool | None = None,
+        acp_version: int = 1,
         restore: RestorePolicy = "auto",
         replay_max_events: int = 50,
         replay_max_chars: int = 12000,
-        default_directory: str | None = None,
+        default_directory: str | PathLike[str] | None = None,
         keep_running: bool = False,
         callbacks_in_threads: bool = True,
         on_install_progress: OnInstallProgress | None = None,
@@ -65,14 +75,17 @@ class SandboxAgent(PortalClient):
                 token,
                 timeout=timeout,
                 max_retries=max_retries,
+                network_patience=network_patience,
                 headers=headers,
                 http_client=http_client,
                 transport=transport,
                 store=store,
+                store_patience=store_patience,
                 on_permission=on_permission,
                 on_question=on_question,
                 permission_timeout=permission_timeout,
                 elicitation=elicitation,
+                acp_version=acp_version,
                 restore=restore,
                 replay_max_events=replay_max_events,
                 replay_max_chars=replay_max_chars,
@@ -88,6 +101,9 @@ class SandboxAgent(PortalClient):
         super()._attach(portal, wrapped)
         self.agents = Agents(portal, wrapped.agents)
         self.fs = Files(portal, wrapped.fs)
+        self.git = Git(portal, wrapped.git)
+        self.processes = Processes(portal, wrapped.processes)
+        self.terminals = Terminals(portal, wrapped.terminals)
         self.config = Config(portal, wrapped.config)
         self.acp = Acp(portal, wrapped.acp)
         self.sessions = Sessions(portal, wrapped.sessions)
@@ -125,18 +141,28 @@ class SandboxAgent(PortalClient):
         *,
         spawn: SpawnOptions | Mapping[str, Any] | bool | None = None,
         sandbox_id: str | None = None,
+        agents: GivenAgents | None = None,
         **options: Unpack[CommonOptions],
     ) -> SandboxAgent:
         """Start a server and connect to it: on this machine, or in a sandbox of the provider.
 
+        `with SandboxAgent.start() as client` closes it at the end of the block.
         The sandbox is destroyed when the client closes. `sandbox_id` uses a sandbox made earlier instead.
         `spawn` has the options of a local server, as in `spawn={"port": 9000}`; `spawn=False` starts nothing
         and connects to the server at `SANDBOX_AGENT_URL`.
+        `agents` adds agents to a server on this machine, by id: `{"mine": ["python", "agent.py"]}`.
         """
         options.setdefault("callbacks_in_threads", True)
         client = cls.__new__(cls)
-        client._open(lambda: AsyncSandboxAgent.start(sandbox, spawn=spawn, sandbox_id=sandbox_id, **options))
+        client._open(
+            lambda: AsyncSandboxAgent.start(
+                sandbox, spawn=spawn, sandbox_id=sandbox_id, agents=agents, **options
+            )
+        )
         return client
+
+    def __repr__(self) -> str:
+        return repr(self._async).replace("<Async", "<", 1)
 
     @property
     def base_url(self) -> str:
@@ -171,6 +197,10 @@ class SandboxAgent(PortalClient):
     def health(self) -> dict[str, object]:
         """The answer of `GET /v1/health`."""
         return self._portal.run(self._async.health())
+
+    def system(self) -> SystemInfo:
+        """CPU, memory and disk of the sandbox; CPU times are counters, so two answers give a rate."""
+        return self._portal.run(self._async.system())
 
     def wait_healthy(self, timeout_s: float, *, must_listen: bool = False) -> None:
         """Wait until the server is healthy; a wrong token fails at once.

@@ -8,6 +8,7 @@ from typing import Any
 
 from sandbox_agent.sdk.resources.config import AsyncConfig, AsyncConfigEntries
 from sandbox_agent.sdk.sync.portal import Portal
+from sandbox_agent.sdk.transport.http_api import RemotePath
 
 
 class ConfigEntries:
@@ -17,19 +18,19 @@ class ConfigEntries:
         self._portal = portal
         self._async = wrapped
 
-    def get(self, directory: str, name: str) -> dict[str, Any]:
+    def get(self, directory: RemotePath, name: str) -> dict[str, Any]:
         """One entry; raises `NotFoundError` if there is none."""
         return self._portal.run(self._async.get(directory, name))
 
-    def set(self, directory: str, name: str, entry: Mapping[str, Any]) -> None:
+    def set(self, directory: RemotePath, name: str, entry: Mapping[str, Any]) -> None:
         """Write one entry."""
         self._portal.run(self._async.set(directory, name, entry))
 
-    def delete(self, directory: str, name: str) -> None:
+    def delete(self, directory: RemotePath, name: str) -> None:
         """Delete one entry; an unknown name is ignored."""
         self._portal.run(self._async.delete(directory, name))
 
-    def list(self, directory: str) -> dict[str, dict[str, Any]]:
+    def list(self, directory: RemotePath) -> dict[str, dict[str, Any]]:
         """All entries of a directory by name."""
         return self._portal.run(self._async.list(directory))
 

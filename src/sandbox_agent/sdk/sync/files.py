@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from sandbox_agent.sdk.resources import tar_stream
+from sandbox_agent.sdk.resources.file_changes import FileChanges
 from sandbox_agent.sdk.resources.files import AsyncFiles, BinaryBody, Body, LocalPath
 from sandbox_agent.sdk.resources.models import FileInfo, UploadResult
 from sandbox_agent.sdk.sync.portal import Portal
+from sandbox_agent.sdk.transport.http_api import RemotePath
 
 
 class Files:
@@ -19,70 +21,83 @@ class Files:
         self._portal = portal
         self._async = wrapped
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: RemotePath) -> bytes:
         """The whole content of a file."""
         return self._portal.run(self._async.read(path))
 
-    def read_text(self, path: str, encoding: str = "utf-8") -> str:
+    def read_text(self, path: RemotePath, encoding: str = "utf-8") -> str:
         """The whole content of a text file."""
         return self._portal.run(self._async.read_text(path, encoding))
 
     @contextmanager
-    def stream(self, path: str, *, start: int = 0) -> Iterator[Iterator[bytes]]:
+    def stream(self, path: RemotePath, *, start: int = 0) -> Iterator[Iterator[bytes]]:
         """Open a file for reading in chunks, from byte `start` on."""
         with self._portal.context(lambda: self._async.stream(path, start=start)) as chunks:
             yield self._portal.iterate(lambda: chunks)
 
-    def download(self, path: str, local: LocalPath) -> int:
+    @contextmanager
+    def watch(
+        self, path: RemotePath | None = None, *, recursive: bool = True, exclude: Iterable[str] = (".git",)
+    ) -> Iterator[Iterator[FileChanges]]:
+        """Follow the changes in a directory; those after the block was entered are not missed.
+
+        Directories named in `exclude` are left out at any depth. The iterator ends with the directory.
+        """
+        with self._portal.context(
+            lambda: self._async.watch(path, recursive=recursive, exclude=exclude)
+        ) as chunks:
+            yield self._portal.iterate(lambda: chunks)
+
+    def download(self, path: RemotePath, local: LocalPath) -> int:
         """Copy a file from the sandbox to this machine; returns its size."""
         return self._portal.run(self._async.download(path, local))
 
-    def write(self, path: str, data: Body) -> int:
+    def write(self, path: RemotePath, data: Body) -> int:
         """Write a file and its parents; takes bytes, text, an open file or an iterable of bytes."""
         return self._portal.run(self._async.write(path, data))
 
-    def write_text(self, path: str, text: str, encoding: str = "utf-8") -> int:
+    def write_text(self, path: RemotePath, text: str, encoding: str = "utf-8") -> int:
         """Write a text file."""
         return self._portal.run(self._async.write_text(path, text, encoding))
 
-    def upload(self, local: LocalPath, path: str) -> int:
+    def upload(self, local: LocalPath, path: RemotePath) -> int:
         """Copy a file from this machine into the sandbox; returns its size."""
         return self._portal.run(self._async.upload(local, path))
 
-    def list(self, path: str | None = None) -> list[FileInfo]:
+    def list(self, path: RemotePath | None = None) -> list[FileInfo]:
         """The entries of a directory, not recursive."""
         return self._portal.run(self._async.list(path))
 
-    def stat(self, path: str) -> FileInfo:
+    def stat(self, path: RemotePath) -> FileInfo:
         """Type, size and modification time of a path."""
         return self._portal.run(self._async.stat(path))
 
-    def exists(self, path: str) -> bool:
+    def exists(self, path: RemotePath) -> bool:
         """Whether the path exists."""
         return self._portal.run(self._async.exists(path))
 
-    def mkdir(self, path: str) -> str:
+    def mkdir(self, path: RemotePath) -> str:
         """Create a directory and its parents; returns the absolute path."""
         return self._portal.run(self._async.mkdir(path))
 
-    def move(self, source: str, target: str, *, overwrite: bool = False) -> str:
+    def move(self, source: RemotePath, target: RemotePath, *, overwrite: bool = False) -> str:
         """Move or rename; returns the absolute target."""
         return self._portal.run(self._async.move(source, target, overwrite=overwrite))
 
-    def delete(self, path: str, *, recursive: bool = False) -> str:
+    def delete(self, path: RemotePath, *, recursive: bool = False) -> str:
         """Delete a file, link or directory; returns the absolute path."""
         return self._portal.run(self._async.delete(path, recursive=recursive))
 
-    def upload_tar(self, tar: BinaryBody, path: str | None = None) -> UploadResult:
+    def upload_tar(self, tar: BinaryBody, path: RemotePath | None = None) -> UploadResult:
         """Extract a tar in the sandbox, below `path`."""
         return self._portal.run(self._async.upload_tar(tar, path))
 
     def upload_dir(
-        self, local: LocalPath, path: str, *, keep: tar_stream.Filter | None = None
+        self, local: LocalPath, path: RemotePath, *, keep: tar_stream.Filter | None = None
     ) -> UploadResult:
         """Copy a directory into the sandbox as one stream; `keep` filters its paths."""
         return self._portal.run(self._async.upload_dir(local, path, keep=keep))
 
-    def download_dir(self, path: str, local: LocalPath) -> None:
+    def download_dir(self, path: RemotePath, local: LocalPath) -> None:
         """Copy a directory from the sandbox to this machine."""
         self._portal.run(self._async.download_dir(path, local))

@@ -4,23 +4,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
 from sandbox_agent.sdk.session.history.restorer import Restored
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
-from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest
+from sandbox_agent.sdk.session.permissions.permission_request import Deny, PermissionRequest
 from sandbox_agent.sdk.session.permissions.question import Answer, Question
-from sandbox_agent.sdk.session.session import AsyncSession, Callback
+from sandbox_agent.sdk.session.session import AsyncSession, Callback, Output
 from sandbox_agent.sdk.session.session_events import EventCallback
 from sandbox_agent.sdk.session.session_info import SessionInfo
 from sandbox_agent.sdk.session.turns.content_blocks import AttachmentLike, Prompt
-from sandbox_agent.sdk.session.turns.turn import PromptResult
+from sandbox_agent.sdk.session.turns.structured_output import StructuredResult
+from sandbox_agent.sdk.session.turns.turn_result import TurnResult
 from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.sync.portal import Portal
 from sandbox_agent.sdk.sync.turn import Turn
-from sandbox_agent.sdk.universal import UniversalEvent
+from sandbox_agent.sdk.transcripts.transcript import TranscriptFormat
+from sandbox_agent.sdk.universal import UniversalEvent, Usage
 
 
 class Session:
@@ -29,6 +31,9 @@ class Session:
     def __init__(self, portal: Portal, wrapped: AsyncSession) -> None:
         self._portal = portal
         self._async = wrapped
+
+    def __repr__(self) -> str:
+        return repr(self._async).replace("<Async", "<", 1)
 
     @property
     def id(self) -> str:
@@ -70,6 +75,11 @@ class Session:
         """The turn that is running, if this client started it."""
         wrapped = self._async.active_turn
         return None if wrapped is None else Turn(self._portal, wrapped)
+
+    @property
+    def usage(self) -> Usage:
+        """What the session has used so far: tokens and cost in sum, and how full the context is."""
+        return self._async.usage
 
     @property
     def busy(self) -> bool:
@@ -115,6 +125,7 @@ class Session:
         """Change the title or the labels; both stay in the client's store."""
         self._portal.run(self._async.update(title=title, metadata=metadata))
 
+    @overload
     def prompt(
         self,
         prompt: Prompt,
@@ -123,12 +134,67 @@ class Session:
         timeout: float | None = None,
         queue: bool = True,
         respond_async: bool = False,
-    ) -> PromptResult:
-        """Send a prompt and wait for the end of the turn. Cancelling the wait cancels the turn."""
+        output: None = None,
+    ) -> TurnResult: ...
+
+    @overload
+    def prompt(
+        self,
+        prompt: Prompt,
+        *,
+        attachments: Sequence[AttachmentLike] = (),
+        timeout: float | None = None,
+        queue: bool = True,
+        respond_async: bool = False,
+        output: type[Output],
+    ) -> StructuredResult[Output]: ...
+
+    def prompt(
+        self,
+        prompt: Prompt,
+        *,
+        attachments: Sequence[AttachmentLike] = (),
+        timeout: float | None = None,
+        queue: bool = True,
+        respond_async: bool = False,
+        output: type[Any] | None = None,
+    ) -> TurnResult:
+        """Send a prompt and wait for the end of the turn. Cancelling the wait cancels the turn.
+
+        With `output` the answer is a value of that type, in `result.output`. A wrong answer is repaired in
+        one more turn; then `OutputError` is raised, with the `result`.
+        """
         return self._portal.run(
             self._async.prompt(
-                prompt, attachments=attachments, timeout=timeout, queue=queue, respond_async=respond_async
+                prompt,
+                attachments=attachments,
+                timeout=timeout,
+                queue=queue,
+                respond_async=respond_async,
+                output=output,
             )
+        )
+
+    def start(
+        self,
+        prompt: Prompt,
+        *,
+        attachments: Sequence[AttachmentLike] = (),
+        timeout: float | None = None,
+        queue: bool = True,
+        respond_async: bool = False,
+    ) -> Turn:
+        """Send a prompt and return its turn at once; the turn goes on without a reader.
+
+        With `queue=False` it raises `ConcurrentPromptError` while another turn runs or waits.
+        """
+        return Turn(
+            self._portal,
+            self._portal.call(
+                lambda: self._async.start(
+                    prompt, attachments=attachments, timeout=timeout, queue=queue, respond_async=respond_async
+                )
+            ),
         )
 
     def stream(
@@ -140,7 +206,10 @@ class Session:
         queue: bool = True,
         respond_async: bool = False,
     ) -> Turn:
-        """A turn to read while it runs: `with session.stream("...") as turn`."""
+        """A turn that starts when it is first used: `for event in session.stream("...")`.
+
+        In `with session.stream("...") as turn`, leaving the block cancels the turn.
+        """
         return Turn(
             self._portal,
             self._portal.call(
@@ -153,6 +222,21 @@ class Session:
     def cancel(self) -> None:
         """Stop the running turn; its open requests are answered as cancelled."""
         self._portal.run(self._async.cancel())
+
+    def steer(self, prompt: Prompt) -> None:
+        """Give the running turn another message, which the agent reads before it goes on.
+
+        Raises `SteeringError` if no turn runs or the agent cannot do it, as most cannot.
+        """
+        self._portal.run(self._async.steer(prompt))
+
+    def fork(self, *, id: str | None = None, title: str | None = None) -> Session:
+        """A second session that knows the conversation so far; both go on by themselves.
+
+        It has a copy of the history, the callbacks and tools of this session, and runs in the same process.
+        Raises `UnsupportedSessionOptionError` if the agent cannot fork, `ConcurrentPromptError` in a turn.
+        """
+        return Session(self._portal, self._portal.run(self._async.fork(id=id, title=title)))
 
     def set_mode(self, mode: str) -> None:
         """Switch the mode, such as `plan`; the error for an unknown mode lists those on offer."""
@@ -170,8 +254,11 @@ class Session:
         """Set any option of the agent; the error for a wrong value lists those allowed."""
         self._portal.run(self._async.set_config_option(config_id, value))
 
-    def reply_permission(self, permission_id: str, reply: str | Mapping[str, Any]) -> None:
-        """Answer with `once`, `always`, `reject`, an option id, or a whole ACP response, sent as it is."""
+    def reply_permission(self, permission_id: str, reply: str | Deny | Mapping[str, Any]) -> None:
+        """Answer with `once`, `always`, `reject`, an option id or `Deny(reason)`.
+
+        A mapping is an ACP response, which is sent as it is.
+        """
         self._portal.run(self._async.reply_permission(permission_id, reply))
 
     def cancel_permission(self, permission_id: str) -> None:
@@ -191,20 +278,24 @@ class Session:
         """The callbacks of this session; they may be changed at any time."""
         return self._async.handlers
 
-    def events(self, offset: int = 0, limit: int = 100) -> list[UniversalEvent]:
-        """Stored universal events, skipping the first `offset`."""
+    def events(self, offset: int = 0, limit: int | None = None) -> list[UniversalEvent]:
+        """Stored universal events: all of them, or `limit` after skipping `offset`."""
         return self._portal.run(self._async.events(offset, limit))
 
-    def raw_events(self, offset: int = 0, limit: int = 100) -> list[Envelope]:
-        """Stored ACP messages, in both directions, skipping the first `offset`."""
+    def raw_events(self, offset: int = 0, limit: int | None = None) -> list[Envelope]:
+        """Stored ACP messages, in both directions: all of them, or `limit` after skipping `offset`."""
         return self._portal.run(self._async.raw_events(offset, limit))
 
+    def export(self, format: TranscriptFormat = "markdown") -> str:
+        """The conversation so far as text: `markdown`, `chat` (JSONL for training) or `atif`."""
+        return self._portal.run(self._async.export(format))
+
     def follow(self, since: int = 0) -> Iterator[UniversalEvent]:
-        """Events with a sequence after `since`: the stored ones, then live ones, without end."""
+        """Events with a sequence after `since`: the stored ones, then live ones, until it is closed."""
         return self._portal.iterate(lambda: self._async.follow(since))
 
     def follow_raw(self, since: int = 0) -> Iterator[Envelope]:
-        """ACP messages after the first `since`: the stored ones, then live ones, without end."""
+        """ACP messages after the first `since`: the stored ones, then live ones, until it is closed."""
         return self._portal.iterate(lambda: self._async.follow_raw(since))
 
     def on_event(self, callback: EventCallback, *, type: str | None = None) -> Callable[[], None]:
@@ -242,3 +333,10 @@ class Session:
     def close(self, *, keep_running: bool = False) -> None:
         """Release the session; it can be resumed. `keep_running` leaves the agent process running."""
         self._portal.run(self._async.aclose(keep_running=keep_running))
+
+    def __enter__(self) -> Session:
+        self._portal.run(self._async.__aenter__())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

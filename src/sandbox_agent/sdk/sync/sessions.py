@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Unpack
 
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
-from sandbox_agent.sdk.session.permissions.callbacks import Handlers
-from sandbox_agent.sdk.session.session_options import (
-    CallbackOptions,
-    SessionOptions,
-)
-from sandbox_agent.sdk.session.sessions import AsyncSessions, EnvelopeList, EventList
+from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions, Handlers
+from sandbox_agent.sdk.session.session_options import SessionOptions
+from sandbox_agent.sdk.session.sessions import AsyncSessions, EnvelopeList, EventList, RecordList
 from sandbox_agent.sdk.stores import Order, SessionRecord
 from sandbox_agent.sdk.sync.portal import Portal
 from sandbox_agent.sdk.sync.session import Session
+from sandbox_agent.sdk.transcripts.transcript import TranscriptFormat
 
 
 class Sessions:
@@ -30,9 +27,17 @@ class Sessions:
         """The callbacks of new sessions of this client; they may be changed."""
         return self._async.handlers
 
+    def __len__(self) -> int:
+        """The number of sessions that are open on this client."""
+        return self._portal.call(lambda: self._async.__len__())
+
+    def __repr__(self) -> str:
+        return repr(self._async).replace("<Async", "<", 1)
+
     def create(self, agent: str, **options: Unpack[SessionOptions]) -> Session:
         """Start a session with an agent, which is installed and started if necessary.
 
+        `with client.sessions.create("mock") as session` closes it at the end of the block.
         Sessions of one agent in one directory share a process unless `isolated` is True.
         """
         return Session(self._portal, self._portal.run(self._async.create(agent, **options)))
@@ -55,17 +60,23 @@ class Sessions:
         """The stored record of a session; raises `SessionNotFoundError`."""
         return self._portal.run(self._async.get(session_id))
 
-    def list(self, *, order: Order = "asc", archived: bool | None = None) -> Iterator[SessionRecord]:
-        """All stored sessions; read from the store page by page."""
-        return self._portal.iterate(lambda: self._async.list(order=order, archived=archived))
+    def list(
+        self, *, order: Order = "asc", archived: bool | None = None, offset: int = 0, limit: int | None = None
+    ) -> RecordList:
+        """Stored sessions by creation time: all of them, or `limit` after skipping `offset`."""
+        return self._portal.run(self._async.list(order=order, archived=archived, offset=offset, limit=limit))
 
-    def events(self, session_id: str, offset: int = 0, limit: int = 100) -> EventList:
-        """Stored universal events of a session, skipping the first `offset`; needs no agent."""
+    def events(self, session_id: str, offset: int = 0, limit: int | None = None) -> EventList:
+        """Stored universal events of a session, all or a part; needs no agent."""
         return self._portal.run(self._async.events(session_id, offset, limit))
 
-    def raw_events(self, session_id: str, offset: int = 0, limit: int = 100) -> EnvelopeList:
-        """Stored ACP messages of a session, in both directions, skipping the first `offset`."""
+    def raw_events(self, session_id: str, offset: int = 0, limit: int | None = None) -> EnvelopeList:
+        """Stored ACP messages of a session, in both directions, all or a part."""
         return self._portal.run(self._async.raw_events(session_id, offset, limit))
+
+    def export(self, session_id: str, format: TranscriptFormat = "markdown") -> str:
+        """A stored conversation as text: `markdown`, `chat` (JSONL for training) or `atif`."""
+        return self._portal.run(self._async.export(session_id, format))
 
     def terminate(self, session_id: str) -> None:
         """End a session, open or only stored; a second call does nothing."""

@@ -6,17 +6,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.session.turns.turn import CANCEL_TIMEOUT_S, AsyncTurn, PromptResult
+from sandbox_agent.sdk.session.turns.turn import CANCEL_TIMEOUT_S, AsyncTurn
+from sandbox_agent.sdk.session.turns.turn_result import TurnResult
 from sandbox_agent.sdk.sync.portal import Portal
 from sandbox_agent.sdk.universal import UniversalEvent
 
 
 class Turn:
-    """A turn of an `Session`; made by `session.stream()`."""
+    """A turn of an `Session`; made by `session.start()` and `session.stream()`."""
 
     def __init__(self, portal: Portal, wrapped: AsyncTurn) -> None:
         self._portal = portal
         self._async = wrapped
+
+    def __repr__(self) -> str:
+        return repr(self._async).replace("<Async", "<", 1)
 
     @property
     def id(self) -> str:
@@ -33,8 +37,11 @@ class Turn:
         """Whether the turn has ended, successfully or not."""
         return self._async.done
 
-    def result(self) -> PromptResult:
-        """Wait for the end; raises if the turn failed. Cancelling this wait does not cancel the turn."""
+    def result(self) -> TurnResult:
+        """Wait for the end; raises if the turn failed. Cancelling this wait does not cancel the turn.
+
+        An error of the library has the `result` so far.
+        """
         return self._portal.run(self._async.result())
 
     def cancel(self) -> None:

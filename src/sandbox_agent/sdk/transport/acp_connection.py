@@ -10,23 +10,29 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+import math
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Protocol
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import (
+    INSTANCE_GONE,
     AgentExitedError,
+    AgentTimeoutError,
     APIConnectionError,
     APIStatusError,
     APITimeoutError,
     SandboxAgentError,
 )
 from sandbox_agent.sdk.jsonrpc import Envelope
+from sandbox_agent.sdk.response_errors import exit_error
+from sandbox_agent.sdk.transport.answer_recovery import unknown_delivery
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.post_sender import POST_HEADERS, PostSender
+from sandbox_agent.sdk.transport.shared_streams import SharedStreams
 from sandbox_agent.sdk.transport.stream_reader import Gap, StreamReader
 
 log = logging.getLogger("sandbox_agent")
@@ -60,11 +66,14 @@ class AcpConnection:
         *,
         after: int | None = None,
         server_alive: Callable[[], bool] | None = None,
+        shared: SharedStreams | None = None,
     ) -> None:
         self.server_id = server_id
         self.lost: SandboxAgentError | None = None
+        self.created_at_ms: int | None = None
+        """When the instance was created, if the server said so with the answer to `initialize`."""
         self.stream_broken = asyncio.Event()
-        self.reader = StreamReader(api, server_id, self, after=after)
+        self.reader = StreamReader(api, server_id, self, after=after, shared=shared)
         self.status = InstanceStatus(api, server_id, self.reader, lambda: self.lost is not None)
         self._api = api
         self._listener = listener
@@ -76,6 +85,7 @@ class AcpConnection:
         self._answered_by_body: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
+        self._silence_check: asyncio.TimerHandle | None = None
 
     # -- outgoing -----------------------------------------------------------------------------------
 
@@ -83,7 +93,12 @@ class AcpConnection:
         """A request id that no other client of this instance uses."""
         return f"{self._client_id}-{next(self._numbers)}"
 
-    async def bootstrap(self, params: Mapping[str, Any], query: Mapping[str, str | None]) -> Any:
+    async def bootstrap(
+        self,
+        params: Mapping[str, Any],
+        query: Mapping[str, str | None],
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
         """Start the instance with `initialize`, then start to read its stream."""
         call = PendingCall(self.new_id(), "initialize", None)
         self._calls[call.id] = call
@@ -93,18 +108,20 @@ class AcpConnection:
                 self._path,
                 query=query,
                 content=_request(call.id, "initialize", params),
-                headers=POST_HEADERS,
+                headers={**POST_HEADERS, **(headers or {})},
                 timeout_s=BOOTSTRAP_TIMEOUT_S,
                 retry=True,
             )
         except APIStatusError as error:
-            gone = await self.status.agent_gone(error)
-            if gone is None:
+            if error.error_type != "agent_process_exited":
                 raise
+            gone = exit_error(error.problem)
             raise gone from gone.__cause__
         finally:
             del self._calls[call.id]
         call.answer(json_codec.decode(response.content))
+        created = response.headers.get("x-sandbox-agent-created-at-ms", "")
+        self.created_at_ms = int(created) if created.isdigit() else None
         self.reader.start()
         return call.future.result()
 
@@ -122,7 +139,8 @@ class AcpConnection:
         self._check()
         call = PendingCall(call_id or self.new_id(), method, on_accepted)
         self._calls[call.id] = call
-        prefer = [f"wait={max(1, round(timeout_s))}"] if timeout_s is not None else []
+        # The server's limit is the later one, so that the time-out is always that of this client.
+        prefer = [f"wait={math.ceil(timeout_s) + 1}"] if timeout_s is not None else []
         prefer += ["respond-async"] if respond_async else []
         headers = {**POST_HEADERS, **({"prefer": ", ".join(prefer)} if prefer else {})}
         delivery = PostSender(self, self._api, self._path, call, headers)
@@ -132,10 +150,13 @@ class AcpConnection:
                 return await asyncio.shield(call.future)
         except TimeoutError as error:
             if call.settled:
+                # The answer came while the loop was busy: it counts, though the limit has passed.
+                return call.future.result()
+            raise _timed_out(method, timeout_s) from error
+        except AgentTimeoutError as error:
+            if timeout_s is None or asyncio.get_running_loop().time() - call.began < timeout_s:
                 raise
-            raise APITimeoutError(
-                f"{method} was not answered within {timeout_s} s", delivery_unknown=True
-            ) from error
+            raise _timed_out(method, timeout_s) from error
         finally:
             if not call.settled:
                 call.accept()
@@ -151,6 +172,21 @@ class AcpConnection:
         """Answer a request of the agent; repeated until the server has it, which is safe."""
         self._check()
         await self._send(envelope, retry=True)
+
+    async def pending_requests(self) -> int | None:
+        """How many requests the agent works on, after all it said has been read; None if unknown.
+
+        An instance that the server does not have, because it was restarted, is lost.
+        """
+        try:
+            facts = await self.status.drain()
+        except SandboxAgentError:
+            return None
+        if facts is None:
+            self.lose(AgentExitedError(INSTANCE_GONE, vanished=True))
+            return 0
+        count = facts.get("pendingRequests")
+        return count if isinstance(count, int) else None
 
     async def _send(self, envelope: Envelope, *, retry: bool) -> None:
         try:
@@ -179,6 +215,7 @@ class AcpConnection:
             call = self._calls.get(identity) if isinstance(identity, str) else None
             if call is not None:
                 call.answer(envelope)
+            self.stream_broken.set()
         elif envelope.get("method") == "_adapter/agent_exited":
             self._agent_exited(envelope.get("params"))
 
@@ -199,6 +236,24 @@ class AcpConnection:
         dead = self.dead_server()
         if dead is not None:
             self.lose(dead)
+        elif self._silence_check is None:
+            self._check_silence()
+
+    def _check_silence(self) -> None:
+        """Fail calls that wait for a server of which nothing was heard; a broken network reports no error."""
+        self._silence_check = None
+        if self.lost is not None or self.reader.connected or not self._calls:
+            return
+        loop, patience = asyncio.get_running_loop(), self._api.network_patience_s
+        first = math.inf
+        for call in list(self._calls.values()):
+            silent_since = max(self.reader.last_heard, call.began)
+            if loop.time() - silent_since >= patience:
+                call.fail(unknown_delivery(call.method, None))
+            else:
+                first = min(first, silent_since)
+        if first < math.inf:
+            self._silence_check = loop.call_at(first + patience, self._check_silence)
 
     def stream_ended(self, error: SandboxAgentError) -> None:
         """The stream ended for good."""
@@ -226,6 +281,8 @@ class AcpConnection:
     async def close(self, *, delete: bool) -> None:
         """Stop reading and fail pending calls; with `delete` also end the agent process."""
         self._closed = True
+        if self._silence_check is not None:
+            self._silence_check.cancel()
         if self.lost is None:
             self.lost = APIConnectionError("the connection was closed by this client")
         for call in list(self._calls.values()):
@@ -263,8 +320,11 @@ class AcpConnection:
         return None if self._server_alive() else APIConnectionError("the server process has ended")
 
     def _check(self) -> None:
+        """Raise if the agent is gone; the message was then not sent."""
+        if isinstance(self.lost, AgentExitedError):
+            raise self.lost.before_delivery()
         if self.lost is not None:
-            raise self.lost
+            raise self.lost.again()
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
         task = asyncio.create_task(work, name=name)
@@ -275,6 +335,10 @@ class AcpConnection:
 
 def _request(call_id: str, method: str, params: Mapping[str, Any]) -> bytes:
     return json_codec.encode({"jsonrpc": "2.0", "id": call_id, "method": method, "params": dict(params)})
+
+
+def _timed_out(method: str, timeout_s: float | None) -> APITimeoutError:
+    return APITimeoutError(f"{method} was not answered within {timeout_s} s", delivery_unknown=True)
 
 
 async def _await_end(post: asyncio.Task[None]) -> None:

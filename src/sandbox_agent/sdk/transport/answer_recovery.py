@@ -22,12 +22,13 @@ from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import REFUSED_LIMIT_S, gateway_failed, refused, server_stopping
+from sandbox_agent.sdk.transport.stream_reader import StreamReader
 
-# How long a call waits while the server cannot be reached but is not known to be gone.
-UNREACHABLE_LIMIT_S = 60.0
 PROBE_TIMEOUT_S = 5.0
 FIRST_PROBE_S = 0.1
 LAST_PROBE_S = 2.0
+# While the stream is up nothing has to be asked; hundreds of waiting calls cost next to nothing.
+CONNECTED_PROBE_S = 120.0
 
 
 class CallOwner(Protocol):
@@ -35,8 +36,9 @@ class CallOwner(Protocol):
 
     lost: SandboxAgentError | None
     status: InstanceStatus
+    reader: StreamReader
     stream_broken: asyncio.Event
-    """Set when the stream broke, to ask for the status at once."""
+    """Set when the stream broke or brought an answer of another call, to ask for the status at once."""
 
     def dead_server(self) -> SandboxAgentError | None: ...
     def lose(self, error: SandboxAgentError) -> None: ...
@@ -46,10 +48,13 @@ class CallOwner(Protocol):
 class AnswerRecovery:
     """Waits for one call to be answered on the stream, or fails it."""
 
-    def __init__(self, connection: CallOwner, call: PendingCall, cause: BaseException | None) -> None:
+    def __init__(
+        self, connection: CallOwner, call: PendingCall, cause: BaseException | None, patience_s: float
+    ) -> None:
         self._connection = connection
         self._call = call
         self._cause = cause
+        self._patience_s = patience_s
         self._clock: Callable[[], float] = asyncio.get_running_loop().time
         self._silent_since: float | None = None
         self._refused_since: float | None = None
@@ -66,8 +71,12 @@ class AnswerRecovery:
                 self._connection.lose(dead)
                 return
             await self._probe()
-            await self._wait(FIRST_PROBE_S if self._refused_since is not None else pause)
-            pause = min(LAST_PROBE_S, pause * 1.6)
+            if self._connection.reader.connected and self._silent_since is None:
+                # The stream brings the answer, or the news that wakes this wait.
+                await self._wait(CONNECTED_PROBE_S)
+            else:
+                await self._wait(FIRST_PROBE_S if self._refused_since is not None else pause)
+                pause = min(LAST_PROBE_S, pause * 1.6)
 
     async def _probe(self) -> None:
         self._connection.stream_broken.clear()
@@ -89,8 +98,8 @@ class AnswerRecovery:
         self._refused_since = (self._refused_since or now) if gone else None
         if self._refused_since is not None and now - self._refused_since >= REFUSED_LIMIT_S:
             self._call.fail(_server_gone(self._call.method, error))
-        elif now - self._silent_since > UNREACHABLE_LIMIT_S:
-            self._call.fail(_unknown_delivery(self._call.method, self._cause or error))
+        elif now - self._silent_since > self._patience_s:
+            self._call.fail(unknown_delivery(self._call.method, self._cause or error))
 
     async def _decide(self, facts: Mapping[str, Any] | None) -> None:
         """Decide from the server's status whether the answer can still come."""
@@ -116,7 +125,7 @@ class AnswerRecovery:
         if again is None or again.get("pendingRequests") != 0:
             return
         if await status.caught_up(again.get("lastEventId") or 0) and not self._call.settled:
-            self._call.fail(_unknown_delivery(self._call.method, self._cause))
+            self._call.fail(unknown_delivery(self._call.method, self._cause))
 
     async def _wait(self, pause: float) -> None:
         broken = asyncio.create_task(self._connection.stream_broken.wait())
@@ -137,7 +146,8 @@ def _server_gone(method: str, cause: BaseException) -> APIConnectionError:
     return error
 
 
-def _unknown_delivery(method: str, cause: BaseException | None) -> APIConnectionError:
+def unknown_delivery(method: str, cause: BaseException | None) -> APIConnectionError:
+    """The failure of a call that may have reached the agent."""
     error = APIConnectionError(
         f"the connection broke during {method} and no answer came; the agent may or may not have "
         "received it, and it was not sent again",

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from os import PathLike, fspath
 from typing import Any
 from urllib.parse import quote
 
@@ -18,19 +19,22 @@ from sandbox_agent.sdk.errors import (
     APIConnectionError,
     APIStatusError,
     APITimeoutError,
+    ClientClosedError,
     SandboxAgentError,
 )
 from sandbox_agent.sdk.response_errors import status_error
+from sandbox_agent.sdk.transport.http_clients import HttpClients
 from sandbox_agent.sdk.transport.retries import Retries, refused
 from sandbox_agent.sdk.transport.run_once import RunOnce
 
 HEALTH_PATH = "/v1/health"
 CONTROL_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
-# Shorter than the keep-alive limit of servers, so that a request rarely meets a closing connection.
-KEEPALIVE_EXPIRY_S = 3.0
+NETWORK_PATIENCE_S = 60.0
 
-Query = Mapping[str, str | bool | None]
+RemotePath = str | PathLike[str]
+"""A path in the sandbox."""
+Query = Mapping[str, RemotePath | bool | None]
 
 
 class HttpApi:
@@ -44,6 +48,7 @@ class HttpApi:
         headers: Mapping[str, str] | None = None,
         timeout: float = CONTROL_TIMEOUT_S,
         max_retries: int = 2,
+        network_patience: float = NETWORK_PATIENCE_S,
         http_client: httpx.AsyncClient | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
@@ -51,17 +56,29 @@ class HttpApi:
         self.token = token
         self.timeout = timeout
         self.max_retries = max_retries
+        self.network_patience_s = network_patience
+        """How long calls wait for a server that does not answer and is not known to be gone."""
         self.health_check: RunOnce | None = None
         """Awaited before every request, except `GET /v1/health` itself."""
         self._headers = {**({"authorization": f"Bearer {token}"} if token else {}), **dict(headers or {})}
-        self._owned = http_client is None
-        self._client = http_client or httpx.AsyncClient(
-            transport=transport,
-            # Every instance keeps a stream open; a connection limit would block further requests.
-            limits=httpx.Limits(
-                max_connections=None, max_keepalive_connections=64, keepalive_expiry=KEEPALIVE_EXPIRY_S
-            ),
-        )
+        self.closed = False
+        self._is_in_process = transport is not None
+        self._clients = HttpClients(http_client, transport)
+
+    @property
+    def stream_silence_s(self) -> float:
+        """A stream that is silent for longer is broken: by default 45 s, three heartbeats of the server."""
+        return self.network_patience_s * 0.75
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What every request carries, the token included."""
+        return self._headers
+
+    @property
+    def is_in_process(self) -> bool:
+        """Whether there is no network between client and server."""
+        return self._is_in_process
 
     async def ready(self) -> None:
         """Wait until requests may be sent."""
@@ -69,9 +86,9 @@ class HttpApi:
             await self.health_check.run()
 
     async def aclose(self) -> None:
-        """Close the HTTP client, unless it belongs to the caller."""
-        if self._owned:
-            await self._client.aclose()
+        """Close the HTTP client, unless it belongs to the caller; further requests are refused."""
+        self.closed = True
+        await self._clients.aclose()
 
     async def request(
         self,
@@ -139,10 +156,13 @@ class HttpApi:
         unlimited: bool = False,
     ) -> AsyncIterator[httpx.Response]:
         """Send a request once and yield the open response; raise on any status outside 2xx."""
+        if self.closed:
+            raise ClientClosedError("the client is closed")
         if path != HEALTH_PATH:
             await self.ready()
         limit = None if unlimited else (read_timeout if read_timeout is not None else self.timeout)
-        request = self._client.build_request(
+        client = self._clients.of(path)
+        request = client.build_request(
             method,
             self.base_url + path,
             params=_params(query),
@@ -151,7 +171,7 @@ class HttpApi:
             timeout=httpx.Timeout(limit, connect=CONNECT_TIMEOUT_S, pool=None),
         )
         with network_errors(f"{method} {path}", server=self.base_url):
-            response = await self._client.send(request, stream=True)
+            response = await client.send(request, stream=True)
         try:
             if not response.is_success:
                 with network_errors(f"{method} {path}"):
@@ -208,7 +228,7 @@ def segment(text: str) -> str:
 def _params(query: Query | None) -> dict[str, str]:
     written = {True: "true", False: "false"}
     return {
-        name: written[value] if isinstance(value, bool) else value
+        name: written[value] if isinstance(value, bool) else fspath(value)
         for name, value in (query or {}).items()
         if value is not None
     }

@@ -11,6 +11,7 @@ from sandbox_agent.sdk.response_errors import exit_error
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.stream_reader import StreamReader
 
+DRAIN_TIMEOUT_S = 2.0
 CATCH_UP_ROUNDS = 20
 CATCH_UP_ROUND_S = 0.25
 
@@ -26,7 +27,10 @@ class InstanceStatus:
 
     async def facts(self, timeout_s: float | None = None, *, once: bool = False) -> dict[str, Any] | None:
         """The entry of this instance in `GET /v1/acp`; None if it is not listed."""
-        response = await self._api.request("GET", "/v1/acp", timeout_s=timeout_s, once=once)
+        response = await self._api.request(
+            "GET", "/v1/acp", query={"serverId": self._server_id}, timeout_s=timeout_s, once=once
+        )
+        # A server of another make lists all its instances.
         servers = json_codec.decode(response.content).get("servers") or []
         return next((dict(one) for one in servers if one.get("serverId") == self._server_id), None)
 
@@ -38,14 +42,15 @@ class InstanceStatus:
             await self._reader.moved(CATCH_UP_ROUND_S)
         return self._reader.last_event_id >= newest
 
-    async def drain(self) -> None:
-        """Read the stream up to the newest event, if the server still answers."""
-        try:
-            facts = await self.facts(timeout_s=2.0)
-        except SandboxAgentError:
-            return
+    async def drain(self) -> dict[str, Any] | None:
+        """Read the stream up to the newest event; the server's status, None if the instance is not listed.
+
+        Raises if the server does not answer.
+        """
+        facts = await self.facts(timeout_s=DRAIN_TIMEOUT_S, once=True)
         if facts is not None and isinstance(facts.get("lastEventId"), int):
             await self.caught_up(facts["lastEventId"])
+        return facts
 
     async def agent_gone(self, error: APIStatusError) -> AgentExitedError | None:
         """The exit that an error answer reports; None if the agent is not gone.

@@ -24,7 +24,9 @@ class PendingCall:
         self.accepted = False
         self.unsent = False
         """The message was certainly not sent: the server refused the connection, and a retry follows."""
-        self.future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        self.began = loop.time()
+        self.future: asyncio.Future[Any] = loop.create_future()
         # The caller may be gone when the call fails; its error is then of no interest.
         self.future.add_done_callback(_retrieve_exception)
         self._on_accepted = on_accepted
@@ -52,6 +54,8 @@ class PendingCall:
 
     def lose(self, error: SandboxAgentError) -> None:
         """Settle with the end of the agent; the error says whether the message was never sent."""
+        if self.settled:
+            return
         if self.unsent and isinstance(error, AgentExitedError):
             error = error.before_delivery()
         self.accept()
@@ -60,7 +64,7 @@ class PendingCall:
     def fail(self, error: SandboxAgentError) -> None:
         """Settle with an error."""
         if not self.future.done():
-            self.future.set_exception(error)
+            self.future.set_exception(error.again())
 
 
 def _retrieve_exception(future: asyncio.Future[Any]) -> None:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError
+from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError, SandboxAgentError
 from sandbox_agent.sdk.transport.answer_recovery import AnswerRecovery, CallOwner
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors
 from sandbox_agent.sdk.transport.pending_call import PendingCall
@@ -86,7 +87,8 @@ class PostSender:
             if not gone.never_delivered:
                 self._call.accept()
                 # Read the rest of the stream before the error, so that no update of the turn is lost.
-                await self._connection.status.drain()
+                with suppress(SandboxAgentError):
+                    await self._connection.status.drain()
             self._connection.lose(gone)
             self._call.fail(gone)
         elif gateway_failed(error):
@@ -106,4 +108,5 @@ class PostSender:
             self._connection.answered_by_body(self._call, envelope)
 
     async def _recover(self, cause: BaseException | None) -> None:
-        await AnswerRecovery(self._connection, self._call, cause).run()
+        patience_s = self._api.network_patience_s
+        await AnswerRecovery(self._connection, self._call, cause, patience_s).run()

@@ -6,11 +6,15 @@ a frame named `comment`, so that a reader sees the heartbeat; `id` is None for a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+
+from msgspec import Struct
+
+# The form in which the server sends nearly all frames; reading it in one step takes a third of the time.
+_MESSAGE = re.compile(rb"event: message\nid: (\d+)\ndata: ([^\r\n]*)\n\n")
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True, gc=False):
     """One event of the stream; `event` is `comment` for a heartbeat."""
 
     event: str
@@ -33,6 +37,9 @@ class FrameDecoder:
         start = 0
         crlf = rest.find(b"\r\n\r\n", self._searched)
         while True:
+            while (message := _MESSAGE.match(rest, start)) is not None:
+                frames.append(Frame("message", bytes(message[2]), message[1].decode()))
+                start = message.end()
             end = rest.find(b"\n\n", max(start, self._searched))
             if 0 <= crlf < start:
                 crlf = rest.find(b"\r\n\r\n", start)

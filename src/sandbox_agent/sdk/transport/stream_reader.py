@@ -15,7 +15,6 @@ from typing import Protocol
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import (
-    INSTANCE_GONE,
     AgentExitedError,
     APIConnectionError,
     APIStatusError,
@@ -24,12 +23,11 @@ from sandbox_agent.sdk.errors import (
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.retries import backoff
+from sandbox_agent.sdk.transport.shared_streams import SharedStreams, StreamGroup, gone
 from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
 
 log = logging.getLogger("sandbox_agent")
 
-# Three heartbeats of the server: a stream that is silent for longer is considered broken.
-SILENCE_S = 45.0
 FIRST_PAUSE_S = 0.1
 LAST_PAUSE_S = 10.0
 # How many 404 answers of a gateway are tolerated while the sandbox behind it starts.
@@ -56,29 +54,55 @@ class StreamSink(Protocol):
 
 
 class StreamReader:
-    """Reads `GET /v1/acp/{server_id}` into a sink."""
+    """Reads the stream of one instance into a sink: `GET /v1/acp/{server_id}`, or a stream that it shares."""
 
-    def __init__(self, api: HttpApi, server_id: str, sink: StreamSink, *, after: int | None) -> None:
+    def __init__(
+        self,
+        api: HttpApi,
+        server_id: str,
+        sink: StreamSink,
+        *,
+        after: int | None,
+        shared: SharedStreams | None = None,
+    ) -> None:
+        self.server_id = server_id
         self.last_event_id = after or 0
         self.connected = False
+        self.last_heard = asyncio.get_running_loop().time()
+        """When the last byte of the stream came."""
         self._api = api
         self._path = f"/v1/acp/{segment(server_id)}"
         self._sink = sink
+        self._shared = shared
+        self._group: StreamGroup | None = None
         self._task: asyncio.Task[None] | None = None
         self._moved = asyncio.Event()
         self._foreign_404 = 0
 
     def start(self) -> None:
         """Start to read, unless it is reading."""
-        if self._task is None:
-            self._task = asyncio.create_task(self._read_forever(), name=f"stream {self._path}")
+        if self._task is None and self._group is None:
+            self._group = self._shared.join(self) if self._shared is not None else None
+            if self._group is None:
+                self.read_alone()
+
+    def read_alone(self) -> None:
+        """Read a stream of its own."""
+        self._group = None
+        self._task = asyncio.create_task(self._read_forever(), name=f"stream {self._path}")
 
     async def stop(self) -> None:
         """Stop the reader and wait for its end."""
+        group, self._group = self._group, None
+        if group is not None:
+            await group.remove(self)
         task, self._task = self._task, None
-        if task is not None and task is not asyncio.current_task():
-            task.cancel()
-            await asyncio.wait([task])
+        if task is not None:
+            if self._shared is not None:
+                self._shared.left_alone()
+            if task is not asyncio.current_task():
+                task.cancel()
+                await asyncio.wait([task])
 
     async def moved(self, timeout_s: float) -> None:
         """Wait until another event was delivered, or for `timeout_s` seconds."""
@@ -107,11 +131,11 @@ class StreamReader:
             before = self.last_event_id
             try:
                 async for frame in self._frames(self.last_event_id):
-                    self._take(frame)
+                    over = self.take(frame)
+                    if over is not None:
+                        self._sink.stream_ended(over)
+                        return
                 attempt = 0
-            except _StreamOver as over:
-                self._sink.stream_ended(over.error)
-                return
             except APIStatusError as error:
                 final = self._final_error(error)
                 if final is not None:
@@ -121,7 +145,7 @@ class StreamReader:
                 log.debug("stream %s dropped: %s", self._path, error)
             finally:
                 self.connected = False
-            self._sink.stream_dropped()
+            self.dropped()
             if self.last_event_id != before:
                 attempt = 0
             await asyncio.sleep(backoff(attempt, first=FIRST_PAUSE_S, limit=LAST_PAUSE_S))
@@ -132,21 +156,26 @@ class StreamReader:
         if after:
             headers["last-event-id"] = str(after)
         decoder = FrameDecoder()
-        async with self._api.open("GET", self._path, headers=headers, read_timeout=SILENCE_S) as response:
+        silence_s = self._api.stream_silence_s
+        clock = asyncio.get_running_loop().time
+        async with self._api.open("GET", self._path, headers=headers, read_timeout=silence_s) as response:
             self.connected = True
+            self.last_heard = clock()
             self._foreign_404 = 0
             with network_errors(f"GET {self._path}"):
                 async for chunk in response.aiter_bytes():
+                    self.last_heard = clock()
                     for frame in decoder.feed(chunk):
                         yield frame
 
-    def _take(self, frame: Frame) -> None:
+    def take(self, frame: Frame) -> SandboxAgentError | None:
+        """Deliver a frame of the stream; returns the error that ends it, if it does."""
         if frame.event == "gap":
-            self._take_gap(frame.data)
-        elif frame.event == "message":
+            return self._take_gap(frame.data)
+        if frame.event == "message":
             event_id = int(frame.id) if frame.id and frame.id.isdigit() else self.last_event_id + 1
             if event_id <= self.last_event_id:
-                return
+                return None
             if event_id > self.last_event_id + 1:
                 self._sink.stream_gap(Gap(self.last_event_id + 1, event_id - 1))
             self.last_event_id = event_id
@@ -154,32 +183,37 @@ class StreamReader:
             if isinstance(envelope, dict):
                 self._sink.stream_message(envelope, event_id)
             self._moved.set()
+        return None
 
-    def _take_gap(self, data: bytes) -> None:
+    def dropped(self) -> None:
+        """The stream broke and will be opened again."""
+        self.connected = False
+        self._sink.stream_dropped()
+
+    def ended(self, error: SandboxAgentError) -> None:
+        """The stream that this reader shares will bring nothing more for it."""
+        self.connected = False
+        self._sink.stream_ended(error)
+
+    def _take_gap(self, data: bytes) -> SandboxAgentError | None:
         facts = json_codec.decode(data)
         oldest, newest = int(facts["oldest"]), int(facts["newest"])
         if newest < self.last_event_id:
-            raise _StreamOver(
-                AgentExitedError("the server was restarted; this instance is gone", vanished=True)
-            )
+            return AgentExitedError("the server was restarted; this instance is gone", vanished=True)
         if oldest > self.last_event_id + 1:
             self._sink.stream_gap(Gap(self.last_event_id + 1, oldest - 1, newest))
             self.last_event_id = oldest - 1
+        return None
 
     def _final_error(self, error: APIStatusError) -> SandboxAgentError | None:
         """The error that ends a refused stream, or None to try again."""
         if error.status_code == 404:
             self._foreign_404 += 1
             if error.error_type or self._foreign_404 > FOREIGN_404_LIMIT:
-                gone = AgentExitedError(INSTANCE_GONE, vanished=True)
-                gone.__cause__ = error
-                return gone
+                final = gone()
+                final.__cause__ = error
+                return final
             return None
         if error.status_code in (429, 408) or error.status_code >= 500:
             return None
         return error
-
-
-class _StreamOver(Exception):
-    def __init__(self, error: SandboxAgentError) -> None:
-        self.error = error

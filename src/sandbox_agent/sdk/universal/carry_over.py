@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from sandbox_agent.sdk.universal.events import (
+from sandbox_agent.sdk.universal.event_data import (
     ErrorData,
     ItemData,
     ItemDeltaData,
@@ -19,9 +19,9 @@ from sandbox_agent.sdk.universal.events import (
     QuestionData,
     SessionEndedData,
     TurnData,
-    UniversalEvent,
     UnparsedData,
 )
+from sandbox_agent.sdk.universal.events import UniversalEvent
 from sandbox_agent.sdk.universal.items import UniversalItem
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_text
 

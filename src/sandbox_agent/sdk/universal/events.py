@@ -1,9 +1,9 @@
 """The classes of universal events.
 
-There is one class per event type, so `match`, `isinstance` and `event.type` all tell them apart, and `data`
-has the right type. They serialise to exactly the legacy JSON (`event_to_json`), key order included: a field
-without a default is always written, a field with a default is left out when it is `None`. Two types are not
-in the legacy schema: `item.updated` and `session.updated`.
+There is one class per event type, and `UniversalEvent` is their union: `match`, `isinstance` and `event.type`
+tell them apart, also for type checkers, and `data` has the right type. They serialise to exactly the legacy
+JSON (`event_to_json`), key order included. Two types are not in the legacy schema: `item.updated` and
+`session.updated`.
 """
 
 from __future__ import annotations
@@ -14,9 +14,22 @@ import msgspec
 from msgspec import Struct
 
 from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.universal.event_data import (
+    DeltaKind,
+    ErrorData,
+    EventSource,
+    ItemData,
+    ItemDeltaData,
+    PermissionData,
+    QuestionData,
+    SessionEndedData,
+    SessionStartedData,
+    SessionUpdatedData,
+    TurnData,
+    UnparsedData,
+)
 from sandbox_agent.sdk.universal.items import UniversalItem
 
-EventSource = Literal["agent", "daemon"]
 EventType = Literal[
     "session.started",
     "session.ended",
@@ -34,83 +47,10 @@ EventType = Literal[
     "question.resolved",
     "agent.unparsed",
 ]
-EndReason = Literal["completed", "error", "terminated"]
-PermissionStatus = Literal["requested", "accept", "accept_for_session", "reject"]
-QuestionStatus = Literal["requested", "answered", "rejected"]
 
 
-class StderrOutput(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The agent's stderr: all of it, or its first and last lines."""
-
-    head: str | None = None
-    tail: str | None = None
-    truncated: bool
-    total_lines: int | None = None
-
-
-class SessionStartedData(Struct, frozen=True):
-    metadata: Any
-
-
-class SessionEndedData(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    reason: EndReason
-    terminated_by: EventSource
-    message: str | None = None
-    exit_code: int | None = None
-    stderr: StderrOutput | None = None
-
-
-class TurnData(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    phase: Literal["started", "ended"]
-    turn_id: str | None = None
-    metadata: Any = None
-
-
-class ItemData(Struct, frozen=True):
-    item: UniversalItem
-
-
-class ItemDeltaData(Struct, frozen=True):
-    item_id: str
-    native_item_id: str | None
-    delta: str
-
-
-class SessionUpdatedData(Struct, frozen=True):
-    label: str
-    detail: str | None
-    update: Any
-
-
-class ErrorData(Struct, frozen=True):
-    message: str
-    code: str | None
-    details: Any
-
-
-class PermissionData(Struct, frozen=True):
-    permission_id: str
-    action: str
-    status: PermissionStatus
-    metadata: Any
-
-
-class QuestionData(Struct, frozen=True):
-    question_id: str
-    prompt: str
-    options: list[str]
-    response: str | None
-    status: QuestionStatus
-
-
-class UnparsedData(Struct, frozen=True):
-    error: str
-    location: str
-    raw_hash: str | None
-
-
-class UniversalEvent(Struct, frozen=True, kw_only=True):
-    """The envelope of all events; the subclasses narrow `type` and `data`."""
+class EventEnvelope(Struct, frozen=True, kw_only=True, gc=False):
+    """The fields of all events; the subclasses narrow `type` and `data`."""
 
     event_id: str
     sequence: int
@@ -124,80 +64,131 @@ class UniversalEvent(Struct, frozen=True, kw_only=True):
     raw: Any
 
 
-class SessionStarted(UniversalEvent, frozen=True, kw_only=True):
+class SessionStarted(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["session.started"]
     data: SessionStartedData
 
 
-class SessionEnded(UniversalEvent, frozen=True, kw_only=True):
+class SessionEnded(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["session.ended"]
     data: SessionEndedData
 
 
-class TurnStarted(UniversalEvent, frozen=True, kw_only=True):
+class TurnStarted(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["turn.started"]
     data: TurnData
 
 
-class TurnEnded(UniversalEvent, frozen=True, kw_only=True):
+class TurnEnded(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["turn.ended"]
     data: TurnData
 
+    @property
+    def stop_reason(self) -> str | None:
+        """Why the agent stopped; None for a turn that failed."""
+        metadata = self.data.metadata
+        return metadata.get("stopReason") if isinstance(metadata, dict) else None
 
-class ItemStarted(UniversalEvent, frozen=True, kw_only=True):
+
+class ItemStarted(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["item.started"]
     data: ItemData
 
+    @property
+    def item(self) -> UniversalItem:
+        return self.data.item
 
-class ItemDelta(UniversalEvent, frozen=True, kw_only=True):
+
+class ItemDelta(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["item.delta"]
     data: ItemDeltaData
 
+    @property
+    def kind(self) -> DeltaKind:
+        """What the text is part of: a message (`text`), a thought or the output of a tool."""
+        return self.data.kind
 
-class ItemUpdated(UniversalEvent, frozen=True, kw_only=True):
+    @property
+    def text(self) -> str:
+        """The new piece of text."""
+        return self.data.delta
+
+    @property
+    def item_id(self) -> str:
+        return self.data.item_id
+
+
+class ItemUpdated(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["item.updated"]
     data: ItemData
 
+    @property
+    def item(self) -> UniversalItem:
+        return self.data.item
 
-class ItemCompleted(UniversalEvent, frozen=True, kw_only=True):
+
+class ItemCompleted(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["item.completed"]
     data: ItemData
 
+    @property
+    def item(self) -> UniversalItem:
+        return self.data.item
 
-class SessionUpdated(UniversalEvent, frozen=True, kw_only=True):
+
+class SessionUpdated(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["session.updated"]
     data: SessionUpdatedData
 
 
-class ErrorEvent(UniversalEvent, frozen=True, kw_only=True):
+class ErrorEvent(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["error"]
     data: ErrorData
 
 
-class PermissionRequested(UniversalEvent, frozen=True, kw_only=True):
+class PermissionRequested(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["permission.requested"]
     data: PermissionData
 
 
-class PermissionResolved(UniversalEvent, frozen=True, kw_only=True):
+class PermissionResolved(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["permission.resolved"]
     data: PermissionData
 
 
-class QuestionRequested(UniversalEvent, frozen=True, kw_only=True):
+class QuestionRequested(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["question.requested"]
     data: QuestionData
 
 
-class QuestionResolved(UniversalEvent, frozen=True, kw_only=True):
+class QuestionResolved(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["question.resolved"]
     data: QuestionData
 
 
-class AgentUnparsed(UniversalEvent, frozen=True, kw_only=True):
+class AgentUnparsed(EventEnvelope, frozen=True, kw_only=True, gc=False):
     type: Literal["agent.unparsed"]
     data: UnparsedData
 
+
+UniversalEvent = (
+    SessionStarted
+    | SessionEnded
+    | SessionUpdated
+    | TurnStarted
+    | TurnEnded
+    | ItemStarted
+    | ItemDelta
+    | ItemUpdated
+    | ItemCompleted
+    | ErrorEvent
+    | PermissionRequested
+    | PermissionResolved
+    | QuestionRequested
+    | QuestionResolved
+    | AgentUnparsed
+)
+"""Every event: type checkers narrow it by `match`, `isinstance` and `event.type == ...`."""
 
 EVENT_CLASSES: dict[str, type[UniversalEvent]] = {
     "session.started": SessionStarted,

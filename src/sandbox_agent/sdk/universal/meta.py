@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from sandbox_agent.sdk.universal.events import EventSource
+from sandbox_agent.sdk.universal.event_data import EventSource
 from sandbox_agent.sdk.universal.items import ItemKind, ItemRole, Visibility
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_int, as_text
 
@@ -45,9 +45,15 @@ class ItemFacts(Struct, frozen=True, kw_only=True):
     starts: bool
 
 
+_NONE: dict[str, Any] = {}
+
+
 def product_meta(holder: Any) -> dict[str, Any]:
     """`_meta["sandboxagent.dev"]` of an object, or an empty dict."""
-    return as_dict(as_dict(as_dict(holder).get("_meta")).get(NAMESPACE))
+    # Most messages have no `_meta`, and every chunk of a message is asked several times.
+    if not isinstance(holder, dict) or "_meta" not in holder:
+        return _NONE
+    return as_dict(as_dict(holder["_meta"]).get(NAMESPACE))
 
 
 def with_meta(target: Mapping[str, Any], /, **keys: Any) -> dict[str, Any]:
@@ -152,16 +158,22 @@ def turn_id_of(params: Any) -> str | None:
     return as_text(turn) or as_text(as_dict(turn).get("turn_id")) or as_text(as_dict(turn).get("turnId"))
 
 
-def item_facts(holder: Any) -> ItemFacts:
+NO_FACTS = ItemFacts(item_id=None, native_item_id=None, parent_id=None, kind=None, role=None, starts=False)
+_KINDS, _ROLES = get_args(ItemKind), get_args(ItemRole)
+
+
+def item_facts(holder: dict[str, Any]) -> ItemFacts:
     """The item facts in `_meta`: in the product's namespace, else at the root."""
-    facts = {**as_dict(as_dict(holder).get("_meta")), **product_meta(holder)}
+    if "_meta" not in holder:
+        return NO_FACTS
+    facts = {**as_dict(holder["_meta"]), **product_meta(holder)}
     kind, role = facts.get("kind"), facts.get("role")
     return ItemFacts(
         item_id=as_text(facts.get("item_id")),
         native_item_id=as_text(facts.get("native_item_id")),
         parent_id=as_text(facts.get("parent_id")),
-        kind=kind if kind in get_args(ItemKind) else None,
-        role=role if role in get_args(ItemRole) else None,
+        kind=kind if kind in _KINDS else None,
+        role=role if role in _ROLES else None,
         starts=facts.get("phase") == "started",
     )
 
@@ -202,4 +214,14 @@ def tool_name_of(tool_call: Any) -> str | None:
         found = as_text(place.get("toolName")) or as_text(place.get("tool_name")) or own
         if found:
             return found
+    return None
+
+
+def parent_call_of(update: dict[str, Any]) -> str | None:
+    """The tool call whose sub-agent sent an update, where the agent says so in `_meta`."""
+    root = as_dict(update.get("_meta"))
+    for place in (root, *map(as_dict, root.values())):
+        for key in ("parentToolUseId", "parent_tool_use_id", "parentToolCallId"):
+            if (found := as_text(place.get(key))) is not None:
+                return found
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox_agent.sdk.universal.events import EndReason, EventSource
+from sandbox_agent.sdk.universal.event_data import EndReason, EventSource
 from sandbox_agent.sdk.universal.json_reading import sha256
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sandbox_agent.sdk.errors import InvalidAnswerError, UnsupportedPermissionReplyError
-from sandbox_agent.sdk.universal.events import PermissionStatus, QuestionStatus
-from sandbox_agent.sdk.universal.meta import with_meta
+from sandbox_agent.sdk.universal.event_data import PermissionStatus, QuestionStatus
+from sandbox_agent.sdk.universal.meta import product_meta, with_meta
 from sandbox_agent.sdk.universal.user_requests import (
     NO_OPTION,
     PendingPermission,
@@ -52,6 +52,15 @@ def permission_result(pending: PendingPermission, reply: str) -> dict[str, Any]:
         },
         fallback="allow_once" if weaker else None,
     )
+
+
+def denied_permission(pending: PendingPermission, reason: str) -> dict[str, Any]:
+    """Reject a permission with a reason, which ACP has no field for; as cancelled if no option rejects."""
+    if choose_option(pending.options, "reject") is None:
+        return cancelled_permission(pending)
+    result = permission_result(pending, "reject")
+    known = product_meta(result).get("permission") or {}
+    return with_meta(result, permission={**known, "reason": reason}) if reason else result
 
 
 def cancelled_permission(pending: PendingPermission) -> dict[str, Any]:

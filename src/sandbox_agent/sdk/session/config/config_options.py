@@ -35,6 +35,16 @@ class ConfigOption:
     """The allowed values; empty for a switch."""
 
 
+def v1_options(raw: Any) -> Any:
+    """`configOptions` with the `id` of version 1; version 2 calls it `configId`."""
+    if not isinstance(raw, list):
+        return raw
+    return [
+        {"id": one["configId"], **one} if isinstance(one, Mapping) and "configId" in one else one
+        for one in raw
+    ]
+
+
 def parse_options(raw: Iterable[Any] | None) -> list[ConfigOption]:
     """The options in an agent's `configOptions`."""
     return [

@@ -14,6 +14,7 @@ from posixpath import join
 from typing import Any
 
 from sandbox_agent.sdk.errors import McpConfigError
+from sandbox_agent.sdk.session.config.mcp_checks import check_entry, is_remote
 from sandbox_agent.sdk.universal import meta
 
 Entries = Mapping[str, Mapping[str, Any]]
@@ -28,15 +29,13 @@ def mcp_servers(
     relative `cwd` starts at `directory`. Raises `McpConfigError`.
     """
     known = os.environ if environment is None else environment
+    for name, entry in entries.items():
+        check_entry(name, entry)
     return [
-        _remote(name, entry, known) if _is_remote(entry) else _local(name, entry, directory)
+        _remote(name, entry, known) if is_remote(entry) else _local(name, entry, directory)
         for name, entry in entries.items()
         if entry.get("enabled") is not False
     ]
-
-
-def _is_remote(entry: Mapping[str, Any]) -> bool:
-    return entry.get("type") in ("remote", "http", "sse") or ("url" in entry and "command" not in entry)
 
 
 def _local(name: str, entry: Mapping[str, Any], directory: str) -> dict[str, Any]:

@@ -176,6 +176,8 @@ class SessionConfig:
         wanted: dict[str, Any] = {"sessionId": self._channel.native_id, "configId": config_id, "value": value}
         if isinstance(value, bool):
             wanted["type"] = "boolean"
+        elif self._channel.instance is not None and self._channel.instance.is_v2:
+            wanted["type"] = "id"
         result = await self._channel.request("session/set_config_option", wanted)
         if isinstance(result, Mapping) and isinstance(result.get("configOptions"), list):
             self._channel.note_options(result)

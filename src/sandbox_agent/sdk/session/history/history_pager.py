@@ -9,42 +9,28 @@ checkpoint stays valid.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.stores import EventRecord, SessionStore
+from sandbox_agent.sdk.session.history.checkpoints import PORTION, mapped_up_to
+from sandbox_agent.sdk.stores import SessionStore
 from sandbox_agent.sdk.universal import UniversalEvent, UniversalMapper
 
 PAGE = 1000
 # Messages between two checkpoints; doubles whenever there would be too many of them.
 SPAN = 1000
 MAX_CHECKPOINTS = 32
+# More entries than any history has; a database takes this number, and one more, as a limit.
+ALL = 2**53
 
 
-async def read_pages(store: SessionStore, session_id: str) -> AsyncIterator[list[EventRecord]]:
-    """All stored messages of a session, a page at a time."""
-    cursor: str | None = None
-    while True:
-        page = await store.list_events(session_id, limit=PAGE, cursor=cursor)
-        yield page.items
-        cursor = page.next_cursor
-        if cursor is None:
-            return
-
-
-async def read_history(store: SessionStore, session_id: str) -> list[EventRecord]:
-    """All stored messages of a session."""
-    return [record async for page in read_pages(store, session_id) for record in page]
-
-
-def replay_history(history: list[EventRecord], mapper: UniversalMapper) -> list[UniversalEvent]:
-    """Feed stored messages to a mapper; returns the same events as when they were live."""
-    return [
-        event
-        for record in history
-        for event in mapper.feed(dict(record.payload), record.sender, time=record.created_at)
-    ]
+def page_limit(limit: int | None) -> int:
+    """The number of entries for `limit=`; None means all."""
+    if limit is None:
+        return ALL
+    if limit < 0:
+        raise ValueError(f"limit is a number of entries, or None for all of them, not {limit}")
+    return limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +46,17 @@ class _Checkpoint:
 class HistoryPager:
     """Reads the history of one session by offset and limit."""
 
-    def __init__(self, store: SessionStore, session_id: str, agent: str) -> None:
+    def __init__(
+        self, store: SessionStore, session_id: str, agent: str, *, include_raw: bool = False
+    ) -> None:
         self._store = store
         self._session_id = session_id
+        self._agent = agent
+        self._include_raw = include_raw
         self._span = SPAN
-        self._checkpoints = [_Checkpoint(0, 0, 0, UniversalMapper(session_id, agent=agent))]
+        self._checkpoints = [
+            _Checkpoint(0, 0, 0, UniversalMapper(session_id, agent=agent, include_raw=include_raw))
+        ]
         self._raw_position = (0, 0)
         """An offset into the messages, and the index of the message before it."""
         self._lock = asyncio.Lock()
@@ -80,20 +72,25 @@ class HistoryPager:
         """Universal events, skipping the first `offset`."""
         offset, found = max(0, offset), list[UniversalEvent]()
         async with self._lock:
-            if offset < self._first:
-                self._rewind(
-                    next(
-                        checkpoint
-                        for checkpoint in reversed(self._checkpoints)
-                        if checkpoint.events <= offset
-                    )
-                )
+            await self._go_to(offset)
             while len(found) < limit:
                 start = max(0, offset + len(found) - self._first)
                 found += self._window[start : start + limit - len(found)]
                 if len(found) < limit and not await self._map_next():
                     break
         return found
+
+    async def _go_to(self, offset: int) -> None:
+        """Go to the nearest checkpoint before `offset`: one of this pager, or a stored one."""
+        known = next(one for one in reversed(self._checkpoints) if one.events <= offset)
+        if offset < self._first:
+            self._rewind(known)
+        if offset - max(known.events, self._first) > self._span:
+            stored = await mapped_up_to(
+                self._store, self._session_id, self._agent, offset, include_raw=self._include_raw
+            )
+            if stored.mapper.count > max(known.events, self._first):
+                self._rewind(_Checkpoint(stored.index, stored.mapper.count, stored.index, stored.mapper))
 
     async def messages(self, offset: int, limit: int) -> list[Envelope]:
         """ACP messages, in both directions, skipping the first `offset`."""
@@ -119,7 +116,10 @@ class HistoryPager:
         )
         if not page.items:
             return False
-        self._window += replay_history(page.items, self._mapper)
+        for number, record in enumerate(page.items, 1):
+            self._window += self._mapper.feed(dict(record.payload), record.sender, time=record.created_at)
+            if number % PORTION == 0:
+                await asyncio.sleep(0)
         self._messages += len(page.items)
         self._after_index = page.items[-1].event_index
         return True
@@ -143,4 +143,5 @@ class HistoryPager:
         self._next_checkpoint = self._checkpoint_after(checkpoint.messages)
 
     def _checkpoint_after(self, messages: int) -> int:
-        return next((p.messages for p in self._checkpoints if p.messages > messages), messages + self._span)
+        known = next((p.messages for p in self._checkpoints if p.messages > messages), messages + self._span)
+        return min(known, messages + self._span)

@@ -14,12 +14,13 @@ from typing import Any, Literal
 from sandbox_agent.login_methods import KEY_LOGINS
 from sandbox_agent.sdk.errors import AuthRequiredError, RpcError, SandboxAgentError, SessionNotRestoredError
 from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.config.agent_options import kept_parameters
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
-from sandbox_agent.sdk.session.history.history_pager import read_history, replay_history
+from sandbox_agent.sdk.session.history.checkpoints import map_on, mapped_up_to
 from sandbox_agent.sdk.session.history.transcript import render_transcript
 from sandbox_agent.sdk.session.instance_pool import InstanceKey
 from sandbox_agent.sdk.session.session_channel import SessionChannel
-from sandbox_agent.sdk.universal import UniversalMapper, notes
+from sandbox_agent.sdk.universal import ItemCompleted, UniversalItem, notes
 
 RestorePolicy = Literal["auto", "reattach", "native", "replay", "never"]
 RestoreMethod = Literal["created", "reattached", "resumed", "loaded", "replayed"]
@@ -29,6 +30,8 @@ REPEATING_AGENTS = ("hermes", "fast-agent")
 # The repeat is over when nothing of it came for this long; a long one is waited for up to 30 s.
 REPEAT_PAUSE_S = 0.3
 REPEAT_PAUSES = 100
+# How far back the items of a transcript are looked for at first, in events per item.
+EVENTS_PER_ITEM = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ class Restorer:
         if policy in ("auto", "reattach") and self._channel.instance is None and await self._reattach():
             return Restored("reattached", self._tried)
         if policy in ("auto", "native", "replay"):
-            await self._channel.leave()
+            await self._channel.leave(restoring=True)
             self._record_old_end()
             wanted, mode = self._config.options, self._config.current_mode
             instance = await self._channel.pool.acquire(self._key)
@@ -84,6 +87,7 @@ class Restorer:
     ) -> tuple[RestoreMethod | None, str | None, dict[str, str]]:
         try:
             refused = await self._channel.skills.provide(instance)
+            await self._channel.tools.provide(instance.server_id)
             if policy in ("auto", "native"):
                 if await self._native("session/resume", "sessionCapabilities", "resume"):
                     return "resumed", None, refused
@@ -107,6 +111,7 @@ class Restorer:
             self._tried["reattach"] = "the agent process of the session no longer runs"
             return False
         channel.enter(instance)
+        await channel.tools.provide(instance.server_id)
         await self._catch_up(instance)
         channel.requests.ask_again()
         return True
@@ -148,6 +153,7 @@ class Restorer:
             "sessionId": channel.native_id,
             "cwd": init.get("cwd", self._key.directory),
             "mcpServers": init.get("mcpServers", []),
+            **kept_parameters(init),
         }
         channel.loading = method == "session/load"
         channel.repeating = channel.record.agent in REPEATING_AGENTS
@@ -175,10 +181,27 @@ class Restorer:
     async def _replay(self) -> str | None:
         channel = self._channel
         await channel.flush()
-        history = await read_history(channel.pool.store, channel.record.id)
-        events = replay_history(history, UniversalMapper(channel.record.id, agent=channel.record.agent))
+        items, whole = await self._recent_items()
         await request_with_login(channel, "session/new", dict(channel.record.session_init or {}))
-        return render_transcript(events, max_events=self._max_events, max_chars=self._max_chars)
+        return render_transcript(items, whole=whole, max_events=self._max_events, max_chars=self._max_chars)
+
+    async def _recent_items(self) -> tuple[list[UniversalItem], bool]:
+        """The last completed items, as many as a transcript may have, and whether they are all there are."""
+        channel, record = self._channel, self._channel.record
+        back = EVENTS_PER_ITEM * self._max_events
+        while True:
+            since = max(0, channel.mapper.sequence - back)
+            history = await mapped_up_to(channel.pool.store, record.id, record.agent, since)
+            whole = history.index == 0
+            items = [
+                event.item
+                async for _, events in map_on(channel.pool.store, record.id, history)
+                for event in events
+                if isinstance(event, ItemCompleted)
+            ]
+            if whole or len(items) > self._max_events:
+                return items, whole
+            back *= 4
 
 
 async def request_with_login(channel: SessionChannel, method: str, params: Mapping[str, Any]) -> Any:

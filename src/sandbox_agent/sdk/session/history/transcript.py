@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sandbox_agent.sdk.universal import ItemCompleted, UniversalEvent, UniversalItem
+from sandbox_agent.sdk.universal import UniversalItem
 from sandbox_agent.sdk.universal.items import FileRefPart, TextPart, ToolCallPart, ToolResultPart
 from sandbox_agent.sdk.universal.meta import REPLAY_PREAMBLE
 
@@ -17,11 +17,11 @@ TRUNCATED = "[older history left out]"
 SUMMARY_CHARS = 300
 
 
-def render_transcript(events: Sequence[UniversalEvent], *, max_events: int, max_chars: int) -> str | None:
-    """The conversation in these events as text, or None if there is none."""
-    lines = [
-        line for event in events if isinstance(event, ItemCompleted) and (line := _line(event.data.item))
-    ]
+def render_transcript(
+    items: Sequence[UniversalItem], *, max_events: int, max_chars: int, whole: bool = True
+) -> str | None:
+    """The conversation of these items as text, or None if there is none; `whole`: no older ones exist."""
+    lines = [line for item in items if (line := _line(item))]
     if not lines:
         return None
     kept: list[str] = []
@@ -35,7 +35,7 @@ def render_transcript(events: Sequence[UniversalEvent], *, max_events: int, max_
         # The last message alone exceeds the budget: keep its end.
         kept = [lines[-1][-max(0, max_chars - size) :]] if max_chars > size else []
     kept.reverse()
-    left_out = [TRUNCATED] if len(kept) < len(lines) else []
+    left_out = [TRUNCATED] if len(kept) < len(lines) or not whole else []
     return "\n".join([PREAMBLE, *left_out, *kept])
 
 

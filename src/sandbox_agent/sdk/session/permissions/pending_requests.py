@@ -21,7 +21,7 @@ from sandbox_agent.sdk.errors import (
 from sandbox_agent.sdk.jsonrpc import Envelope, error_response
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.form_drafts import FormDrafts
-from sandbox_agent.sdk.session.permissions.permission_request import PermissionRequest
+from sandbox_agent.sdk.session.permissions.permission_request import Deny, PermissionRequest
 from sandbox_agent.sdk.session.permissions.question import REJECT, Answer, Question, Reject
 from sandbox_agent.sdk.universal import UniversalMapper, replies
 from sandbox_agent.sdk.universal.json_reading import json_text
@@ -40,8 +40,12 @@ class PendingRequests:
         send: Callable[[Envelope], Awaitable[None]],
         watched: Callable[[], bool],
         failed: Callable[[SandboxAgentError], None],
+        before_tool: Callable[[PermissionRequest], Awaitable[Deny | None]],
+        explain: Callable[[str], Awaitable[None]],
     ) -> None:
         self.handlers = handlers
+        self._before_tool = before_tool
+        self._explain = explain
         self._session_id = session_id
         self._mapper = mapper
         self._send = send
@@ -88,11 +92,18 @@ class PendingRequests:
 
     # -- answers ------------------------------------------------------------------------------------
 
-    async def reply_permission(self, permission_id: str, reply: str | Mapping[str, Any]) -> None:
+    async def reply_permission(self, permission_id: str, reply: str | Deny | Mapping[str, Any]) -> None:
         """Answer with a reply, or with an ACP response that is sent as it is."""
         pending = self._mapper.pending_permissions.get(permission_id)
         if pending is None:
             raise PermissionNotFoundError(permission_id)
+        if isinstance(reply, Deny):
+            if reply.reason:
+                # First: many agents end the turn with the rejection.
+                await self._explain(reply.reason)
+            if permission_id in self._mapper.pending_permissions:
+                await self._answer(pending.request_id, replies.denied_permission(pending, reply.reason))
+            return
         result = replies.permission_result(pending, reply) if isinstance(reply, str) else dict(reply)
         await self._answer(pending.request_id, result)
 
@@ -151,11 +162,17 @@ class PendingRequests:
         except SandboxAgentError as error:
             await self._give_up(request_id)
             self._failed(error)
-        except Exception as error:
-            await self._give_up(request_id)
+        except BaseException as error:
+            task = asyncio.current_task()
+            if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
+                raise
+            # Also a callback that awaited something cancelled, or left with `sys.exit`, leaves nothing open.
             failure = CallbackError(f"a callback failed: {error!r}")
             failure.__cause__ = error
             self._failed(failure)
+            await self._give_up(request_id)
+            if isinstance(error, KeyboardInterrupt):
+                raise
 
     async def _ask(self, request_id: Any) -> None:
         permission = self._permission(request_id)
@@ -167,6 +184,11 @@ class PendingRequests:
                 return
 
     async def _ask_permission(self, request: PermissionRequest) -> None:
+        denied = await self._before_tool(request)
+        if denied is not None:
+            if request.id in self._mapper.pending_permissions:
+                await self.reply_permission(request.id, denied)
+            return
         if self.handlers.on_permission is None:
             if not self._watched():
                 await self.cancel_permission(request.id)

@@ -42,6 +42,24 @@ class PermissionRequest:
         return kind if isinstance(kind, str) else None
 
     @property
+    def title(self) -> str:
+        """What the agent calls the action, such as `Edit main.py`."""
+        title = self.tool_call.get("title")
+        return title if isinstance(title, str) else self.action
+
+    @property
+    def locations(self) -> tuple[str, ...]:
+        """The paths of the files that are concerned."""
+        found = self.tool_call.get("locations")
+        entries = found if isinstance(found, list) else []
+        return tuple(str(one["path"]) for one in entries if isinstance(one, Mapping) and "path" in one)
+
+    @property
+    def raw_input(self) -> Any:
+        """The input of the tool as the agent gives it, such as `{"command": "ls"}`; None if it gives none."""
+        return self.tool_call.get("rawInput")
+
+    @property
     def available_replies(self) -> tuple[PermissionReply, ...]:
         """Which of `once`, `always` and `reject` the agent offers an option for."""
         replies: tuple[PermissionReply, ...] = ("once", "always", "reject")
@@ -61,7 +79,14 @@ class PermissionRequest:
         )
 
 
-PermissionDecision = str | None
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """Reject a tool call and say why; the reason is recorded, and told to an agent that can be steered."""
+
+    reason: str
+
+
+PermissionDecision = str | Deny | None
 OnPermission = Callable[[PermissionRequest], PermissionDecision | Awaitable[PermissionDecision]]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import mimetypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
@@ -31,7 +31,8 @@ class Attachment:
     """Send the content itself instead of a link."""
 
 
-AttachmentLike = Attachment | str | PathLike[str]
+AttachmentLike = Attachment | str | PathLike[str] | Mapping[str, Any]
+"""A file of the sandbox by its path, or a content block such as `resource_link(...)`."""
 
 
 def text(content: str) -> Block:
@@ -78,10 +79,19 @@ def prompt_blocks(prompt: Prompt) -> list[Block]:
     if isinstance(prompt, str):
         return [text(prompt)]
     parts = [prompt] if isinstance(prompt, Mapping) or hasattr(prompt, "model_dump") else prompt
-    return [text(part) if isinstance(part, str) else json_codec.plain(part) for part in parts]
+    if not isinstance(parts, Iterable) or isinstance(parts, bytes):
+        raise TypeError(f"a prompt is a text, or a list of texts and content blocks, not {prompt!r}")
+    return [text(part) if isinstance(part, str) else _block(part) for part in parts]
 
 
-def as_attachment(value: AttachmentLike, directory: str) -> Attachment:
+def _block(part: Any) -> Block:
+    block = json_codec.plain(part)
+    if not isinstance(block, dict) or "type" not in block:
+        raise TypeError(f"a part of a prompt is a text or a content block such as text('...'), not {part!r}")
+    return block
+
+
+def as_attachment(value: Attachment | str | PathLike[str], directory: str) -> Attachment:
     """An attachment with an absolute path, and a MIME type if the name implies one."""
     given = value if isinstance(value, Attachment) else Attachment(fspath(value))
     path = given.path if isabs(given.path) else normpath(join(directory, given.path))

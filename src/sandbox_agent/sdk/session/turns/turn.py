@@ -1,21 +1,23 @@
 """One turn: a prompt, everything the agent does about it, and the result.
 
-A turn runs by itself once it is started; readers may start late, read twice, or stop. Leaving the
-`async with` block of an unfinished turn cancels it.
+A turn runs by itself once it is started: by `session.start`, or by the first use of `session.stream`. Readers
+may start late, read twice, or stop. Leaving the `async with` block of an unfinished turn cancels it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from sandbox_agent.sdk.errors import APITimeoutError, SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.history.recorder import RecordedMessage
-from sandbox_agent.sdk.universal import ItemCompleted, UniversalEvent, UniversalItem
+from sandbox_agent.sdk.session.turns.turn_result import TurnResult, completed_items, final_text
+from sandbox_agent.sdk.universal import Cost, UniversalEvent
+from sandbox_agent.sdk.universal.usage import usage_of_turn
 
 log = logging.getLogger("sandbox_agent")
 
@@ -23,39 +25,16 @@ log = logging.getLogger("sandbox_agent")
 CANCEL_TIMEOUT_S = 15.0
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """The token usage the agent reported; `raw` has all of it."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    total_tokens: int | None = None
-    raw: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Usage:
-        return cls(data.get("inputTokens"), data.get("outputTokens"), data.get("totalTokens"), dict(data))
-
-
-@dataclass(frozen=True, slots=True)
-class PromptResult:
-    """The result of a turn."""
-
-    stop_reason: str
-    """`end_turn`, `max_tokens`, `max_turn_requests`, `refusal` or `cancelled`."""
-    text: str
-    """The text of the agent's messages in this turn."""
-    usage: Usage | None
-    turn_id: str
-    items: list[UniversalItem] = field(repr=False)
-    """The completed messages, tool calls and results."""
-    events: list[UniversalEvent] = field(repr=False)
-    raw: dict[str, Any] = field(repr=False)
-    """The agent's answer to `session/prompt`."""
-
-
 class TurnOwner(Protocol):
     """What a turn needs of its session."""
+
+    def enter(self, turn: AsyncTurn) -> None:
+        """Put a turn into the queue as it starts; raises if it may not wait."""
+        ...
+
+    def older_turn_open(self, turn: AsyncTurn) -> bool:
+        """Whether the agent still works on a prompt before this one."""
+        ...
 
     def watch(self, change: int) -> None:
         """Count the readers: one more or one less."""
@@ -66,39 +45,72 @@ class TurnOwner(Protocol):
         ...
 
 
-TurnWork = Callable[["AsyncTurn"], Coroutine[Any, Any, PromptResult]]
+TurnWork = Callable[["AsyncTurn"], Coroutine[Any, Any, TurnResult]]
 
 
 class AsyncTurn:
-    """A turn of an `AsyncSession`; made by `session.stream()`."""
+    """A turn of an `AsyncSession`; made by `session.start()` and `session.stream()`."""
 
-    def __init__(self, owner: TurnOwner, turn_id: str, work: TurnWork) -> None:
+    def __init__(self, owner: TurnOwner, turn_id: str, work: TurnWork, *, may_wait: bool = True) -> None:
         self._id = turn_id
+        self.may_wait = may_wait
+        """Whether it may wait in the queue behind other turns."""
         self._owner = owner
         self._work = work
         self._events: list[UniversalEvent] = []
         self._raw: list[Envelope] = []
         self._deltas: list[str] = []
-        self._usage: dict[str, Any] | None = None
+        self._usage: dict[str, Any] = {}
+        self.cost_before: Cost | None = None
+        """The cost of the session before this turn."""
+        self._idle: dict[str, Any] | None = None
+        """The state that ended the turn (ACP v2)."""
         self._changed = asyncio.Event()
-        self._task: asyncio.Task[PromptResult] | None = None
-        self._watching = False
+        self._awaited = False
+        """A reader waits for `_changed`."""
+        self._task: asyncio.Task[TurnResult] | None = None
+        self._used = False
+        self._undecided: list[RecordedMessage] = []
+        """Messages that may still belong to an older turn."""
+        self._behind = False
+        """The agent works on an older turn."""
         self._given_up: SandboxAgentError | None = None
         self.cancel_wanted = False
         self.sent = asyncio.Event()
         """Set once the agent has the prompt."""
 
+    def __repr__(self) -> str:
+        state = "done" if self.done else "not started" if self._task is None else "running"
+        return f"<{type(self).__name__} {self.id}, {state}, {len(self._events)} events>"
+
     # -- for the turn queue -----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Send the prompt, unless it was sent."""
+        """Send the prompt, unless it was sent; raises if it may not wait and another turn runs."""
+        self._used = True
         if self._task is None:
-            self._task = asyncio.create_task(self._work(self), name=f"turn {self.id}")
+            self._owner.enter(self)
+            self._task = asyncio.create_task(self._run(), name=f"turn {self.id}")
             self._task.add_done_callback(self._finished)
 
     def take(self, entry: RecordedMessage) -> None:
-        """Take in a message of this turn."""
+        """Take in a message of the session since this turn began."""
         self.sent.set()
+        if entry.sender == "client":
+            self._add(entry)
+        elif self._owner.older_turn_open(self):
+            self._behind = True
+            self._undecided.append(entry)
+        elif self._behind:
+            # The older turn has ended: what came before belongs to it, as does the answer that ended it.
+            self._behind = False
+            self._undecided.clear()
+            if "method" in entry.envelope or entry.envelope.get("id") in self._call_ids():
+                self._add(entry)
+        else:
+            self._add(entry)
+
+    def _add(self, entry: RecordedMessage) -> None:
         self._raw.append(entry.envelope)
         self._events.extend(entry.events)
         update = _update_of(entry)
@@ -108,18 +120,30 @@ class AsyncTurn:
                 self._deltas.append(text)
         elif update.get("sessionUpdate") == "usage_update":
             self._usage = {key: value for key, value in update.items() if key != "sessionUpdate"}
+        elif update.get("sessionUpdate") == "state_update" and update.get("state") == "idle":
+            self._idle = update
         self._tell()
 
-    def make_result(self, answer: Any) -> PromptResult:
+    async def until_idle(self, is_open: Callable[[], bool]) -> dict[str, Any] | None:
+        """The idle state that ends an accepted turn (ACP v2); None if the turn ended without one."""
+        while is_open():
+            await self._next_change()
+        return self._idle
+
+    def make_result(self, answer: Any) -> TurnResult:
         """The result, from the agent's answer and the events before it."""
+        # The agent answered this prompt first: nothing can tell the two turns apart, and nothing is left out.
+        undecided, self._undecided = self._undecided, []
+        for entry in undecided:
+            self._add(entry)
         raw = answer if isinstance(answer, dict) else {}
-        usage = raw.get("usage") if isinstance(raw.get("usage"), dict) else self._usage
-        return PromptResult(
+        items = completed_items(self._events)
+        return TurnResult(
             stop_reason=str(raw.get("stopReason") or "end_turn"),
-            text=self.text,
-            usage=Usage.from_json(usage) if usage else None,
+            text=self.text if self._idle is None else final_text(items),
+            usage=usage_of_turn(raw, self._usage, self.cost_before),
             turn_id=self.id,
-            items=[event.data.item for event in self._events if isinstance(event, ItemCompleted)],
+            items=items,
             events=list(self._events),
             raw=raw,
         )
@@ -152,15 +176,17 @@ class AsyncTurn:
         """Whether the turn has ended, successfully or not."""
         return self._task is not None and self._task.done()
 
-    async def result(self) -> PromptResult:
-        """Wait for the end; raises if the turn failed. Cancelling this wait does not cancel the turn."""
-        if self._task is None:
-            raise RuntimeError("the turn has not been started; use `async with session.stream(...)`")
-        await asyncio.wait([self._task])
-        if not self._task.cancelled():
-            return self._task.result()
+    async def result(self) -> TurnResult:
+        """Wait for the end; raises if the turn failed. Cancelling this wait does not cancel the turn.
+
+        An error of the library has the `result` so far.
+        """
+        task = self._started()
+        await asyncio.wait([task])
+        if not task.cancelled():
+            return task.result()
         if self._given_up is not None:
-            raise self._given_up
+            raise self._with_result(self._given_up.again())
         return self.make_result({"stopReason": "cancelled"})
 
     async def cancel(self) -> None:
@@ -184,8 +210,8 @@ class AsyncTurn:
         return self._follow(self._raw)
 
     async def __aenter__(self) -> AsyncTurn:
-        self._watch(True)
         self.start()
+        self._owner.watch(1)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -193,7 +219,7 @@ class AsyncTurn:
             if not self.done:
                 await self.stop()
         finally:
-            self._watch(False)
+            self._owner.watch(-1)
 
     async def stop(self, timeout_s: float = CANCEL_TIMEOUT_S) -> None:
         """Cancel, and wait up to `timeout_s` seconds for the agent to stop."""
@@ -208,32 +234,68 @@ class AsyncTurn:
             self.give_up(APITimeoutError(f"the agent did not stop within {timeout_s:g} s of being cancelled"))
             await asyncio.wait([self._task])
 
-    def _watch(self, on: bool) -> None:
-        if on != self._watching:
-            self._watching = on
-            self._owner.watch(1 if on else -1)
+    def _call_ids(self) -> list[Any]:
+        return [message["id"] for message in self._raw if message.get("method") == "session/prompt"]
+
+    def _started(self) -> asyncio.Task[TurnResult]:
+        if self._task is None:
+            self.start()
+        assert self._task is not None  # noqa: S101 - set by start
+        return self._task
+
+    async def _run(self) -> TurnResult:
+        try:
+            return await self._work(self)
+        except SandboxAgentError as error:
+            raise self._with_result(error) from error.__cause__
+
+    def _with_result(self, error: SandboxAgentError) -> SandboxAgentError:
+        error.result = self.make_result({"stopReason": "error"})
+        return error
 
     async def _follow(self, items: list[Any]) -> AsyncIterator[Any]:
+        self._started()
+        self._owner.watch(1)
         position = 0
-        while True:
-            changed = self._changed
-            while position < len(items):
-                yield items[position]
-                position += 1
-            if self.done:
-                break
-            if changed is self._changed:
-                await changed.wait()
+        try:
+            while True:
+                while position < len(items):
+                    yield items[position]
+                    position += 1
+                if self.done:
+                    break
+                # Nothing is awaited between the last look at the items and this.
+                await self._next_change()
+        finally:
+            self._owner.watch(-1)
         await self.result()
 
-    def _tell(self) -> None:
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
+    async def _next_change(self) -> None:
+        self._awaited = True
+        await self._changed.wait()
 
-    def _finished(self, task: asyncio.Task[PromptResult]) -> None:
+    def _tell(self) -> None:
+        if self._awaited:  # a new event object for every message would take as long as the rest of `take`
+            self._awaited = False
+            changed, self._changed = self._changed, asyncio.Event()
+            changed.set()
+
+    def __del__(self) -> None:
+        if not self._used and not self.cancel_wanted:
+            _warn_unused(self._id)
+
+    def _finished(self, task: asyncio.Task[TurnResult]) -> None:
         if not task.cancelled():
             task.exception()
         self._tell()
+
+
+def _warn_unused(turn_id: str) -> None:
+    warnings.warn(
+        f"{turn_id}: session.stream() was never used, so nothing was sent; session.start() sends at once",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 
 def _update_of(entry: RecordedMessage) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text, json_text
-from sandbox_agent.sdk.universal.mapping.content import block_text
+from sandbox_agent.sdk.universal.mapping.items.content import block_text
 from sandbox_agent.sdk.universal.meta import tool_name_of
 from sandbox_agent.sdk.universal.user_requests import PendingQuestion, PermissionOption, QuestionOption
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any, cast, get_args
 
-from sandbox_agent.sdk.universal.events import (
+from msgspec import Struct
+
+from sandbox_agent.sdk.universal.event_data import (
     EndReason,
     EventSource,
     SessionEndedData,
@@ -24,21 +26,27 @@ _HEAD_LINES = 20
 _TAIL_LINES = 50
 
 
-class SessionState:
-    """Whether the session is live, and the agent's id of it."""
+class SessionState(Struct):
+    """Whether the session is live."""
 
-    def __init__(self, out: Emitter, agent: str | None) -> None:
+    starts: int = 0
+    live: bool = False
+    ended: bool = False
+    loading: bool = False
+
+
+class SessionStarts:
+    """Emits the starts and ends of the session."""
+
+    def __init__(self, out: Emitter, agent: str | None, state: SessionState) -> None:
         self._out = out
         self._agent = agent
-        self._starts = 0
-        self.live = False
-        self.ended = False
-        self.loading = False
+        self.state = state
 
     def request(self, method: str) -> None:
         """Map a request of the client that starts the session."""
-        self.loading = method == "session/load"
-        self.live = False
+        self.state.loading = method == "session/load"
+        self.state.live = False
 
     def started(
         self, method: str, params: dict[str, Any], result: dict[str, Any], *, synthetic: bool
@@ -46,11 +54,11 @@ class SessionState:
         """The agent has started the session; answer and notification count once."""
         native = as_text(result.get("sessionId")) or as_text(params.get("sessionId"))
         if synthetic:
-            self.loading = False
-        self._out.native_session_id = native or self._out.native_session_id
-        if self.live:
+            self.state.loading = False
+        self._out.state.native_session_id = native or self._out.state.native_session_id
+        if self.state.live:
             return
-        self.live, self.ended = True, False
+        self.state.live, self.state.ended = True, False
         metadata: dict[str, Any] = {
             "agent": self._agent or as_text(product_meta(params).get("agent")),
             "cwd": as_text(params.get("cwd")),
@@ -60,14 +68,14 @@ class SessionState:
         }
         if (connection := connection_id_of({"params": params})) is not None:
             metadata["connectionId"] = connection
-        if self._starts or method in ("session/load", "session/resume"):
+        if self.state.starts or method in ("session/load", "session/resume"):
             metadata["restored"] = True
-        self._starts += 1
+        self.state.starts += 1
         self._out.emit("session.started", SessionStartedData(metadata), synthetic=synthetic)
 
     def end(self, data: SessionEndedData, *, synthetic: bool) -> None:
         """The session has ended."""
-        self.live, self.ended = False, True
+        self.state.live, self.state.ended = False, True
         self._out.emit("session.ended", data, synthetic=synthetic)
 
 

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox_agent.sdk.universal.events import PermissionData, PermissionStatus, QuestionData, QuestionStatus
+from msgspec import Struct
+
+from sandbox_agent.sdk.universal.event_data import (
+    PermissionData,
+    PermissionStatus,
+    QuestionData,
+    QuestionStatus,
+)
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text, json_text
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter
 from sandbox_agent.sdk.universal.mapping.forms import (
@@ -19,7 +26,7 @@ from sandbox_agent.sdk.universal.mapping.forms import (
     read_permission_options,
     read_question,
 )
-from sandbox_agent.sdk.universal.mapping.tools import Tools
+from sandbox_agent.sdk.universal.mapping.items.tool_items import Tools
 from sandbox_agent.sdk.universal.mapping.vendor_questions import read_grok, read_qwen
 from sandbox_agent.sdk.universal.meta import product_meta
 from sandbox_agent.sdk.universal.user_requests import (
@@ -37,14 +44,21 @@ _STATUS_OF_KIND: dict[str, PermissionStatus] = {
 }
 
 
+class PendingState(Struct):
+    """The requests without an answer, by their legacy id."""
+
+    permissions: dict[str, PendingPermission] = {}
+    questions: dict[str, PendingQuestion] = {}
+
+
 class UserRequests:
     """The pending requests of the agent to its user."""
 
-    def __init__(self, out: Emitter, tools: Tools) -> None:
+    def __init__(self, out: Emitter, tools: Tools, state: PendingState) -> None:
         self._out = out
         self._tools = tools
-        self.permissions: dict[str, PendingPermission] = {}
-        self.questions: dict[str, PendingQuestion] = {}
+        self.permissions = state.permissions
+        self.questions = state.questions
 
     def request_permission(self, request_id: Any, params: dict[str, Any]) -> bool:
         """Map `session/request_permission`; returns whether it could be read."""

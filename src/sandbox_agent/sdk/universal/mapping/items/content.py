@@ -45,7 +45,10 @@ def uri_path(uri: str) -> str:
 
 
 def diff_part(content: dict[str, Any]) -> ContentPart:
-    """The part for a diff of a tool: a written or patched file."""
+    """The part for a diff of a tool: a written or patched file. ACP v2 has the patch itself."""
+    if isinstance(patch := content.get("patch"), str) and isinstance(content.get("path"), str):
+        is_new = content.get("operation") == "add"
+        return FileRefPart(content["path"], "write" if is_new else "patch", patch or None)
     path, old, new = content.get("path"), content.get("oldText"), content.get("newText")
     if not isinstance(path, str) or not isinstance(new, str) or not isinstance(old, str | None):
         return JsonPart(content)

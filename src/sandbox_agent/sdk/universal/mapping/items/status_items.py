@@ -1,6 +1,7 @@
-"""Updates besides messages and tools: plans are items, facts about the session are `session.updated`.
+"""Updates besides messages and tools: some are items, facts about the session are `session.updated`.
 
-Usage, modes, options, commands and titles describe the session and are nothing to draw in a conversation.
+Plans, notices and compactions are drawn in a conversation. Usage, modes, options, commands, titles and the
+state describe the session.
 An update of an unknown kind is an item of kind `unknown`.
 """
 
@@ -9,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sandbox_agent.sdk.universal.events import SessionUpdatedData
+from sandbox_agent.sdk.universal.event_data import SessionUpdatedData
 from sandbox_agent.sdk.universal.items import JsonPart, StatusPart
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_int, as_list, as_text, json_text
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter
-from sandbox_agent.sdk.universal.mapping.item_lifecycle import ItemLifecycle
+from sandbox_agent.sdk.universal.mapping.items.item_lifecycle import ItemLifecycle
 from sandbox_agent.sdk.universal.meta import item_facts
 
 _LONGEST_DETAIL = 200
@@ -56,10 +57,16 @@ _DETAIL: dict[str, Callable[[dict[str, Any]], str | None]] = {
     "config_option_update": _options,
     "available_commands_update": _commands,
     "session_info_update": lambda update: as_text(update.get("title")),
+    "notice": lambda update: as_text(update.get("title")),
+    "compaction_update": lambda update: as_text(update.get("status")),
+    "compaction_summary_chunk": lambda update: as_text(as_dict(update.get("content")).get("text")),
+    "state_update": lambda update: as_text(update.get("state")),
+    "terminal_update": lambda update: as_text(update.get("command")),
+    "terminal_output_chunk": lambda update: as_text(update.get("terminalId")),
 }
 
 
-_PLANS = ("plan", "plan_update", "plan_removed")
+_SHOWN = ("plan", "plan_update", "plan_removed", "notice", "compaction_update")
 
 
 def add_notice(out: Emitter, items: ItemLifecycle, kind: str, update: dict[str, Any]) -> None:
@@ -72,7 +79,7 @@ def add_notice(out: Emitter, items: ItemLifecycle, kind: str, update: dict[str, 
     detail = _DETAIL[kind](update)
     if detail is not None and len(detail) > _LONGEST_DETAIL:
         detail = detail[: _LONGEST_DETAIL - 1] + "…"
-    if kind not in _PLANS:
+    if kind not in _SHOWN:
         out.emit("session.updated", SessionUpdatedData(kind, detail, update))
         return
     item = items.create("status", None, facts=facts)

@@ -12,55 +12,67 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import Struct
+
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.universal.items import ContentPart, FileRefPart, JsonPart, ToolCallPart, ToolResultPart
-from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text, json_text
-from sandbox_agent.sdk.universal.mapping.content import block_part, block_text, diff_part
-from sandbox_agent.sdk.universal.mapping.item_lifecycle import Item
-from sandbox_agent.sdk.universal.meta import tool_name_of
+from sandbox_agent.sdk.universal.items import (
+    ContentPart,
+    FileRefPart,
+    JsonPart,
+    ToolCallPart,
+    ToolLocation,
+    ToolResultPart,
+)
+from sandbox_agent.sdk.universal.json_reading import as_dict, as_int, as_list, as_text, json_text
+from sandbox_agent.sdk.universal.mapping.items.content import block_part, block_text, diff_part
+from sandbox_agent.sdk.universal.mapping.items.item_lifecycle import Item
+from sandbox_agent.sdk.universal.meta import parent_call_of, tool_name_of
 
 _MERGED = ("title", "content", "locations", "rawInput", "rawOutput")
 _NO_KIND = (None, "other")
 _WORD = re.compile(r"[\w.-]+")
 
 
-class ToolCall:
+class ToolCall(Struct):
     """A tool call with the merged fields of its updates."""
 
-    def __init__(self, call_id: str, item: Item, turn: int) -> None:
-        self.call_id = call_id
-        self.item = item
-        self.turn = turn
-        self.name = ""
-        """The name of the tool in the events; the first one stays."""
-        self.kind: str | None = None
-        self.fields: dict[str, Any] = {}
-        self.terminal = ""
-        """Output that the agent sent beside its updates."""
-        self.rejected = False
-        self.completed = False
-        self._described: frozenset[str] = frozenset()
-        """Texts of the content that describe the call instead of showing its output."""
-        self._asked_diffs: list[Any] = []
+    call_id: str
+    item: Item
+    turn: int
+    name: str = ""
+    """The name of the tool in the events; the first one stays."""
+    kind: str | None = None
+    fields: dict[str, Any] = {}
+    terminal: str = ""
+    """Output that the agent sent beside its updates."""
+    rejected: bool = False
+    completed: bool = False
+    described: frozenset[str] = frozenset()
+    """Texts of the content that describe the call instead of showing its output."""
+    asked_diffs: list[Any] = []
+    """Diffs of the permission request."""
+    parent_call_id: str | None = None
+    """The call whose sub-agent makes this one."""
 
     def announce(self, update: dict[str, Any]) -> None:
         """Merge the first update of a call; until the tool runs, its text says what the tool will do."""
         self.merge(update)
         if update.get("status") != "in_progress":
-            self._described |= frozenset(self._texts())
+            self.described |= frozenset(self._texts())
 
     def request(self, tool_call: dict[str, Any]) -> None:
         """Merge a permission request for the call; its diff is kept if the result shows none."""
         # Texts are for the person who decides, and so are facts in place of the arguments of the call.
         left_out = ("content", "rawInput") if self.fields.get("rawInput") else ("content",)
         self.merge({key: value for key, value in tool_call.items() if key not in left_out})
-        self._asked_diffs = [c for c in as_list(tool_call.get("content")) if _is_diff(c)] or self._asked_diffs
+        self.asked_diffs = [c for c in as_list(tool_call.get("content")) if _is_diff(c)] or self.asked_diffs
 
     def merge(self, update: dict[str, Any], *, final: bool = False) -> None:
         self.fields.update({key: update[key] for key in _MERGED if update.get(key) is not None})
         if self.kind in _NO_KIND:
             self.kind = as_text(update.get("kind")) or self.kind
         self.name = self.name or self._find_name(update)
+        self.parent_call_id = self.parent_call_id or parent_call_of(update)
         self.terminal = _terminal_text(self.terminal, as_dict(update.get("_meta")))
         if not final:
             self._read_arguments()
@@ -69,7 +81,7 @@ class ToolCall:
         """Mark the call as completed and drop what is no longer needed; long sessions have thousands."""
         self.completed = True
         self.fields = {"title": self.fields["title"]} if "title" in self.fields else {}
-        self.terminal, self._described, self._asked_diffs = "", frozenset(), []
+        self.terminal, self.described, self.asked_diffs = "", frozenset(), []
 
     def facts(self) -> dict[str, Any]:
         """The merged ACP fields."""
@@ -86,11 +98,12 @@ class ToolCall:
     def call_content(self) -> list[ContentPart]:
         arguments = json_text(self.fields["rawInput"]) if "rawInput" in self.fields else "{}"
         title = as_text(self.fields.get("title"))
-        return [ToolCallPart(self.name, arguments, self.call_id, self.kind, title)]
+        part = ToolCallPart(self.name, arguments, self.call_id, self.kind, title)
+        return [part.with_facts(self._locations(), self.parent_call_id)]
 
     def output(self) -> str:
         """The readable output so far."""
-        texts = [text for text in self._texts() if text not in self._described]
+        texts = [text for text in self._texts() if text not in self.described]
         return "\n".join(texts) or self.terminal
 
     def has_output(self) -> bool:
@@ -106,13 +119,23 @@ class ToolCall:
             output = json_text(raw)
         pieces = as_list(self.fields.get("content"))
         if not self.rejected and not any(map(_is_diff, pieces)):
-            pieces = [*pieces, *self._asked_diffs]
+            pieces = [*pieces, *self.asked_diffs]
         parts: list[ContentPart] = [ToolResultPart(self.call_id, output or "\n".join(self._texts()))]
         parts += [part for piece in pieces if (part := self._part(piece)) is not None]
         if self.kind == "read":
-            paths = [as_text(as_dict(place).get("path")) for place in as_list(self.fields.get("locations"))]
-            parts += [FileRefPart(path, "read", None) for path in paths if path]
-        return parts
+            parts += [FileRefPart(place.path, "read", None) for place in self._locations()]
+        # A file that is both a location and a link of the result is one reference.
+        refs = [part for part in parts if isinstance(part, FileRefPart)]
+        doubles = [part for number, part in enumerate(refs) if part in refs[:number]]
+        return [part for part in parts if not any(part is double for double in doubles)]
+
+    def _locations(self) -> list[ToolLocation]:
+        places = [as_dict(place) for place in as_list(self.fields.get("locations"))]
+        return [
+            ToolLocation(path, as_int(place.get("line")))
+            for place in places
+            if (path := as_text(place.get("path")))
+        ]
 
     def _find_name(self, update: dict[str, Any]) -> str:
         """The name that the agent states, else a title that is one word, else the kind of tool."""
@@ -127,7 +150,7 @@ class ToolCall:
         for text in self._texts():
             if not _repeats(text, self.fields.get("rawInput")):
                 continue
-            self._described |= {text}
+            self.described |= {text}
             if not self.fields.get("rawInput") and isinstance(arguments := _json(text), dict):
                 self.fields["rawInput"] = arguments
 

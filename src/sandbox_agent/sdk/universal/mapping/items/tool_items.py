@@ -9,21 +9,34 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from msgspec import Struct
+
+from sandbox_agent.sdk.universal.event_data import OutputDeltaData
 from sandbox_agent.sdk.universal.items import ItemStatus, JsonPart, StatusPart, UniversalItem
 from sandbox_agent.sdk.universal.json_reading import as_text
-from sandbox_agent.sdk.universal.mapping.item_lifecycle import ItemLifecycle, read_snapshot
-from sandbox_agent.sdk.universal.mapping.tool_call import ToolCall
+from sandbox_agent.sdk.universal.mapping.items.item_lifecycle import ItemLifecycle, read_snapshot
+from sandbox_agent.sdk.universal.mapping.items.tool_call import ToolCall
 from sandbox_agent.sdk.universal.meta import item_facts, product_meta
+
+KEPT_CALLS = 1000
+"""How many completed calls are remembered, for updates that come late; the state of a mapper stays small."""
+
+
+class ToolsState(Struct):
+    """The tool calls of the session by their `toolCallId`, and the number of turns so far."""
+
+    calls: dict[str, ToolCall] = {}
+    turn: int = 0
 
 
 class Tools:
     """The tool calls of the session by their `toolCallId`."""
 
-    def __init__(self, items: ItemLifecycle) -> None:
+    def __init__(self, items: ItemLifecycle, state: ToolsState) -> None:
         self._items = items
-        self._tools: dict[str, ToolCall] = {}
-        self._running: dict[str, ToolCall] = {}
-        self._turn = 0
+        self._state = state
+        self._tools = state.calls
+        self._running = {call_id: tool for call_id, tool in state.calls.items() if not tool.completed}
 
     def facts(self, call_id: str | None) -> dict[str, Any]:
         """The merged ACP fields of a call; empty if it is unknown."""
@@ -52,7 +65,7 @@ class Tools:
     def call(self, update: dict[str, Any], call_id: str, parent_id: str | None) -> None:
         """A `tool_call`: a new item, or an update of the one with this id."""
         known = self._tools.get(call_id)
-        if known is None or (known.completed and known.turn < self._turn):
+        if known is None or (known.completed and known.turn < self._state.turn):
             self._create(update, call_id, parent_id, synthetic=False)
         else:
             self._apply(known, update)
@@ -70,7 +83,7 @@ class Tools:
         for tool in list(self._running.values()):
             ended: ItemStatus = "failed" if tool.rejected else status
             self._complete(tool, ended, synthetic=True, with_result=tool.has_output())
-        self._turn += 1
+        self._state.turn += 1
 
     def finish(self, final: UniversalItem) -> bool:
         """Complete the open call that `final` names with its content; returns whether there was one."""
@@ -88,12 +101,12 @@ class Tools:
         item = self._items.create(
             "tool_call", "assistant", facts=item_facts(update), native_item_id=call_id, parent_id=parent_id
         )
-        tool = self._tools[call_id] = self._running[call_id] = ToolCall(call_id, item, self._turn)
+        tool = self._tools[call_id] = self._running[call_id] = ToolCall(call_id, item, self._state.turn)
         if (status := _final_status(update)) is None:
             tool.announce(update)
             self._items.start(item, tool.call_content(), synthetic=synthetic)
             if output := tool.output():
-                self._items.delta(item, output)
+                self._items.delta(item, output, OutputDeltaData)
         else:
             tool.merge(update, final=True)
             self._items.start(item, tool.call_content(), synthetic=synthetic)
@@ -116,7 +129,7 @@ class Tools:
         if tool.call_content() != content:
             self._items.update(tool.item, tool.call_content(), synthetic=False)
         if (now := tool.output()) != output and now.startswith(output):
-            self._items.delta(tool.item, now[len(output) :])
+            self._items.delta(tool.item, now[len(output) :], OutputDeltaData)
 
     def _complete(
         self,
@@ -139,6 +152,12 @@ class Tools:
     def _finish(self, tool: ToolCall) -> None:
         self._running.pop(tool.call_id, None)
         tool.finish()
+        # Moved to the end, so that the calls at the front are those that completed first.
+        del self._tools[tool.call_id]
+        self._tools[tool.call_id] = tool
+        if len(self._tools) > KEPT_CALLS + len(self._running):
+            oldest = next(call_id for call_id, one in self._tools.items() if one.completed)
+            del self._tools[oldest]
 
     def _late(self, tool: ToolCall, update: dict[str, Any]) -> None:
         # A completed call is shared between copies of the mapper.

@@ -9,30 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from sandbox_agent.sdk.universal.events import ItemData, ItemDeltaData
+from sandbox_agent.sdk.universal.event_data import ItemData, ItemDeltaData, TextDeltaData
 from sandbox_agent.sdk.universal.items import ContentPart, ItemKind, ItemRole, ItemStatus, UniversalItem
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter
 from sandbox_agent.sdk.universal.meta import ItemFacts
 
 
-class Item:
+class Item(Struct):
     """An open item without its content, which the caller keeps."""
 
-    def __init__(
-        self,
-        item_id: str,
-        *,
-        kind: ItemKind,
-        role: ItemRole | None,
-        native_item_id: str | None = None,
-        parent_id: str | None = None,
-    ) -> None:
-        self.item_id = item_id
-        self.kind: ItemKind = kind
-        self.role: ItemRole | None = role
-        self.native_item_id = native_item_id
-        self.parent_id = parent_id
+    item_id: str
+    kind: ItemKind
+    role: ItemRole | None
+    native_item_id: str | None = None
+    parent_id: str | None = None
 
     def snapshot(self, content: list[ContentPart], status: ItemStatus) -> UniversalItem:
         """The item in its present state."""
@@ -50,9 +42,9 @@ class Item:
 class ItemLifecycle:
     """Creates items and emits their events."""
 
-    def __init__(self, out: Emitter) -> None:
+    def __init__(self, out: Emitter, ids_given_by_agent: set[str]) -> None:
         self._out = out
-        self._ids_given_by_agent: set[str] = set()
+        self._ids_given_by_agent = ids_given_by_agent
 
     def create(
         self,
@@ -84,11 +76,11 @@ class ItemLifecycle:
         """Emit `item.started`."""
         self._out.emit("item.started", ItemData(item.snapshot(content, "in_progress")), synthetic=synthetic)
 
-    def delta(self, item: Item, text: str, *, synthetic: bool = False) -> None:
+    def delta(
+        self, item: Item, text: str, kind: type[ItemDeltaData] = TextDeltaData, *, synthetic: bool = False
+    ) -> None:
         """Emit `item.delta`."""
-        self._out.emit(
-            "item.delta", ItemDeltaData(item.item_id, item.native_item_id, text), synthetic=synthetic
-        )
+        self._out.emit("item.delta", kind(item.item_id, item.native_item_id, text), synthetic=synthetic)
 
     def update(self, item: Item, content: list[ContentPart], *, synthetic: bool) -> None:
         """Emit `item.updated`: the open item with new content."""

@@ -1,0 +1,77 @@
+"""Checks of what a client is given, before anything is started: URL, store and names of options."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from os import PathLike
+from urllib.parse import urlsplit
+
+from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions, StoreLike
+from sandbox_agent.sdk.stores import MemoryStore, PostgresStore, SessionStore, SqliteStore
+
+DEFAULT_URL = "http://127.0.0.1:2468"
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_CONNECTION_STRING = re.compile(r"\s*(host|hostaddr|port|dbname|user|service)\s*=")
+_HINTS = {
+    "token": 'the token of a started server is spawn={"token": ...}',
+    "base_url": "start() makes a server; connect(base_url) uses one that runs",
+    "port": 'the port of a started server is spawn={"port": ...}',
+    "agents": "agents are added by start(), or by the agents.toml of the server",
+    "directory": "the directory of all sessions is default_directory",
+}
+
+
+def server_url(given: str | None) -> str:
+    """The URL of the server: given, in `SANDBOX_AGENT_URL`, or the default. Raises `ValueError`."""
+    url = given or os.environ.get("SANDBOX_AGENT_URL") or DEFAULT_URL
+    if not isinstance(url, str):
+        raise TypeError(f"base_url is a URL such as {DEFAULT_URL!r}, not {url!r}")
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        hint = "" if "://" in url else f"; did you mean 'http://{url}'?"
+        raise ValueError(f"{url!r} is not the URL of a server: it begins with http:// or https://{hint}")
+    if not parts.hostname:
+        raise ValueError(f"{url!r} has no host; a URL looks like {DEFAULT_URL!r}")
+    return url
+
+
+def open_store(store: StoreLike | None) -> SessionStore:
+    """The store for `store=`: a store, the path of an SQLite file, or the URL of a Postgres database."""
+    if store is None:
+        return MemoryStore()
+    if isinstance(store, PathLike):
+        return SqliteStore(store)
+    if isinstance(store, str):
+        return _store_by_text(store)
+    if not isinstance(store, SessionStore):
+        raise TypeError(
+            f"store is a SessionStore, the path of an SQLite file or a postgresql:// URL, not {store!r}"
+        )
+    return store
+
+
+def _store_by_text(text: str) -> SessionStore:
+    scheme = _SCHEME.match(text)
+    if scheme is None:
+        if _CONNECTION_STRING.match(text):
+            raise ValueError("a connection string of Postgres is given as store=PostgresStore(...)")
+        return SqliteStore(text)
+    if scheme[1] in ("postgresql", "postgres"):
+        return PostgresStore(text)
+    if scheme[1] in ("sqlite", "file"):
+        raise ValueError(f"the store {text!r} is given by its path, without {scheme[0]!r}")
+    raise ValueError(f"no store for {scheme[0]!r}; a store is a path (SQLite) or a postgresql:// URL")
+
+
+def check_client_options(call: str, options: Iterable[str]) -> None:
+    """Raise `TypeError` for options that `connect` or `start` does not have."""
+    known = {**CommonOptions.__annotations__}
+    if call == "connect":
+        known |= ConnectOptions.__annotations__
+    unknown = [name for name in options if name not in known]
+    if unknown:
+        hints = "".join(f"; {_HINTS[name]}" for name in unknown if name in _HINTS)
+        offered = ", ".join(sorted(known))
+        raise TypeError(f"{call}() has no option {', '.join(unknown)}{hints}; it has {offered}")

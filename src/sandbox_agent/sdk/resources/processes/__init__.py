@@ -1,0 +1,1 @@
+"""`client.processes` and `client.terminals`."""

@@ -1,0 +1,48 @@
+"""Prompts that failed on this side and may go on in the agent.
+
+Their callers have an error, and the history has the end of their turn. Updates of such a prompt can still
+arrive, until its answer does; the answer itself is dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+
+class LeftoverPrompts:
+    """The request ids of such prompts."""
+
+    def __init__(self) -> None:
+        self._ids: set[str] = set()
+        self._none = asyncio.Event()
+        self._none.set()
+
+    def __bool__(self) -> bool:
+        return bool(self._ids)
+
+    def add(self, call_id: str) -> None:
+        """The prompt failed here without an answer."""
+        self._ids.add(call_id)
+        self._none.clear()
+
+    def answered(self, call_id: str) -> bool:
+        """Whether this answer is that of a leftover prompt, which is over now."""
+        if call_id not in self._ids:
+            return False
+        self._ids.discard(call_id)
+        if not self._ids:
+            self._none.set()
+        return True
+
+    def clear(self) -> None:
+        """No answer can come any more."""
+        self._ids.clear()
+        self._none.set()
+
+    async def ended(self, limit_s: float) -> bool:
+        """Wait until all of them are over; returns whether they are."""
+        try:
+            await asyncio.wait_for(self._none.wait(), limit_s)
+        except TimeoutError:
+            return False
+        return True

@@ -1,0 +1,1 @@
+"""Functions of this program as tools of an agent in the sandbox."""
