@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sandbox_agent.sdk.api import *  # noqa: F403 - the public names as a whole
 
+    __version__: str
+
 # The public functions: a lower-case name that is not among them is a submodule and must not load the SDK.
 _FUNCTIONS = frozenset(
     (
@@ -19,16 +21,29 @@ _FUNCTIONS = frozenset(
         "auto_approve",
         "auto_reject",
         "build_inspector_url",
+        "docker",
+        "event_from_json",
+        "event_to_dict",
+        "event_to_json",
+        "export_session",
         "image",
+        "podman",
         "resource",
         "resource_link",
         "spawn_server",
         "text",
+        "tool",
     )
 )
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        from sandbox_agent.version import version
+
+        return version()
+    if name == "__all__":
+        return _public_names()
     if name[:1].isupper() or name in _FUNCTIONS:
         import importlib
 
@@ -39,7 +54,11 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
+    return sorted({*globals(), *_public_names(), "__version__"})
+
+
+def _public_names() -> list[str]:
     import importlib
 
-    public: list[str] = importlib.import_module("sandbox_agent.sdk.api").__all__
-    return sorted({*globals(), *public})
+    names: list[str] = importlib.import_module("sandbox_agent.sdk.api").__all__
+    return names

@@ -17,6 +17,11 @@ INTERRUPTED = 130  # the exit code of shells for a program ended by Ctrl-C
 
 _ROOT = {
     "run": ("sandbox_agent.cli.run.command:run", "Send one prompt to an agent and show the turn."),
+    "acp": ("sandbox_agent.cli.acp.command:acp", "Be an ACP agent on stdio, for editors."),
+    "rollouts": ("sandbox_agent.cli.rollouts.command:rollouts", "Run many tasks and show the results."),
+    "export": ("sandbox_agent.cli.export:export", "Write transcripts of stored conversations."),
+    "exec": ("sandbox_agent.cli.processes.exec_command:exec_command", "Run a command in the sandbox."),
+    "shell": ("sandbox_agent.cli.processes.shell_command:shell_command", "Open a terminal in the sandbox."),
     "server": ("sandbox_agent.cli.server.click_commands:server", "Run the server in the foreground."),
     "daemon": ("sandbox_agent.cli.daemon.command:daemon", "Run the server in the background."),
     "api": ("sandbox_agent.cli.api.group:api", "Call a running server."),
@@ -31,6 +36,10 @@ _ROOT = {
     "mock-agent": (
         "sandbox_agent.cli.server.click_commands:mock_agent",
         "Run the scripted ACP agent on stdio.",
+    ),
+    "mcp-relay": (
+        "sandbox_agent.cli.server.click_commands:mcp_relay",
+        "Offer the tools of a client to an agent, as an MCP server on stdio.",
     ),
 }
 

@@ -1,7 +1,7 @@
 """The `sandbox-agent` command.
 
-`server`, `mock-agent` and `adapter` start without click, because they run inside sandboxes where start-up
-time and memory count; `commands.py` has all other commands.
+`server`, `mock-agent`, `mcp-relay` and `adapter` start without click, because they run inside sandboxes where
+start-up time and memory count; `commands.py` has all other commands.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ def _run(arguments: list[str]) -> int:
         from sandbox_agent.agents.mock.main import main as run_mock_agent
 
         return run_mock_agent()
+    if command == "mcp-relay" and not {"-h", "--help"}.intersection(rest):
+        from sandbox_agent.cli.mcp_relay import main as run_relay
+
+        return run_relay()
     if command == "adapter":
         from sandbox_agent.agents.adapters.main import main as run_adapter
 

@@ -15,6 +15,7 @@ _API = {
     "agents": (f"{_PACKAGE}.group:agents", "List, show and install agents."),
     "acp": (f"{_PACKAGE}.group:acp", "Send ACP messages to agent instances."),
     "fs": (f"{_PACKAGE}.group:fs", "Read, write and change files of the sandbox."),
+    "processes": (f"{_PACKAGE}.group:processes", "List, read and end processes of the sandbox."),
     "config": (f"{_PACKAGE}.group:config", "Read and write MCP servers and skills of a directory."),
 }
 
@@ -46,6 +47,17 @@ _FS = {
     "rm": (f"{_PACKAGE}.fs:rm", "Delete."),
     "upload": (f"{_PACKAGE}.fs:upload", "Copy a directory, or unpack a tar, into the sandbox."),
     "download": (f"{_PACKAGE}.fs:download", "Copy a directory to this machine."),
+}
+
+
+_PROCESSES = {
+    "list": (f"{_PACKAGE}.processes:list_processes", "List all processes."),
+    "show": (f"{_PACKAGE}.processes:show_process", "Show one process."),
+    "logs": (f"{_PACKAGE}.processes:logs", "Write the output of a process to stdout."),
+    "input": (f"{_PACKAGE}.processes:send_input", "Write stdin to the input of a process."),
+    "stop": (f"{_PACKAGE}.processes:stop", "Ask a process to end."),
+    "kill": (f"{_PACKAGE}.processes:kill", "Kill a process and everything it started."),
+    "delete": (f"{_PACKAGE}.processes:delete", "Forget an exited process."),
 }
 
 
@@ -82,3 +94,8 @@ def fs() -> None:
 @click.group(cls=LazyGroup, lazy=_CONFIG)
 def config() -> None:
     """Read and write MCP servers and skills of a directory of the sandbox."""
+
+
+@click.group(cls=LazyGroup, lazy=_PROCESSES)
+def processes() -> None:
+    """List, read and end processes of the sandbox; `sandbox-agent exec` and `shell` start them."""

@@ -12,7 +12,7 @@ from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError, NotFoun
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.retries import backoff
 from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
-from sandbox_agent.sdk.transport.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S, SILENCE_S
+from sandbox_agent.sdk.transport.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
 
 Writer = Callable[[str | None, bytes], None]
 
@@ -69,7 +69,8 @@ class StreamFollower:
         if self._last is not None:
             headers["last-event-id"] = str(self._last)
         decoder = FrameDecoder()
-        async with self._api.open("GET", self._path, headers=headers, read_timeout=SILENCE_S) as response:
+        silence_s = self._api.stream_silence_s
+        async with self._api.open("GET", self._path, headers=headers, read_timeout=silence_s) as response:
             self._seen = True
             with network_errors(f"GET {self._path}"):
                 async for chunk in response.aiter_bytes():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from sandbox_agent.http.services import server_executable
+from sandbox_agent.runtime.server_executable import server_executable
 
 
 def own_command() -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from sandbox_agent import settings
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
-from sandbox_agent.agents.credentials import available_for
+from sandbox_agent.agents.credentials import available_for, credential_variables
 from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.launch.program import find_program
 from sandbox_agent.http.endpoints.inspector import PAGE_DIRECTORY
@@ -160,5 +160,5 @@ def _agent(spec: AgentSpec, layout: InstallLayout) -> Finding:
 
 
 def _key_advice(spec: AgentSpec) -> str:
-    variables = [name for kind, _, name in (one.partition(":") for one in spec.credentials) if kind == "env"]
+    variables = credential_variables(spec)
     return f"set {' or '.join(variables)}" if variables else f"log in with {spec.name}"

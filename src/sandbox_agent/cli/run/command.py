@@ -5,18 +5,29 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import click
 
 from sandbox_agent.cli.agent_completion import complete_agent
-from sandbox_agent.cli.api.api_connection import token_for
+from sandbox_agent.cli.api.server_token import token_for
 from sandbox_agent.cli.run.renderer import JsonLinesRenderer, TerminalRenderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
+from sandbox_agent.cli.run.turn_report import TurnReport
 from sandbox_agent.cli.run.turn_runner import TurnRequest, run_turn
 from sandbox_agent.cli.token_options import token_file_option
+from sandbox_agent.sdk.model_address import model_environment
 
-EXIT_CODES = {"end_turn": 0, "refusal": 3, "max_tokens": 4, "max_turn_requests": 5, "cancelled": 130}
+EXIT_CODES = {
+    "end_turn": 0,
+    "refusal": 3,
+    "max_tokens": 4,
+    "max_turn_requests": 5,
+    "timeout": 124,
+    "cancelled": 130,
+}
 FAILED = 1
 
 
@@ -49,6 +60,21 @@ FAILED = 1
 )
 @click.option("-q", "--quiet", is_flag=True, help="Show only the agent's text, no tools and notices.")
 @click.option("-e", "--endpoint", help="Use this server instead of starting one.")
+@click.option(
+    "--model-base-url",
+    metavar="URL",
+    help="Address of the model for any agent, without /v1; for proxies that count or record model calls.",
+)
+@click.option("--model-key-env", metavar="NAME", help="Variable with the key for that address.")
+@click.option(
+    "--atif", type=click.Path(path_type=Path), help="Write the trajectory to this file (ATIF v1.8)."
+)
+@click.option(
+    "--usage", type=click.Path(path_type=Path), help="Write tokens, cost and stop reason to this file."
+)
+@click.option(
+    "--timeout-s", type=click.FloatRange(min=0.1), help="Give up after so many seconds: exit code 124."
+)
 @token_file_option
 @click.pass_context
 def run(
@@ -65,6 +91,11 @@ def run(
     session: str | None,
     quiet: bool,
     endpoint: str | None,
+    model_base_url: str | None,
+    model_key_env: str | None,
+    atif: Path | None,
+    usage: Path | None,
+    timeout_s: float | None,
     token_file: str | None,
 ) -> int:
     """Send PROMPT to AGENT and show the turn. PROMPT is read from stdin if it is - or missing.
@@ -74,7 +105,7 @@ def run(
     conversation.
 
     Exit codes: 0 the agent finished, 1 failure, 2 wrong usage, 3 the agent refused, 4 out of tokens, 5 out of
-    turns, 130 cancelled.
+    turns, 124 out of time, 130 cancelled.
     """
     if session is not None and not session.strip():
         raise click.UsageError("the name of the conversation is empty")
@@ -93,10 +124,40 @@ def run(
         endpoint=endpoint,
         token=token_for(ctx, endpoint, token_file) if endpoint else None,
         session=session,
+        environment=_model_environment(model_base_url, model_key_env, model, endpoint),
     )
     renderer = JsonLinesRenderer() if as_json else TerminalRenderer(quiet=quiet)
-    stop_reason = asyncio.run(run_turn(request, prompter, renderer))
+    report = TurnReport(agent, model, atif, usage)
+    try:
+        stop_reason = asyncio.run(_limited(run_turn(request, prompter, renderer, report), timeout_s))
+    except TimeoutError:
+        click.echo(f"stopped: not done within {timeout_s:g} s", err=True)
+        stop_reason = "timeout"
+    except BaseException:
+        report.write("failed")
+        raise
+    report.write(stop_reason)
     return EXIT_CODES.get(stop_reason, FAILED)
+
+
+async def _limited(turn: Coroutine[Any, Any, str], timeout_s: float | None) -> str:
+    async with asyncio.timeout(timeout_s):
+        return await turn
+
+
+def _model_environment(
+    base_url: str | None, key_variable: str | None, model: str | None, endpoint: str | None
+) -> dict[str, str]:
+    if base_url is None:
+        return {}
+    if endpoint is not None:
+        raise click.UsageError("--model-base-url is for a server that this command starts")
+    key = os.environ.get(key_variable or "", "")
+    if not key:
+        raise click.UsageError(
+            "--model-base-url needs --model-key-env with the name of a variable that is set"
+        )
+    return model_environment(base_url, key, model)
 
 
 def _read_prompt(prompt: str | None) -> str:

@@ -7,7 +7,7 @@ from typing import IO, Protocol
 
 import click
 
-from sandbox_agent.sdk.session.turns.turn import PromptResult
+from sandbox_agent.sdk.session.turns.turn_result import TurnResult
 from sandbox_agent.sdk.universal import event_to_json
 from sandbox_agent.sdk.universal.events import (
     ErrorEvent,
@@ -33,7 +33,7 @@ _LATE_UPDATE = "tool_call_update"
 
 class Renderer(Protocol):
     def show(self, event: UniversalEvent) -> None: ...
-    def finish(self, result: PromptResult) -> None: ...
+    def finish(self, result: TurnResult) -> None: ...
 
 
 class JsonLinesRenderer:
@@ -43,7 +43,7 @@ class JsonLinesRenderer:
         sys.stdout.buffer.write(event_to_json(event) + b"\n")
         sys.stdout.buffer.flush()
 
-    def finish(self, result: PromptResult) -> None:
+    def finish(self, result: TurnResult) -> None:
         """The events already contain the result."""
 
 
@@ -73,7 +73,7 @@ class TerminalRenderer:
         elif isinstance(event, ErrorEvent):
             self._notice(f"error: {event.data.message}", "red", always=True)
 
-    def finish(self, result: PromptResult) -> None:
+    def finish(self, result: TurnResult) -> None:
         self._end_line()
         if result.stop_reason != "end_turn":
             self._notice(f"stopped: {result.stop_reason}", "yellow", always=True)

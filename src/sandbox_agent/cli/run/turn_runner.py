@@ -6,13 +6,15 @@ A named conversation is stored in a file of the user, and the next turn restores
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import click
 
 from sandbox_agent.cli.api.install_progress import show_progress
 from sandbox_agent.cli.run.renderer import Renderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
+from sandbox_agent.cli.run.turn_report import TurnReport
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.resources.models import AgentInfo
 from sandbox_agent.sdk.session.session import AsyncSession
@@ -33,13 +35,19 @@ class TurnRequest:
     token: str | None = None
     session: str | None = None
     """The name of a conversation to continue, or to begin; None for a single turn."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Variables for the server that is started, and so for its agents."""
 
 
-async def run_turn(request: TurnRequest, prompter: TerminalPrompter, renderer: Renderer) -> str:
-    """Run the turn and return its stop reason."""
+async def run_turn(
+    request: TurnRequest, prompter: TerminalPrompter, renderer: Renderer, report: TurnReport
+) -> str:
+    """Run the turn and return its stop reason; `report` gets its messages and events."""
     store = None if request.session is None else conversation_store()
     if request.endpoint is None:
-        client = await AsyncSandboxAgent.start(default_directory=request.directory, store=store)
+        client = await AsyncSandboxAgent.start(
+            spawn={"env": request.environment}, default_directory=request.directory, store=store
+        )
     else:
         client = await AsyncSandboxAgent.connect(request.endpoint, request.token, store=store)
     async with client:
@@ -51,9 +59,13 @@ async def run_turn(request: TurnRequest, prompter: TerminalPrompter, renderer: R
         for what, reason in session.restored.not_applied.items():
             click.echo(f"{what} was not applied: {reason}", err=True)
         async with session.stream(request.prompt, attachments=request.attachments) as turn:
-            async for event in turn:
-                renderer.show(event)
-            result = await turn.result()
+            try:
+                async for event in turn:
+                    report.events.append(event)
+                    renderer.show(event)
+                result = await turn.result()
+            finally:
+                report.messages += [message async for message in turn.raw_events] if turn.done else []
         renderer.finish(result)
         return result.stop_reason
 

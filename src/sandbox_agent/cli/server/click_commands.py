@@ -15,6 +15,7 @@ from sandbox_agent import settings
 from sandbox_agent.agents.adapters.main import ADAPTER_NAMES
 from sandbox_agent.agents.adapters.main import main as run_adapter
 from sandbox_agent.agents.mock.main import main as run_mock_agent
+from sandbox_agent.cli.mcp_relay import main as run_mcp_relay
 from sandbox_agent.cli.server import command
 
 _TOKEN_FIELDS = ("token", "no_token")  # every command gets these two
@@ -59,6 +60,11 @@ adapter = click.Command(
     ],
     callback=_adapter,
     help="Speak ACP on stdin and stdout around a vendor's own program.",
+)
+mcp_relay = click.Command(
+    "mcp-relay",
+    callback=run_mcp_relay,
+    help="Offer the tools of a client of the server to an agent, as an MCP server on stdin and stdout.",
 )
 mock_agent = click.Command(
     "mock-agent",

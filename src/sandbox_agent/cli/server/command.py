@@ -33,17 +33,15 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _check_agents_file(settings: Settings) -> None:
-    """Report an error in the agents file at start, not with the first request."""
+    """Report an error in the agents file or in --agents at start, not with the first request."""
     own = settings.own_agents_file
-    if own is None:
+    if own is None and settings.agents is None:
         return
-    # Loads the TOML parser and pathlib, which a server without an agents file does not need at start-up.
-    from pathlib import Path
-
+    # Loads the TOML parser, which a server without agents of the user does not need at start-up.
     from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 
     try:
-        Catalog.load(Path(own))
+        Catalog.load(own, settings.agents)
     except CatalogError as error:
         raise SettingsError(str(error)) from error
 
@@ -74,7 +72,7 @@ def _check_warm(settings: Settings) -> None:
     from sandbox_agent.bridge.warm_target import parse_targets
 
     own = settings.own_agents_file
-    catalog = Catalog.load(own) if own else Catalog()
+    catalog = Catalog.load(own, settings.agents) if own or settings.agents else Catalog()
     for target in parse_targets(settings.warm):
         if target.agent not in catalog:
             raise SettingsError(f"--warm: there is no agent '{target.agent}'")

@@ -1,0 +1,1 @@
+"""`sandbox-agent rollouts`: many tasks in one command."""

@@ -1,0 +1,105 @@
+"""The requests of the page over an output directory.
+
+    GET /ui/...                              the files of the page; it begins at /ui/rollouts.html
+    GET /v1/rollouts                         all rows, shortened; a state tag saves sending them again
+    GET /v1/rollouts/{id}                    one row and the names of its kept files
+    GET /v1/rollouts/{id}/files/{name}       a kept file
+
+Access is checked as by the server: Host, Origin and token. Nothing can be changed.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from hashlib import sha256
+
+from sandbox_agent.errors import MethodNotAllowed, NotFound
+from sandbox_agent.http.access.access_check import AccessCheck
+from sandbox_agent.http.endpoints.inspector import page_response
+from sandbox_agent.http.http1.asgi import http_scope
+from sandbox_agent.http.http1.exchange import Exchange
+from sandbox_agent.http.messages import HeaderList, Request, Response, decode_component
+from sandbox_agent.rollouts.output.output_reader import OutputReader
+from sandbox_agent.runtime.loop import Loop
+from sandbox_agent.sdk import json_codec
+
+START = "/ui/rollouts.html"
+_ROWS = b"/v1/rollouts"
+# Agents wrote these files: a browser may neither guess their type nor run what is in them.
+_FILE_HEADERS = (
+    (b"content-security-policy", b"sandbox; default-src 'none'"),
+    (b"content-disposition", b"attachment"),
+    (b"cache-control", b"no-cache"),
+)
+
+
+class PageRoutes:
+    """The handler of an `Http1Server`; rows and files are read in threads."""
+
+    def __init__(self, output: OutputReader, access: AccessCheck, loop: Loop) -> None:
+        self._output = output
+        self._access = access
+        self._loop = loop
+
+    def __call__(self, exchange: Exchange) -> None:
+        head = exchange.head
+        granted = self._access.check(head.method, head.path, head.header_map)
+        if isinstance(granted, Response):
+            exchange.respond(granted)
+            return
+        exchange.problem_headers = granted.headers
+        request = Request(http_scope(exchange, {}), _no_body)
+        self._loop.in_thread(partial(self.answer, request), partial(_respond, exchange, granted.headers))
+
+    def answer(self, request: Request) -> Response:
+        """Raises NotFound, or MethodNotAllowed."""
+        if request.method not in ("GET", "HEAD"):
+            raise MethodNotAllowed(request.method, "GET,HEAD")
+        path = request.raw_path
+        if path == b"/":
+            return Response(302, headers=[(b"location", START.encode())])
+        if path == b"/ui" or path.startswith(b"/ui/"):
+            return page_response(request)
+        if path == _ROWS:
+            return self._rows(request)
+        raw_id, *rest = path.removeprefix(_ROWS + b"/").split(b"/", 2)
+        if not path.startswith(_ROWS + b"/") or (rest and (rest[0] != b"files" or len(rest) != 2)):
+            raise NotFound.endpoint()
+        task_id = decode_component(raw_id)
+        return self._file(task_id, decode_component(rest[1])) if rest else self._row(task_id)
+
+    def _rows(self, request: Request) -> Response:
+        tag = b'"%s"' % sha256(self._output.version().encode()).hexdigest()[:32].encode()
+        headers: HeaderList = [(b"etag", tag), (b"cache-control", b"no-cache")]
+        if request.headers.get(b"if-none-match") == tag:
+            return Response(304, headers=headers)
+        body = {"output": str(self._output.path.resolve()), "rows": self._output.summaries()}
+        return Response(200, json_codec.encode(body), headers, b"application/json")
+
+    def _row(self, task_id: str) -> Response:
+        row = self._output.row(task_id)
+        if row is None:
+            raise NotFound.resource("rollout", task_id)
+        return Response.json(json_codec.encode(row))
+
+    def _file(self, task_id: str, name: str) -> Response:
+        path = self._output.file(task_id, name)
+        if path is None:
+            raise NotFound.resource("file", name)
+        return Response(200, path.read_bytes(), list(_FILE_HEADERS), b"application/octet-stream")
+
+
+def _respond(
+    exchange: Exchange, headers: HeaderList, response: Response | None, error: BaseException | None
+) -> None:
+    if exchange.client_left:
+        return
+    if response is None:
+        exchange.fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
+        return
+    response.headers = [*response.headers, *headers]
+    exchange.respond(response)
+
+
+async def _no_body() -> dict[str, object]:
+    return {"type": "http.disconnect"}

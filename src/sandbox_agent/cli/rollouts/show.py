@@ -1,0 +1,57 @@
+"""The figures of an output directory: a table, and a histogram of the times."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from statistics import quantiles
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from sandbox_agent.cli.rollouts.time_histogram import text_histogram
+from sandbox_agent.rollouts.result import Result
+from sandbox_agent.rollouts.tally import Tally
+
+
+def print_summary(rows: Iterable[Result], *, title: str, as_json: bool = False) -> None:
+    tally = Tally()
+    results = list(rows)
+    for result in results:
+        tally.add(result)
+    seconds = [result.seconds for result in results]
+    if as_json:
+        click.echo(json.dumps(_figures(tally, seconds), indent=2))
+        return
+    table = Table(title=title, show_header=False)
+    for name, value in _figures(tally, seconds).items():
+        if name != "failures":
+            table.add_row(name.replace("_", " "), f"{value:.3f}".rstrip("0").rstrip(".") if value else "0")
+    for kind, count in tally.failures.most_common():
+        table.add_row(f"failed: {kind}", str(count))
+    console = Console(width=100 if not Console().is_terminal else None)
+    console.print(table)
+    for line in text_histogram(results):
+        console.print(line, highlight=False)
+
+
+def _figures(tally: Tally, seconds: list[float]) -> dict[str, Any]:
+    return {
+        "rollouts": tally.done,
+        "passed": tally.passed,
+        "failed": tally.failed,
+        "pass_rate": round(tally.pass_rate, 4),
+        "cost_usd": round(tally.cost_usd, 6),
+        "tokens": tally.tokens,
+        "seconds_median": _percentile(seconds, 50),
+        "seconds_p95": _percentile(seconds, 95),
+        "failures": dict(tally.failures),
+    }
+
+
+def _percentile(values: list[float], percent: int) -> float:
+    if len(values) < 2:
+        return round(sum(values), 3)
+    return round(quantiles(values, n=100, method="inclusive")[percent - 1], 3)

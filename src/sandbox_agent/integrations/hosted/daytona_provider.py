@@ -1,0 +1,44 @@
+"""Daytona (package `daytona`). Not run against the service."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox_agent.integrations.hosted.hosted_provider import HostedProvider
+
+
+class DaytonaProvider(HostedProvider):
+    name = "daytona"
+
+    def __init__(self, image: str, **options: Any) -> None:
+        super().__init__(**options)
+        self._image = image
+        self._client: Any = None
+
+    def _daytona(self) -> Any:
+        from daytona import AsyncDaytona
+
+        self._client = self._client or AsyncDaytona()
+        return self._client
+
+    async def _make(self, variables: Mapping[str, str]) -> tuple[str, Any]:
+        from daytona import CreateSandboxFromImageParams
+
+        wanted = CreateSandboxFromImageParams(image=self._image, env_vars=dict(variables))
+        sandbox = await self._daytona().create(wanted)
+        return sandbox.id, sandbox
+
+    async def _find(self, sandbox_id: str) -> Any:
+        return await self._daytona().get(sandbox_id)
+
+    async def _run(self, sandbox: Any, command: str) -> None:
+        # `exec` waits for the command, so a shell puts it into the background.
+        await sandbox.process.exec(f"nohup sh -c {shlex.quote(command)} >/tmp/sandbox-agent.log 2>&1 &")
+
+    async def _address(self, sandbox: Any, port: int) -> str:
+        return str((await sandbox.create_signed_preview_url(port)).url)
+
+    async def _delete(self, sandbox: Any) -> None:
+        await sandbox.delete()

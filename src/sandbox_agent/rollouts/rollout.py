@@ -1,0 +1,105 @@
+"""`Rollout`: how one task is run. It can be pickled, so that other processes and machines can run it."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from sandbox_agent.rollouts.attempt import Attempt
+from sandbox_agent.rollouts.failures import failure_of
+from sandbox_agent.rollouts.result import Result
+from sandbox_agent.rollouts.task_fields import Task, Template, Templates
+from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
+from sandbox_agent.sdk.session.permissions.question import OnQuestion
+
+Kept = Literal["transcript", "events", "patch"]
+KEPT_BY_DEFAULT: tuple[Kept, ...] = ("transcript", "events")
+Score = Callable[[Any, Result], float | Awaitable[float | None] | None]
+SandboxFactory = Callable[[], SandboxProvider]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """One task from files and prompts to a graded row. Functions in it must be picklable for Ray."""
+
+    agent: str
+    sandbox: SandboxProvider | SandboxFactory | None = None
+    """Where each rollout gets a server of its own; None: all rollouts of a process share a local server, and
+    each has an agent process and a directory of its own."""
+    prompt: Template | Templates | None = None
+    """A text with `{field}` of the task, several of them for several turns, or a function of the task; None
+    takes `prompt` or `steps` of the task, or the task itself if it is a text."""
+    permissions: Literal["approve", "reject", "reads"] | OnPermission = "approve"
+    questions: Literal["reject"] | OnQuestion = "reject"
+    directory: str | None = None
+    """The working directory in the sandbox; None: a new one, or the provider's."""
+    files: Mapping[str, str | bytes] | Callable[[Any], Mapping[str, str | bytes]] = field(
+        default_factory=dict
+    )
+    """Files to write before, by their path in the working directory. A task's own `files` come on top."""
+    before: Templates = ()
+    """Shell commands before the first prompt; one that fails ends the rollout."""
+    after: Templates = ()
+    """Shell commands after the last prompt, for grading."""
+    score: Score | None = None
+    """The score from the task and the row; None: 1 if all commands of `after` exit with 0, else 0."""
+    timeout_s: float = 1800.0
+    """For everything from the sandbox to the score."""
+    command_timeout_s: float = 600.0
+    max_cost_usd: float | None = None
+    """Cancel the turn when the agent reports more."""
+    keep: frozenset[Kept] | Sequence[Kept] = KEPT_BY_DEFAULT
+    """`transcript` (ATIF), `events` (ACP messages as JSON lines), `patch` (git diff)."""
+    keep_files: Sequence[str] = ()
+    """Files of the working directory to keep."""
+    model: str | None = None
+    mode: str | None = None
+    session_options: Mapping[str, Any] = field(default_factory=dict)
+    """Further arguments of `sessions.create`."""
+
+    async def run(
+        self,
+        task: Task,
+        *,
+        id: str = "",
+        attempt: int = 1,
+        client: AsyncSandboxAgent | None = None,
+    ) -> Result:
+        """Run the task. A failure is a row with `error`; only cancelling raises.
+
+        `client` is a server to share, for rollouts without a `sandbox`; without it one is started.
+        """
+        result = Result(id=id or own_id(task), attempt=attempt, agent=self.agent, node=socket.gethostname())
+        result.started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        began = time.monotonic()
+        running = Attempt(self, task, result, client)
+        try:
+            await running.run()
+        except Exception as error:
+            result.error_kind, result.error = failure_of(error, running.phase)
+        result.seconds = round(time.monotonic() - began, 3)
+        return result
+
+    def as_function(self) -> Callable[[Task], Result]:
+        """A plain function that runs a task and waits, for `ray.remote(...)` in a trainer.
+
+        Ray takes neither methods nor asynchronous functions. The rollouts of a process share an event loop
+        and, without a `sandbox`, a local server.
+        """
+        from sandbox_agent.rollouts.work import Work  # these two import this module
+        from sandbox_agent.rollouts.worker import run_here
+
+        def run_task(task: Task) -> Result:
+            return run_here(self, Work(own_id(task), task))
+
+        return run_task
+
+
+def own_id(task: Task) -> str:
+    return "" if isinstance(task, str) else str(task.get("id", ""))

@@ -1,0 +1,35 @@
+"""One unit of work of a batch, and the interface of the engines that do it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from sandbox_agent.rollouts.result import RETRIED, Result
+from sandbox_agent.rollouts.rollout import Rollout
+from sandbox_agent.rollouts.task_fields import Task
+from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    id: str
+    task: Task
+
+
+class Engine(Protocol):
+    def results(self, rollout: Rollout, work: Iterator[Work]) -> AsyncGenerator[Result, None]:
+        """Each result when it is ready. Takes new work only as fast as results are taken."""
+        ...
+
+
+async def run_with_retries(
+    rollout: Rollout, work: Work, retries: int, client: AsyncSandboxAgent | None, first_attempt: int = 1
+) -> Result:
+    """Run until the result is not a failure of the machinery, at most `retries` times more."""
+    for attempt in range(first_attempt, first_attempt + retries + 1):
+        result = await rollout.run(work.task, id=work.id, attempt=attempt, client=client)
+        if result.error_kind not in RETRIED:
+            break
+    return result
