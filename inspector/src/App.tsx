@@ -1,18 +1,23 @@
 /** Connects, then shows the connected page; asks for endpoint and token when it cannot connect. */
 
-import { useEffect, useState } from "react";
+import { lazy, Suspense, useEffect, useState } from "react";
 import { Http, type Endpoint } from "./api/http";
 import { ApiProblem } from "./api/problem";
 import { RequestLog } from "./api/requestLog";
 import { ServerApi } from "./api/server";
-import { AppLayout } from "./AppLayout";
+import { AppLayout } from "./frame/AppLayout";
 import { ConnectScreen } from "./ConnectScreen";
 import { AppState, AppStateProvider } from "./state/appState";
 import { endpointFromAddress, forgetToken, savedToken, saveToken } from "./state/endpoint";
+import { sharedLink } from "./share/sharedLink";
 import { openHistory } from "./storage/history";
 import { Loading } from "./ui/Empty";
 import { useTheme } from "./ui/useTheme";
 
+const SharedPage = lazy(async () => ({ default: (await import("./share/SharedPage")).SharedPage }));
+
+/** Read first: the endpoint of a share has no token. */
+const shared = sharedLink();
 const firstEndpoint = endpointFromAddress();
 
 type Phase =
@@ -33,6 +38,7 @@ export function App() {
   const theme = useTheme();
 
   useEffect(() => {
+    if (shared) return;
     connect(firstEndpoint).then(
       (app) => setPhase({ name: "connected", app }),
       (error: unknown) => {
@@ -51,6 +57,13 @@ export function App() {
     setPhase({ name: "asking", endpoint: { ...app.endpoint, token: "" } });
   };
 
+  if (shared) {
+    return (
+      <Suspense fallback={<Loading what="the session" />}>
+        <SharedPage link={shared} theme={theme} />
+      </Suspense>
+    );
+  }
   if (phase.name === "connecting") {
     return (
       <div className="centred">

@@ -379,3 +379,131 @@ test("an answer that arrives after the end of the turn still counts", () => {
   );
   expect(card(log)).toMatchObject({ state: "answered", answer: "Allow once" });
 });
+
+function initialize(id = "i2"): LoggedMessage {
+  return message("client", { jsonrpc: "2.0", id, method: "initialize", params: { protocolVersion: 1 } });
+}
+
+test("a new process ends the turn, the request and the tools that the one before left open", () => {
+  const call = update({ sessionUpdate: "tool_call", toolCallId: "t", title: "Write", status: "in_progress" });
+  const log = run(prompt("go"), call, permission());
+  expect(log.conversation.turns).toHaveLength(1);
+  extend(log, initialize());
+  expect(log.conversation.turns).toEqual([]);
+  expect(log.conversation.pendingRequests).toEqual([]);
+  expect(log.conversation.lastStop).toBe("interrupted");
+  expect(log.conversation.items.find((item) => item.kind === "tool")).toMatchObject({
+    status: "interrupted",
+  });
+});
+
+test("the end of a run ends its turn, and the next prompt starts one", () => {
+  const log = run(prompt("go"), text("half"));
+  log.endRun();
+  log.publish();
+  expect(kinds(log)).toEqual(["message", "message", "turn-end"]);
+  extend(log, initialize(), prompt("again", "p2"));
+  expect(log.conversation.turns.map((turn) => turn.requestId)).toEqual(['"p2"']);
+  extend(log, ended("p2"));
+  expect(log.conversation).toMatchObject({ turns: [], endedTurns: 2, lastStop: "end_turn" });
+});
+
+test("a permission shows the change that it asks for, and so does the card of its tool", () => {
+  const diff = { type: "diff", path: "/a", oldText: "x", newText: "y" };
+  const toolCall = { toolCallId: "t", title: "Edit", content: [diff], locations: [{ path: "/a", line: 3 }] };
+  const request = message("agent", {
+    jsonrpc: "2.0",
+    id: 8,
+    method: "session/request_permission",
+    params: { sessionId: "s", toolCall, options: [{ optionId: "a", name: "Allow", kind: "allow_once" }] },
+  });
+  expect(card(run(prompt("go"), request)).request.toolCall).toMatchObject({
+    content: [diff],
+    locations: [{ path: "/a", line: 3 }],
+  });
+  const known = update({ sessionUpdate: "tool_call", toolCallId: "t", title: "Edit" });
+  const tool = run(prompt("go"), known, request).conversation.items.find((item) => item.kind === "tool");
+  expect(tool).toMatchObject({ content: [diff], locations: [{ path: "/a", line: 3 }] });
+});
+
+test("tokens are summed over the turns, and each turn has its own", () => {
+  const end = (id: string, totalTokens: number) =>
+    message("agent", { jsonrpc: "2.0", id, result: { stopReason: "end_turn", usage: { totalTokens } } });
+  const log = run(prompt("a"), end("p1", 500), prompt("b", "p2"), end("p2", 84));
+  expect(log.conversation.usage.totalTokens).toBe(584);
+  expect(last(log)).toMatchObject({ kind: "turn-end", tokens: 84 });
+});
+
+test("an error of the agent has its code", () => {
+  const error = { code: -32603, message: "Internal error" };
+  const log = run(prompt("a"), message("agent", { jsonrpc: "2.0", id: "p1", error }));
+  expect(last(log)).toMatchObject({ kind: "note", label: "Internal error (-32603)" });
+});
+
+test("calls of a sub-agent are inside the call that started it", () => {
+  const call = (toolCallId: string, parentToolUseId?: string) =>
+    update({
+      sessionUpdate: "tool_call",
+      toolCallId,
+      title: toolCallId,
+      ...(parentToolUseId ? { _meta: { claudeCode: { parentToolUseId } } } : {}),
+    });
+  const log = run(prompt("a"), call("one"), call("two", "one"), call("three", "two"));
+  expect(log.conversation.items.flatMap((item) => (item.kind === "tool" ? [item.depth] : []))).toEqual([
+    0, 1, 2,
+  ]);
+});
+
+test("ACP v2: a turn ends with the idle state, whole messages replace chunks, the echo of a prompt is one", () => {
+  const whole = (kind: string, words: string, messageId: string) =>
+    update({ sessionUpdate: kind, messageId, content: [{ type: "text", text: words }] });
+  const accepted = message("agent", { jsonrpc: "2.0", id: "p1", result: { messageId: "m0" } });
+  const fold = run(
+    prompt("hello"),
+    accepted,
+    whole("user_message", "hello", "m0"),
+    update({ sessionUpdate: "state_update", state: "running" }),
+    text("A first dra", { messageId: "m1" }),
+    whole("agent_message", "The final text.", "m1"),
+    whole("agent_thought", "I think.", "m2"),
+  );
+  const { conversation } = fold;
+  expect(conversation.turns).toHaveLength(1);
+  expect(conversation.items.map((item) => ("text" in item ? item.text : item.kind))).toEqual([
+    "hello",
+    "The final text.",
+    "I think.",
+  ]);
+  extend(fold, update({ sessionUpdate: "state_update", state: "idle", stopReason: "cancelled" }));
+  const after = fold.conversation;
+  expect(after.turns).toHaveLength(0);
+  expect(after.items.at(-1)).toMatchObject({ kind: "turn-end", stopReason: "cancelled" });
+});
+
+test("ACP v2: output of a terminal and pieces of content belong to their tool call", () => {
+  const chunk = (data: string) =>
+    update({ sessionUpdate: "terminal_output_chunk", terminalId: "x", data: btoa(data) });
+  const fold = run(
+    prompt("run"),
+    update({ sessionUpdate: "terminal_update", terminalId: "x", command: "echo" }),
+    chunk("be"),
+    update({
+      sessionUpdate: "tool_call",
+      toolCallId: "t",
+      title: "Run",
+      content: [{ type: "terminal", terminalId: "x" }],
+    }),
+    chunk("fore"),
+    update({
+      sessionUpdate: "tool_call_content_chunk",
+      toolCallId: "t",
+      content: { type: "content", content: { type: "text", text: "more" } },
+    }),
+    update({ sessionUpdate: "terminal_update", terminalId: "x", exitStatus: { exitCode: 3 } }),
+  );
+  const { items } = fold.conversation;
+  const tool = items.at(-1) as ToolItem;
+  expect(items).toHaveLength(2);
+  expect(tool.terminal).toEqual({ text: "before", exitCode: 3 });
+  expect(tool.content.map((one) => one.type)).toEqual(["terminal", "content"]);
+});

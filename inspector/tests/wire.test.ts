@@ -5,13 +5,14 @@ import { expect, test } from "vitest";
 import type { ConfigEntry } from "../src/api/bodies";
 import { diffLines } from "../src/conversation/diffLines";
 import { fromStored, toStored } from "../src/fold/message";
-import { exportJsonl, parseJsonl } from "../src/panels/events/jsonl";
+import { agentOf, exportJsonl, parseJsonl, storedRows } from "../src/panels/events/jsonl";
 import { pairsFrom, wordsFrom } from "../src/panels/formFields";
 import { asCurl, asPython } from "../src/panels/snippets";
 import { acpServers } from "../src/session/mcpServers";
 import { selectOptions } from "../src/session/options";
 import { headersFromLink } from "../src/state/endpoint";
 import { parseRoute, routePath } from "../src/state/route";
+import { nextTheme } from "../src/ui/useTheme";
 
 const STREAM =
   'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\nevent: gap\ndata: {"oldest":3,"newest":9}\n\nevent: message\r\nid: 2\r\ndata: x\r\n\r\n';
@@ -53,7 +54,41 @@ test("what is exported can be imported", () => {
     },
   ];
   const read = parseJsonl(exportJsonl(messages, "s"));
-  expect(read).toEqual(messages.map(({ sender, time, payload }) => ({ sender, time, payload })));
+  expect(read).toEqual(
+    messages.map(({ sender, time, payload, eventId }) => ({ sender, time, payload, eventId })),
+  );
+});
+
+test("an import keeps the agent and the numbers of the server", () => {
+  const about = { id: 1, result: { agentInfo: { name: "mock" } } };
+  const lines = [
+    { sender: "client" as const, time: 1, payload: { id: 1, method: "initialize" } },
+    { sender: "agent" as const, time: 2, payload: about, eventId: 41 },
+    { sender: "client" as const, time: 3, payload: { id: 2, method: "session/new" } },
+    { sender: "agent" as const, time: 4, payload: { id: 2, result: {} }, eventId: 42 },
+  ];
+  expect(agentOf(lines)).toBe("mock");
+  expect(storedRows(lines, "l").map((row) => [row.position, row.order > 0])).toEqual([
+    [0, true],
+    [41, false],
+    [41, true],
+    [42, false],
+  ]);
+  const twoRuns = lines.map((line) => ({ ...line, ...("eventId" in line ? { eventId: 1 } : {}) }));
+  expect(storedRows(twoRuns, "l").map((row) => row.position)).toEqual([1, 2, 3, 4]);
+});
+
+test("each press of the theme button changes what is seen", () => {
+  expect(["system", "dark", "light"].map((name) => nextTheme(name, false))).toEqual([
+    "dark",
+    "light",
+    "system",
+  ]);
+  expect(["system", "light", "dark"].map((name) => nextTheme(name, true))).toEqual([
+    "light",
+    "dark",
+    "system",
+  ]);
 });
 
 test("a damaged file is refused with the number of its line", () => {
@@ -99,10 +134,41 @@ test("configured MCP servers take the shape of ACP, disabled ones are left out",
     web: { type: "remote", url: "https://h/mcp", transport: "sse" },
     off: { type: "local", command: "x", args: [], enabled: false },
   };
-  expect(acpServers(entries)).toEqual([
-    { name: "files", command: "npx", args: ["-y", "server"], env: [{ name: "A", value: "1" }] },
-    { type: "sse", name: "web", url: "https://h/mcp", headers: [] },
-  ]);
+  expect(acpServers(entries, "/w")).toEqual({
+    servers: [
+      { name: "files", command: "npx", args: ["-y", "server"], env: [{ name: "A", value: "1" }] },
+      { type: "sse", name: "web", url: "https://h/mcp", headers: [] },
+    ],
+    leftOut: [],
+  });
+});
+
+test.each([
+  ["sub", "/w/sub"],
+  ["/else", "/else"],
+  ["~/there", "~/there"],
+])("the directory %s and the time limit of a local server are applied in the sandbox", (cwd, wanted) => {
+  const entry = { type: "local" as const, command: ["npx", "server"], args: ["x"], cwd, timeoutMs: 500 };
+  const server = acpServers({ files: entry }, "/w/").servers[0] as { command: string; args: string[] };
+  const limits = { cwd: wanted, timeoutMs: 500 };
+  const [flag, source, given, ...rest] = server.args;
+  expect([server.command, flag, ...rest]).toEqual(["python3", "-c", "npx", "server", "x"]);
+  expect(source).toContain("os.chdir");
+  expect(JSON.parse(given!)).toEqual(limits);
+  expect(server).toMatchObject({ _meta: { "sandboxagent.dev": limits } });
+});
+
+test.each([
+  ["bearerTokenEnvVar", { bearerTokenEnvVar: "TOKEN" }],
+  ["envHeaders", { envHeaders: { "X-Key": "KEY" } }],
+  ["oauth", { oauth: true }],
+  ["timeoutMs", { timeoutMs: 5 }],
+])("a remote server with %s is left out with a reason", (field, more) => {
+  const entry = { type: "remote" as const, url: "https://h/mcp", ...more };
+  const found = acpServers({ web: entry }, "/w");
+  expect(found.servers).toEqual([]);
+  expect(found.leftOut).toMatchObject([{ name: "web", field }]);
+  expect(acpServers({ web: { ...entry, enabled: false } }, "/w").leftOut).toEqual([]);
 });
 
 test("the older modes are an option like the others", () => {
@@ -114,15 +180,29 @@ test("the older modes are an option like the others", () => {
 
 test("form fields are read as words and pairs", () => {
   expect(wordsFrom(`npx -y "a b" 'c d'`)).toEqual(["npx", "-y", "a b", "c d"]);
-  expect(pairsFrom(["A=b=c", "X"], "=")).toEqual({ A: "b=c", X: "" });
+  expect(pairsFrom(["A=b=c", "X="], "=")).toEqual({ A: "b=c", X: "" });
+  expect(() => pairsFrom(["BAD LINE"], "=")).toThrow("BAD LINE");
+  expect(() => pairsFrom(["TWO WORDS=x"], "=")).toThrow("TWO WORDS");
 });
 
 test("a diff shows changes with their surroundings", () => {
   const before = Array.from({ length: 20 }, (_, n) => `line ${n}`).join("\n");
   const lines = diffLines(before, before.replace("line 10", "changed"));
-  expect(lines.filter((line) => line.kind === "removed")).toEqual([{ kind: "removed", text: "line 10" }]);
-  expect(lines.filter((line) => line.kind === "added")).toEqual([{ kind: "added", text: "changed" }]);
+  expect(lines.filter((line) => line.kind === "removed")).toEqual([
+    { kind: "removed", text: "line 10", before: 11 },
+  ]);
+  expect(lines.filter((line) => line.kind === "added")).toEqual([
+    { kind: "added", text: "changed", after: 11 },
+  ]);
   expect(lines.filter((line) => line.kind === "skip")).toHaveLength(2);
+});
+
+test("a diff marks the words that changed in a line", () => {
+  const lines = diffLines("const width = 10;\n", "const width = 12;\n");
+  expect(lines.map((line) => line.parts?.filter((part) => part.changed).map((part) => part.text))).toEqual([
+    ["10"],
+    ["12"],
+  ]);
 });
 
 test("a link sets headers for a proxy, and none that the server reads", () => {

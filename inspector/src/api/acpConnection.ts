@@ -15,11 +15,14 @@ export interface PostOptions {
   agent?: string;
   /** Answer on the stream only: a turn may last for hours and a browser has few connections. */
   async?: boolean;
+  /** JSON object of variables for the process that this message starts. */
+  environment?: string;
 }
 
 export interface ConnectionListener {
   sent(message: JsonObject): void;
-  refused(message: JsonObject, problem: ApiProblem): void;
+  /** Returns whether the request fails now; one that may have arrived is decided later, by `fail`. */
+  refused(message: JsonObject, problem: ApiProblem): boolean;
 }
 
 /** JSON-RPC code of the error that stands for an HTTP problem inside the SDK. */
@@ -31,8 +34,11 @@ export class AcpConnection {
   /** The SDK's ids of requests without an answer, by the id that was sent. */
   private readonly pendingIds = new Map<string, Json>();
   private readonly problems = new Map<string, ApiProblem>();
+  private readonly leaving = new AbortController();
   private incoming: ReadableStreamDefaultController<AnyMessage> | undefined;
   private agentToStart: string | undefined;
+  /** Environment variables for the process that the next request starts. */
+  private environment: Record<string, string> = {};
 
   constructor(
     private readonly http: Http,
@@ -46,8 +52,9 @@ export class AcpConnection {
   }
 
   /** The next request starts the instance with this agent, or restarts an exited one. */
-  startWith(agent: string): void {
+  startWith(agent: string, environment: Record<string, string> = {}): void {
     this.agentToStart = agent;
+    this.environment = environment;
   }
 
   async request<T>(method: string, params: unknown): Promise<T> {
@@ -58,6 +65,11 @@ export class AcpConnection {
     } catch (error) {
       throw this.problemBehind(error) ?? error;
     }
+  }
+
+  /** Break off what is being sent: the instance is not wanted any more. */
+  abort(): void {
+    this.leaving.abort();
   }
 
   /** Hand a message of the agent to the SDK if it answers a request of this connection. */
@@ -72,14 +84,18 @@ export class AcpConnection {
   async post(message: JsonObject, options: PostOptions = {}): Promise<void> {
     const headers: Record<string, string> = { accept: "application/json" };
     if (options.async) headers.prefer = "respond-async";
+    if (options.environment) headers["x-sandbox-agent-env"] = options.environment;
     const response = await this.http.send(this.path, {
       method: "POST",
       query: { agent: options.agent },
       headers,
       json: message,
+      signal: this.leaving.signal,
     });
     if (!response.ok) throw await problemOf(response);
     if (response.status === 200) this.deliver((await response.json()) as Json);
+    // A body that is not read makes the browser report the call as cancelled.
+    else await response.arrayBuffer();
   }
 
   private async connect(): Promise<ClientContext> {
@@ -97,15 +113,17 @@ export class AcpConnection {
   private async send(original: JsonObject): Promise<void> {
     const message = this.withPrefixedId(original);
     const agent = this.agentToStart;
+    const given = agent === undefined ? {} : this.environment;
+    const environment = Object.keys(given).length > 0 ? JSON.stringify(given) : undefined;
     this.agentToStart = undefined;
     this.listener.sent(message);
     try {
-      await this.post(message, { agent, async: message.method === "session/prompt" });
+      await this.post(message, { agent, environment, async: message.method === "session/prompt" });
     } catch (error) {
       const problem =
         error instanceof ApiProblem ? error : new ApiProblem("unreachable", 0, "Error", String(error));
-      this.listener.refused(message, problem);
-      if (typeof message.id === "string") this.fail(message.id, problem);
+      const fails = this.listener.refused(message, problem);
+      if (fails && typeof message.id === "string") this.fail(message.id, problem);
     }
   }
 
@@ -116,7 +134,13 @@ export class AcpConnection {
     return { ...message, id };
   }
 
-  private fail(id: string, problem: ApiProblem): void {
+  /** Every request without an answer fails: the process that had it is gone. */
+  failAll(problem: ApiProblem): void {
+    for (const id of this.pendingIds.keys()) this.fail(id, problem);
+  }
+
+  fail(id: string, problem: ApiProblem): void {
+    if (!this.pendingIds.has(id)) return;
     this.problems.set(id, problem);
     this.deliver({
       jsonrpc: "2.0",

@@ -11,6 +11,12 @@ export type AgentList = Schemas["AgentList"];
 export type InstallResult = Schemas["InstallResult"];
 export type FsEntry = Schemas["FsEntry"];
 export type FsStat = Schemas["FsStat"];
+export type GitDiff = Schemas["GitDiff"];
+export type GitFileDiff = Schemas["GitFileDiff"];
+export type ProcessInfo = Schemas["ProcessInfo"];
+export type ProcessLogEntry = Schemas["ProcessLogEntry"];
+export type ProcessLogs = Schemas["ProcessLogsResponse"];
+export type SystemInfo = Schemas["SystemInfo"];
 
 /** An entry of a directory's config, by kind. */
 export interface ConfigEntry {

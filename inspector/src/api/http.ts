@@ -20,6 +20,8 @@ export interface CallOptions {
   json?: unknown;
   body?: BodyInit;
   signal?: AbortSignal;
+  /** Give up when the head of the response has not arrived after this time. */
+  timeoutMs?: number;
   /** Leave out of the request log: polling would push out the calls of the user. */
   quiet?: boolean;
 }
@@ -51,14 +53,19 @@ export class Http {
       body = JSON.stringify(options.json);
     }
     const shown = typeof body === "string" ? body : body ? "(binary)" : undefined;
-    const entry = options.quiet ? 0 : this.log.begin({ method, url, headers, body: shown });
+    const entry = options.quiet
+      ? 0
+      : this.log.begin({ method, url, headers: loggable(headers), body: shown });
     if (this.endpoint.token) headers.authorization = `Bearer ${this.endpoint.token}`;
+    const limit = new AbortController();
+    const timer = options.timeoutMs && setTimeout(() => limit.abort(), options.timeoutMs);
+    const signal = options.signal ? AbortSignal.any([options.signal, limit.signal]) : limit.signal;
     try {
       const response = await fetch(url, {
         method,
         headers,
         body,
-        signal: options.signal,
+        signal,
         credentials: "omit",
         cache: "no-store",
         referrerPolicy: "no-referrer",
@@ -69,6 +76,8 @@ export class Http {
       if (entry) this.log.finish(entry, { error: String(error) });
       if (options.signal?.aborted) throw error;
       throw new ApiProblem("unreachable", 0, "Server not reachable", `No answer from ${this.origin}.`);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
@@ -94,4 +103,10 @@ export class Http {
       .catch(() => undefined);
     if (responseBody) this.log.finish(entry, { ...seen, responseBody });
   }
+}
+
+/** Without the variables of an agent, which are keys. The token is added after this. */
+function loggable(headers: Record<string, string>): Record<string, string> {
+  const { "x-sandbox-agent-env": secret, ...rest } = headers;
+  return secret === undefined ? rest : { ...rest, "x-sandbox-agent-env": "(not kept)" };
 }

@@ -82,7 +82,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the agent processes */
+        /** List the agent processes, or one of them */
         get: operations["listAcpServers"];
         put?: never;
         post?: never;
@@ -114,6 +114,116 @@ export interface paths {
         post: operations["postAcpMessage"];
         /** End the agent and all its processes */
         delete: operations["closeAcpServer"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/acp/{server_id}/shares": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The valid shares of an instance, without their tickets */
+        get: operations["listShares"];
+        put?: never;
+        /**
+         * A ticket to read one instance without the token
+         * @description Sent as the bearer token, it admits `GET /v1/acp/{server_id}` and `GET /v1/acp?serverId=` of this instance and nothing else. It is valid until it expires (a day by default, 30 days at most), is revoked, or the instance is closed; open streams end with it. `include=client` shows prompts and answers; of other messages of clients only id and method. A server without a token has nothing to share: 409.
+         */
+        post: operations["createShare"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/acp/{server_id}/shares/{share_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a share and the streams that are open with it */
+        delete: operations["revokeShare"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/acp": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a stream of a connection (ACP's own remote transport)
+         * @description Without `Acp-Session-Id` the connection stream, with it the stream of the session. Server-sent events whose data is one JSON-RPC object; `id:` counts the events of the stream from 1 on. With `Upgrade: websocket` the same path is a WebSocket that carries all messages of a connection.
+         */
+        get: operations["streamRemoteAcpMessages"];
+        put?: never;
+        /**
+         * Send one message (ACP's own remote transport)
+         * @description `initialize` starts an agent and a connection, and is answered in the body. The answer to any other request comes on a stream of the connection.
+         */
+        post: operations["postRemoteAcpMessage"];
+        /** End a connection and its agent (ACP's own remote transport) */
+        delete: operations["closeRemoteAcpConnection"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/acp/{agent}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow a stream of a connection (ACP's own remote transport)
+         * @description Without `Acp-Session-Id` the connection stream, with it the stream of the session. Server-sent events whose data is one JSON-RPC object; `id:` counts the events of the stream from 1 on. With `Upgrade: websocket` the same path is a WebSocket that carries all messages of a connection.
+         */
+        get: operations["streamRemoteAcpMessagesOfAgent"];
+        put?: never;
+        /**
+         * Send one message (ACP's own remote transport)
+         * @description `initialize` starts an agent and a connection, and is answered in the body. The answer to any other request comes on a stream of the connection.
+         */
+        post: operations["postRemoteAcpMessageToAgent"];
+        /** End a connection and its agent (ACP's own remote transport) */
+        delete: operations["closeRemoteAcpConnectionOfAgent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the messages of several agents in one stream
+         * @description Server-sent events as those of one server. `event: server` with `{"serverId": ...}` comes before the first
+         *     event of each run from one server: what follows belongs to it, numbers and gaps included. `event: end` says
+         *     that a server is closed or does not exist. The stream ends with its last server. Off with `--events off`.
+         */
+        get: operations["streamEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -341,6 +451,359 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/fs/watch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow the changes in a directory
+         * @description Events: `ready`, `change` (data: `{changes: [{path, kind, entryType, previousPath?}]}`), `overflow`, `end`. Links are not followed.
+         */
+        get: operations["watchFs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/git/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show the branch and the changed files
+         * @description Untracked files are listed one by one. Submodules are compared by commit, not entered.
+         */
+        get: operations["getGitStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/git/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what changed since a commit
+         * @description Without `staged` the work tree is compared, untracked files included. Files that are not text or larger than 4 MiB have no patch.
+         */
+        get: operations["getGitDiff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/git/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List commits, newest first */
+        get: operations["getGitLog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show CPU, memory and disk of the sandbox and of each process tree */
+        get: operations["getSystem"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All processes, in the order of their start */
+        get: operations["listProcesses"];
+        put?: never;
+        /**
+         * Start a process, with pipes or in a terminal
+         * @description It stays in the list until it is deleted; of exited ones the newest 256 are kept.
+         */
+        post: operations["createProcess"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The limits of processes */
+        get: operations["getProcessConfig"];
+        put?: never;
+        /**
+         * Replace the limits of processes, until the server ends
+         * @description A default time-out above the longest one is lowered to it.
+         */
+        post: operations["setProcessConfig"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Run a command to its end
+         * @description The answer comes when the command has exited, or at the time-out; then what is left of its tree is killed. A client that leaves ends the command.
+         */
+        post: operations["runProcess"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One process */
+        get: operations["getProcess"];
+        put?: never;
+        post?: never;
+        /**
+         * Forget an exited process and its log
+         * @description What it has left behind is killed, and streams of its log end.
+         */
+        delete: operations["deleteProcess"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a process to end: SIGTERM, for a terminal SIGHUP too
+         * @description When it has exited, what is left of its tree is killed.
+         */
+        post: operations["stopProcess"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/kill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Kill a process and its whole tree: SIGKILL */
+        post: operations["killProcess"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write to the input of a process
+         * @description The answer comes when the process has taken all of it; a client that leaves takes back what has not been written.
+         */
+        post: operations["sendProcessInput"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The output of a process
+         * @description Without `follow`: what is in memory (`maxLogBytesPerProcess`). `gap` tells what is not.
+         */
+        get: operations["getProcessLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/terminal/resize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set the size of a terminal */
+        post: operations["resizeTerminal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/processes/{process_id}/terminal/ticket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A ticket that opens the terminal's WebSocket once, without the token
+         * @description Add it to the address of the WebSocket as `ticket`. It is valid for 30 s.
+         */
+        post: operations["createTerminalTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-relays/{relay_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The calls of the agent, as server-sent events
+         * @description `event: call` has the number of the call in `id` and the message in `data`. Calls without an answer are sent again to a client that connects again. A new reader ends the one before it.
+         */
+        get: operations["readToolCalls"];
+        /**
+         * Open a relay for the tools of a client
+         * @description A second request for the same id and instance gives the same relay, after a restart.
+         */
+        put: operations["openToolRelay"];
+        post?: never;
+        /** Close a relay; calls that wait fail at once */
+        delete: operations["closeToolRelay"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-relays/{relay_id}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pass a message of the agent to the client, and wait for the answer
+         * @description For the command in the sandbox, with the ticket of the relay as the token.
+         */
+        post: operations["callTool"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tool-relays/{relay_id}/answers/{call}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answer a call */
+        post: operations["answerToolCall"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/config/mcp": {
         parameters: {
             query?: never;
@@ -433,7 +896,7 @@ export interface components {
          * AcpServer
          * @description One agent process.
          *
-         *         `installing` is present while the agent is installed first, `exitCode` or `signal` after an exit.
+         *     `installing` is present while the agent is installed first, `exitCode` or `signal` after an exit.
          */
         AcpServer: {
             serverId: string;
@@ -454,7 +917,7 @@ export interface components {
          * AcpServers
          * @description Every agent process that was started and not closed, sorted by id.
          *
-         *         `warm` is present with `--warm`: processes that no instance has taken yet.
+         *     `warm` is present with `--warm`: processes that no instance has taken yet.
          */
         AcpServers: {
             servers: components["schemas"]["AcpServer"][];
@@ -490,8 +953,13 @@ export interface components {
          */
         AgentInfo: {
             id: string;
+            name: string;
             installed: boolean;
             credentialsAvailable: boolean;
+            /** @description Environment variables from which the agent reads a key, the usual one first. */
+            credentialVariables?: string[];
+            /** @description Observed behaviour that users of the agent should know. */
+            quirks?: string[];
             installing?: components["schemas"]["InstallProgress"];
             version?: string;
             path?: string;
@@ -502,6 +970,8 @@ export interface components {
              */
             permissionRequests?: "always" | "never" | "partly" | "terminal";
             skillsDirectory?: string;
+            /** @description The parameter of `session/new` that lists the built-in tools of a session, as a path with dots. Absent if the agent has none. */
+            allowedToolsParameter?: string;
             serverStatus?: components["schemas"]["ServerStatus"];
             /**
              * @description Whether models and modes are known. `known`: the agent has reported what `configOptions`, `models` and `modes` have. `asking`: it is being asked, ask again. `failed`: `configError` says why. `unknown`: it was not asked, because it is not installed or has no credentials.
@@ -547,6 +1017,13 @@ export interface components {
             options: components["schemas"]["ConfigChoice"][];
             /** @enum {unknown} */
             type: "select";
+        };
+        /** CreatedShare */
+        CreatedShare: {
+            id: string;
+            ticket: string;
+            createdAtMs: number;
+            expiresAtMs: number;
         };
         /**
          * FsEntry
@@ -622,6 +1099,85 @@ export interface components {
         FsWritten: {
             path: string;
             bytesWritten: number;
+        };
+        /** GitBranch */
+        GitBranch: {
+            name: string | null;
+            commit: string | null;
+            upstream?: string;
+            ahead?: number;
+            behind?: number;
+        };
+        /** GitCommit */
+        GitCommit: {
+            id: string;
+            parents: string[];
+            authorName: string;
+            authorEmail: string;
+            /** @description ISO 8601 with the author's offset */
+            authoredAt: string;
+            subject: string;
+            body: string;
+        };
+        /** GitDiff */
+        GitDiff: {
+            root: string;
+            /** @description The commit compared with; null before the first commit */
+            base: string | null;
+            files: components["schemas"]["GitFileDiff"][];
+            /** @description The limit on the output was reached: the rest is missing */
+            truncated: boolean;
+        };
+        /**
+         * GitEntry
+         * @description One changed file; paths are relative to the root of the repository.
+         */
+        GitEntry: {
+            path: string;
+            originalPath?: string;
+            /** @enum {unknown} */
+            kind: "changed" | "copied" | "renamed" | "unmerged" | "untracked";
+            /** @description A letter of `git status`: M, T, A, D, R, C, U, or `.` for unchanged */
+            index: string;
+            /** @description A letter of `git status`: M, T, A, D, R, C, U, or `.` for unchanged */
+            worktree: string;
+            /** @default false */
+            submodule: boolean;
+        };
+        /**
+         * GitFileDiff
+         * @description How one file differs.
+         */
+        GitFileDiff: {
+            path: string;
+            originalPath?: string;
+            /** @enum {unknown} */
+            status: "added" | "copied" | "deleted" | "modified" | "renamed" | "type" | "unmerged" | "untracked";
+            /** @description Not text, or larger than 4 MiB: there is no patch */
+            binary: boolean;
+            /** @default false */
+            submodule: boolean;
+            /** @description Lines; absent for binary files */
+            added?: number;
+            /** @description Lines; absent for binary files */
+            removed?: number;
+            /** @description Unified diff; absent if there is none */
+            patch?: string;
+        };
+        /** GitLog */
+        GitLog: {
+            root: string;
+            commits: components["schemas"]["GitCommit"][];
+            truncated: boolean;
+        };
+        /** GitStatus */
+        GitStatus: {
+            /** @description The directory of the repository */
+            root: string;
+            branch: components["schemas"]["GitBranch"];
+            entries: components["schemas"]["GitEntry"][];
+            /** @description There are more entries than the limit on the output */
+            truncated: boolean;
         };
         /** Health */
         Health: {
@@ -735,6 +1291,144 @@ export interface components {
             /** @description Time limit of the MCP server */
             timeoutMs?: number;
         };
+        /** ProcessConfigBody */
+        ProcessConfigBody: {
+            maxConcurrentProcesses: number;
+            defaultRunTimeoutMs: number;
+            maxRunTimeoutMs: number;
+            maxOutputBytes: number;
+            maxLogBytesPerProcess: number;
+            maxInputBytesPerRequest: number;
+        };
+        /** ProcessCreateRequest */
+        ProcessCreateRequest: {
+            command: string;
+            /** @default [] */
+            args: string[];
+            /** @default null */
+            cwd: string | null;
+            /** @default {} */
+            env: {
+                [key: string]: string;
+            };
+            /** @default false */
+            tty: boolean;
+            /** @default false */
+            interactive: boolean;
+            /** @default 80 */
+            cols: number;
+            /** @default 24 */
+            rows: number;
+        };
+        /** ProcessInfo */
+        ProcessInfo: {
+            id: string;
+            command: string;
+            args: string[];
+            cwd?: string;
+            tty: boolean;
+            interactive: boolean;
+            /**
+             * @default user
+             * @enum {unknown}
+             */
+            owner: "desktop" | "system" | "user";
+            /** @enum {unknown} */
+            status: "exited" | "running";
+            pid?: number;
+            exitCode?: number;
+            signal?: string;
+            createdAtMs: number;
+            exitedAtMs?: number;
+        };
+        /** ProcessInputRequest */
+        ProcessInputRequest: {
+            /** @default  */
+            data: string;
+            /** @default null */
+            encoding: ("base64" | "text" | "utf8") | null;
+            /** @default false */
+            close: boolean;
+        };
+        /** ProcessInputResponse */
+        ProcessInputResponse: {
+            bytesWritten: number;
+        };
+        /** ProcessList */
+        ProcessList: {
+            processes: components["schemas"]["ProcessInfo"][];
+        };
+        /** ProcessLogEntry */
+        ProcessLogEntry: {
+            sequence: number;
+            /** @enum {unknown} */
+            stream: "pty" | "stderr" | "stdout";
+            timestampMs: number;
+            data: string;
+            /**
+             * @default base64
+             * @enum {unknown}
+             */
+            encoding: "base64";
+        };
+        /**
+         * ProcessLogEvent
+         * @description A server-sent event of a followed log.
+         */
+        ProcessLogEvent: {
+            /** @enum {unknown} */
+            event: "exit" | "gap" | "log";
+            data: string;
+            id?: string;
+        };
+        /**
+         * ProcessLogGap
+         * @description Entries before `oldest` are not in memory any more; `follow` reads older ones from disk.
+         */
+        ProcessLogGap: {
+            oldest: number;
+            newest: number;
+        };
+        /** ProcessLogsResponse */
+        ProcessLogsResponse: {
+            processId: string;
+            /** @enum {unknown} */
+            stream: "combined" | "pty" | "stderr" | "stdout";
+            entries: components["schemas"]["ProcessLogEntry"][];
+            gap?: components["schemas"]["ProcessLogGap"];
+        };
+        /** ProcessRunRequest */
+        ProcessRunRequest: {
+            command: string;
+            /** @default [] */
+            args: string[];
+            /** @default null */
+            cwd: string | null;
+            /** @default {} */
+            env: {
+                [key: string]: string;
+            };
+            /** @default null */
+            timeoutMs: number | null;
+            /** @default null */
+            maxOutputBytes: number | null;
+        };
+        /** ProcessRunResponse */
+        ProcessRunResponse: {
+            exitCode: number | null;
+            timedOut: boolean;
+            stdout: string;
+            stderr: string;
+            stdoutTruncated: boolean;
+            stderrTruncated: boolean;
+            durationMs: number;
+            signal?: string;
+        };
+        /** ProcessTerminalSize */
+        ProcessTerminalSize: {
+            cols: number;
+            rows: number;
+        };
         /**
          * ServerInfo
          * @description The name of the server and the address of its API documentation.
@@ -751,6 +1445,25 @@ export interface components {
             /** @enum {unknown} */
             status: "running" | "stopped";
             uptimeMs: number;
+        };
+        /**
+         * ShareInfo
+         * @description A share. `readers`: streams that are open with it. Its ticket is told once, when it is created.
+         */
+        ShareInfo: {
+            id: string;
+            createdAtMs: number;
+            expiresAtMs: number;
+            readers: number;
+        };
+        /** ShareList */
+        ShareList: {
+            shares: components["schemas"]["ShareInfo"][];
+        };
+        /** ShareRequest */
+        ShareRequest: {
+            /** @default 86400000 */
+            expiresInMs: number;
         };
         /**
          * SkillSource
@@ -778,6 +1491,73 @@ export interface components {
             invalid?: {
                 [key: string]: string;
             };
+        };
+        /** SystemCpu */
+        SystemCpu: {
+            /** @description Processors that may be used */
+            limit: number;
+            /** @description A counter; the difference of two is a rate */
+            busySeconds: number;
+            /** @description Of 1, 5 and 15 minutes */
+            loadAverage: number[];
+        };
+        /** SystemInfo */
+        SystemInfo: {
+            /** @description When it was measured */
+            timeMs: number;
+            cpu: components["schemas"]["SystemCpu"];
+            memory: components["schemas"]["SystemSpace"];
+            /** @description Of the home directory, or of --fs-root */
+            disk: components["schemas"]["SystemSpace"];
+            server: components["schemas"]["SystemServer"];
+            instances: components["schemas"]["SystemTree"][];
+        };
+        /** SystemServer */
+        SystemServer: {
+            pid: number;
+            memoryBytes: number;
+            cpuSeconds: number;
+        };
+        /** SystemSpace */
+        SystemSpace: {
+            totalBytes: number;
+            availableBytes: number;
+        };
+        /**
+         * SystemTree
+         * @description The process tree of an instance.
+         */
+        SystemTree: {
+            serverId: string;
+            agent: string;
+            pid: number;
+            processes: number;
+            memoryBytes: number;
+            cpuSeconds: number;
+        };
+        /** TerminalTicket */
+        TerminalTicket: {
+            ticket: string;
+            expiresInMs: number;
+        };
+        /**
+         * ToolRelayInfo
+         * @description How the agent reaches the relay.
+         */
+        ToolRelayInfo: {
+            relayId: string;
+            serverId: string;
+            /** @description The MCP server on stdio, to be started in the sandbox */
+            command: string[];
+            /** @description Where the command posts its calls */
+            path: string;
+            /** @description Valid for that path only, in place of the token */
+            ticket: string;
+            /**
+             * @description The server inside the sandbox; null if it does not know its address
+             * @default null
+             */
+            url: string | null;
         };
         /**
          * WarmAgent
@@ -1060,6 +1840,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["ProblemAgentNotInstalled"];
             };
         };
+        /** @description Agent Not Installed (`urn:sandbox-agent:error:agent_not_installed`), or Not Found (`urn:sandbox-agent:error:not_found`) */
+        AgentNotInstalledNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemAgentNotInstalled"] | components["schemas"]["ProblemNotFound"];
+            };
+        };
         /** @description Agent Not Installed (`urn:sandbox-agent:error:agent_not_installed`), or Session Not Found (`urn:sandbox-agent:error:session_not_found`) */
         AgentNotInstalledSessionNotFound: {
             headers: {
@@ -1175,6 +1964,15 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ProblemNotFound"];
+            };
+        };
+        /** @description Not Found (`urn:sandbox-agent:error:not_found`), or Session Not Found (`urn:sandbox-agent:error:session_not_found`) */
+        NotFoundSessionNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ProblemNotFound"] | components["schemas"]["ProblemSessionNotFound"];
             };
         };
         /** @description Out Of Descriptors (`urn:sandbox-agent:error:out_of_descriptors`), or Server Stopping (`urn:sandbox-agent:error:server_stopping`) */
@@ -1421,7 +2219,13 @@ export interface operations {
     };
     listAcpServers: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Only this process; the list is empty if there is none
+                 * @example my-session
+                 */
+                serverId?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -1466,7 +2270,18 @@ export interface operations {
     };
     streamAcpEvents: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Further events, with commas. `client`: what clients have posted (`event: client` with number, `after`, `timeMs` and message; `event: client-gap` for those no longer kept). `time`: when the messages were published (`event: time`: those up to `number` since the last one)
+                 * @example client,time
+                 */
+                include?: string;
+                /**
+                 * @description Number of the last `event: client` seen
+                 * @example 3
+                 */
+                clientAfter?: string;
+            };
             header?: {
                 /**
                  * @description Number of the last event seen; without it everything retained is sent first
@@ -1524,6 +2339,11 @@ export interface operations {
                  * @example wait=600
                  */
                 Prefer?: string;
+                /**
+                 * @description Chosen by the client for this message. A repetition with the same key is 202 and not forwarded
+                 * @example 5f2c-17
+                 */
+                "Idempotency-Key"?: string;
                 /**
                  * @description Further environment of the process when this POST starts it: a JSON object of strings
                  * @example {"EDITOR":"true"}
@@ -1630,6 +2450,504 @@ export interface operations {
             503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
+    listShares: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Chosen by the client, any text up to 1024 bytes; the only identity of an agent process
+                 * @example my-session
+                 */
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Oldest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "shares": [
+                     *         {
+                     *           "id": "share_1f2e3d4c",
+                     *           "createdAtMs": 1767322800000,
+                     *           "expiresAtMs": 1767409200000,
+                     *           "readers": 1
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ShareList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["SessionNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    createShare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Chosen by the client, any text up to 1024 bytes; the only identity of an agent process
+                 * @example my-session
+                 */
+                server_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "expiresInMs": 86400000
+                 *     }
+                 */
+                "application/json": components["schemas"]["ShareRequest"];
+            };
+        };
+        responses: {
+            /** @description The share and its ticket */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "share_1f2e3d4c",
+                     *       "ticket": "3f2a...",
+                     *       "createdAtMs": 1767322800000,
+                     *       "expiresAtMs": 1767409200000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CreatedShare"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["SessionNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    revokeShare: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Chosen by the client, any text up to 1024 bytes; the only identity of an agent process
+                 * @example my-session
+                 */
+                server_id: string;
+                /**
+                 * @description `id` of the share
+                 * @example share_1f2e3d4c
+                 */
+                share_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFoundSessionNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    streamRemoteAcpMessages: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The connection, as the answer to `initialize` named it; not with `initialize` */
+                "Acp-Connection-Id"?: string;
+                /** @description The session of the message or stream. A message may leave it out: then `params.sessionId` counts, or the request that is answered */
+                "Acp-Session-Id"?: string;
+                /** @description `id:` of the last event seen on this stream; takes over a stream that has a receiver */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events until the connection ends */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: components["responses"]["TooManyStreams"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    postRemoteAcpMessage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The agent that `initialize` starts; without it that of `--default-agent`
+                 * @example mock
+                 */
+                agent?: string;
+                /** @description Working directory of the process that `initialize` starts */
+                cwd?: string;
+            };
+            header?: {
+                /** @description The connection, as the answer to `initialize` named it; not with `initialize` */
+                "Acp-Connection-Id"?: string;
+                /** @description The session of the message or stream. A message may leave it out: then `params.sessionId` counts, or the request that is answered */
+                "Acp-Session-Id"?: string;
+                /**
+                 * @description Further environment of the process that `initialize` starts: a JSON object of strings
+                 * @example {"EDITOR":"true"}
+                 */
+                "X-Sandbox-Agent-Env"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 0,
+                 *       "method": "initialize",
+                 *       "params": {
+                 *         "protocolVersion": 1
+                 *       }
+                 *     }
+                 */
+                "application/json": Record<string, unknown>;
+            };
+        };
+        responses: {
+            /** @description The agent's answer to `initialize` */
+            200: {
+                headers: {
+                    /** @description Only with 200: the id of the connection, which is also a server id */
+                    "Acp-Connection-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": 0,
+                     *       "result": {
+                     *         "protocolVersion": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": Record<string, unknown>;
+                };
+            };
+            /** @description Written to the agent, or queued for it */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequestUnsupportedAgent"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["AgentNotInstalledNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InstallFailedInternalError"];
+            502: components["responses"]["AgentProcessExitedStreamError"];
+            503: components["responses"]["OutOfDescriptorsServerStoppingTooManyInstances"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    closeRemoteAcpConnection: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The connection, as the answer to `initialize` named it; not with `initialize` */
+                "Acp-Connection-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended, now or before */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    streamRemoteAcpMessagesOfAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The connection, as the answer to `initialize` named it; not with `initialize` */
+                "Acp-Connection-Id"?: string;
+                /** @description The session of the message or stream. A message may leave it out: then `params.sessionId` counts, or the request that is answered */
+                "Acp-Session-Id"?: string;
+                /** @description `id:` of the last event seen on this stream; takes over a stream that has a receiver */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description The agent that `initialize` starts
+                 * @example mock
+                 */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events until the connection ends */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: components["responses"]["TooManyStreams"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    postRemoteAcpMessageToAgent: {
+        parameters: {
+            query?: {
+                /** @description Working directory of the process that `initialize` starts */
+                cwd?: string;
+            };
+            header?: {
+                /** @description The connection, as the answer to `initialize` named it; not with `initialize` */
+                "Acp-Connection-Id"?: string;
+                /** @description The session of the message or stream. A message may leave it out: then `params.sessionId` counts, or the request that is answered */
+                "Acp-Session-Id"?: string;
+                /**
+                 * @description Further environment of the process that `initialize` starts: a JSON object of strings
+                 * @example {"EDITOR":"true"}
+                 */
+                "X-Sandbox-Agent-Env"?: string;
+            };
+            path: {
+                /**
+                 * @description The agent that `initialize` starts
+                 * @example mock
+                 */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 0,
+                 *       "method": "initialize",
+                 *       "params": {
+                 *         "protocolVersion": 1
+                 *       }
+                 *     }
+                 */
+                "application/json": Record<string, unknown>;
+            };
+        };
+        responses: {
+            /** @description The agent's answer to `initialize` */
+            200: {
+                headers: {
+                    /** @description Only with 200: the id of the connection, which is also a server id */
+                    "Acp-Connection-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": 0,
+                     *       "result": {
+                     *         "protocolVersion": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": Record<string, unknown>;
+                };
+            };
+            /** @description Written to the agent, or queued for it */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequestUnsupportedAgent"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["AgentNotInstalledNotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InstallFailedInternalError"];
+            502: components["responses"]["AgentProcessExitedStreamError"];
+            503: components["responses"]["OutOfDescriptorsServerStoppingTooManyInstances"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    closeRemoteAcpConnectionOfAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The connection, as the answer to `initialize` named it; not with `initialize` */
+                "Acp-Connection-Id"?: string;
+            };
+            path: {
+                /**
+                 * @description The agent that `initialize` starts
+                 * @example mock
+                 */
+                agent: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Ended, now or before */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    streamEvents: {
+        parameters: {
+            query: {
+                /**
+                 * @description Server ids, separated by commas, each alone or with a colon and the number of its last event. `,`, `:` and `%` of an id are percent-encoded
+                 * @example my-session:12,other
+                 */
+                servers: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events until the last server is closed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: components["responses"]["TooManyStreams"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
     listAgents: {
         parameters: {
             query?: {
@@ -1661,6 +2979,7 @@ export interface operations {
                      *       "agents": [
                      *         {
                      *           "id": "mock",
+                     *           "name": "Mock",
                      *           "installed": true,
                      *           "credentialsAvailable": true,
                      *           "capabilities": {
@@ -1735,6 +3054,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "id": "mock",
+                     *       "name": "Mock",
                      *       "installed": true,
                      *       "credentialsAvailable": true,
                      *       "capabilities": {
@@ -2401,6 +3721,1266 @@ export interface operations {
             502: components["responses"]["StreamError"];
             503: components["responses"]["OutOfDescriptorsServerStopping"];
             504: components["responses"]["Timeout"];
+        };
+    };
+    watchFs: {
+        parameters: {
+            query?: {
+                /**
+                 * @description A directory; the home directory (or the root) when absent
+                 * @example project
+                 */
+                path?: string;
+                /**
+                 * @description Also everything below the directory
+                 * @example true
+                 */
+                recursive?: boolean;
+                /**
+                 * @description Names of directories to leave out at any depth, with commas
+                 * @example .git,node_modules
+                 */
+                exclude?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOriginPermissionDenied"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: components["responses"]["TooManyStreams"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["StreamError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getGitStatus: {
+        parameters: {
+            query?: {
+                /**
+                 * @description A directory of the repository; the home directory (or the root) when absent
+                 * @example project
+                 */
+                path?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The state of the work tree */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "root": "/home/user/project",
+                     *       "branch": {
+                     *         "name": "main",
+                     *         "commit": "3f2c1e0d9b8a7f6e5d4c3b2a1f0e9d8c7b6a5f4e"
+                     *       },
+                     *       "entries": [
+                     *         {
+                     *           "path": "a.txt",
+                     *           "kind": "changed",
+                     *           "index": ".",
+                     *           "worktree": "M",
+                     *           "submodule": false
+                     *         }
+                     *       ],
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GitStatus"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOriginPermissionDenied"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["StreamError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getGitDiff: {
+        parameters: {
+            query?: {
+                /**
+                 * @description A directory of the repository; the home directory (or the root) when absent
+                 * @example project
+                 */
+                path?: string;
+                /**
+                 * @description Only this file or directory, relative to the root of the repository
+                 * @example src
+                 */
+                file?: string;
+                /**
+                 * @description The commit to compare with; HEAD when absent
+                 * @example main
+                 */
+                base?: string;
+                /**
+                 * @description Compare the index instead of the work tree
+                 * @example false
+                 */
+                staged?: boolean;
+                /**
+                 * @description Unchanged lines around each change
+                 * @example 3
+                 */
+                context?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One entry per file */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "root": "/home/user/project",
+                     *       "base": "3f2c1e0d9b8a7f6e5d4c3b2a1f0e9d8c7b6a5f4e",
+                     *       "files": [
+                     *         {
+                     *           "path": "a.txt",
+                     *           "status": "modified",
+                     *           "binary": false,
+                     *           "submodule": false,
+                     *           "added": 1,
+                     *           "removed": 0
+                     *         }
+                     *       ],
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GitDiff"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOriginPermissionDenied"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["StreamError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getGitLog: {
+        parameters: {
+            query?: {
+                /**
+                 * @description A directory of the repository; the home directory (or the root) when absent
+                 * @example project
+                 */
+                path?: string;
+                /**
+                 * @description Only this file or directory, relative to the root of the repository
+                 * @example src
+                 */
+                file?: string;
+                /**
+                 * @description The newest commit; HEAD when absent
+                 * @example main
+                 */
+                revision?: string;
+                /**
+                 * @description Most commits
+                 * @example 50
+                 */
+                limit?: number;
+                /**
+                 * @description Newest commits to leave out
+                 * @example 0
+                 */
+                skip?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The commits */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "root": "/home/user/project",
+                     *       "commits": [],
+                     *       "truncated": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["GitLog"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOriginPermissionDenied"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["StreamError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+            504: components["responses"]["Timeout"];
+        };
+    };
+    getSystem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is used now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "timeMs": 1767323045678,
+                     *       "cpu": {
+                     *         "limit": 2,
+                     *         "busySeconds": 812.5,
+                     *         "loadAverage": [
+                     *           0.4,
+                     *           0.3,
+                     *           0.2
+                     *         ]
+                     *       },
+                     *       "memory": {
+                     *         "totalBytes": 8000000000,
+                     *         "availableBytes": 5000000000
+                     *       },
+                     *       "disk": {
+                     *         "totalBytes": 100000000000,
+                     *         "availableBytes": 60000000000
+                     *       },
+                     *       "server": {
+                     *         "pid": 41,
+                     *         "memoryBytes": 18000000,
+                     *         "cpuSeconds": 1.5
+                     *       },
+                     *       "instances": []
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SystemInfo"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    listProcesses: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only processes of this owner; those of the API belong to `user`
+                 * @example user
+                 */
+                owner?: "desktop" | "system" | "user";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Running and exited ones */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "processes": [
+                     *         {
+                     *           "id": "proc_1",
+                     *           "command": "sh",
+                     *           "args": [
+                     *             "-c",
+                     *             "exit 3"
+                     *           ],
+                     *           "tty": false,
+                     *           "interactive": false,
+                     *           "owner": "user",
+                     *           "status": "exited",
+                     *           "exitCode": 3,
+                     *           "createdAtMs": 1794897698729,
+                     *           "exitedAtMs": 1794897698731
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessList"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    createProcess: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "command": "bash",
+                 *       "args": [],
+                 *       "cwd": null,
+                 *       "env": {},
+                 *       "tty": true,
+                 *       "interactive": false,
+                 *       "cols": 80,
+                 *       "rows": 24
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProcessCreateRequest"];
+            };
+        };
+        responses: {
+            /** @description The process */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "proc_1",
+                     *       "command": "sh",
+                     *       "args": [
+                     *         "-c",
+                     *         "exit 3"
+                     *       ],
+                     *       "tty": false,
+                     *       "interactive": false,
+                     *       "owner": "user",
+                     *       "status": "exited",
+                     *       "exitCode": 3,
+                     *       "createdAtMs": 1794897698729,
+                     *       "exitedAtMs": 1794897698731
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOriginPermissionDenied"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["StreamError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    getProcessConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All limits */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "maxConcurrentProcesses": 64,
+                     *       "defaultRunTimeoutMs": 30000,
+                     *       "maxRunTimeoutMs": 300000,
+                     *       "maxOutputBytes": 1048576,
+                     *       "maxLogBytesPerProcess": 10485760,
+                     *       "maxInputBytesPerRequest": 65536
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessConfigBody"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    setProcessConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "maxConcurrentProcesses": 64,
+                 *       "defaultRunTimeoutMs": 30000,
+                 *       "maxRunTimeoutMs": 300000,
+                 *       "maxOutputBytes": 1048576,
+                 *       "maxLogBytesPerProcess": 10485760,
+                 *       "maxInputBytesPerRequest": 65536
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProcessConfigBody"];
+            };
+        };
+        responses: {
+            /** @description All limits */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "maxConcurrentProcesses": 64,
+                     *       "defaultRunTimeoutMs": 30000,
+                     *       "maxRunTimeoutMs": 300000,
+                     *       "maxOutputBytes": 1048576,
+                     *       "maxLogBytesPerProcess": 10485760,
+                     *       "maxInputBytesPerRequest": 65536
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessConfigBody"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    runProcess: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "command": "git",
+                 *       "args": [
+                 *         "status",
+                 *         "--short"
+                 *       ],
+                 *       "cwd": null,
+                 *       "env": {},
+                 *       "timeoutMs": null,
+                 *       "maxOutputBytes": null
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProcessRunRequest"];
+            };
+        };
+        responses: {
+            /** @description Exit and output; also after a failure */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "exitCode": 3,
+                     *       "timedOut": false,
+                     *       "stdout": "out\n",
+                     *       "stderr": "err\n",
+                     *       "stdoutTruncated": false,
+                     *       "stderrTruncated": false,
+                     *       "durationMs": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessRunResponse"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOriginPermissionDenied"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["StreamError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    getProcess: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `id` of the process
+                 * @example proc_1
+                 */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "proc_1",
+                     *       "command": "sh",
+                     *       "args": [
+                     *         "-c",
+                     *         "exit 3"
+                     *       ],
+                     *       "tty": false,
+                     *       "interactive": false,
+                     *       "owner": "user",
+                     *       "status": "exited",
+                     *       "exitCode": 3,
+                     *       "createdAtMs": 1794897698729,
+                     *       "exitedAtMs": 1794897698731
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    deleteProcess: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `id` of the process
+                 * @example proc_1
+                 */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Forgotten */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    stopProcess: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How long the answer waits for the exit (stop: 2000, kill: 1000)
+                 * @example 500
+                 */
+                waitMs?: number;
+                /**
+                 * @description Kill the tree if it has not ended after `waitMs`
+                 * @example true
+                 */
+                escalate?: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description `id` of the process
+                 * @example proc_1
+                 */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "proc_1",
+                     *       "command": "sh",
+                     *       "args": [
+                     *         "-c",
+                     *         "exit 3"
+                     *       ],
+                     *       "tty": false,
+                     *       "interactive": false,
+                     *       "owner": "user",
+                     *       "status": "exited",
+                     *       "exitCode": 3,
+                     *       "createdAtMs": 1794897698729,
+                     *       "exitedAtMs": 1794897698731
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    killProcess: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How long the answer waits for the exit (stop: 2000, kill: 1000)
+                 * @example 500
+                 */
+                waitMs?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description `id` of the process
+                 * @example proc_1
+                 */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "proc_1",
+                     *       "command": "sh",
+                     *       "args": [
+                     *         "-c",
+                     *         "exit 3"
+                     *       ],
+                     *       "tty": false,
+                     *       "interactive": false,
+                     *       "owner": "user",
+                     *       "status": "exited",
+                     *       "exitCode": 3,
+                     *       "createdAtMs": 1794897698729,
+                     *       "exitedAtMs": 1794897698731
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessInfo"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    sendProcessInput: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `id` of the process
+                 * @example proc_1
+                 */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "data": "ls\n",
+                 *       "encoding": "text",
+                 *       "close": false
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProcessInputRequest"];
+            };
+        };
+        responses: {
+            /** @description Written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bytesWritten": 3
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessInputResponse"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    getProcessLogs: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only this one; the default is everything
+                 * @example stderr
+                 */
+                stream?: "combined" | "pty" | "stderr" | "stdout";
+                /**
+                 * @description Only the last so many entries, after the other filters
+                 * @example 10
+                 */
+                tail?: number;
+                /**
+                 * @description Only entries with a larger `sequence`
+                 * @example 41
+                 */
+                since?: number;
+                /**
+                 * @description An event stream: the retained entries, then new ones up to the exit
+                 * @example true
+                 */
+                follow?: boolean;
+            };
+            header?: {
+                /**
+                 * @description As `since`; of both the larger counts
+                 * @example 41
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description `id` of the process
+                 * @example proc_1
+                 */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Entries */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "processId": "proc_1",
+                     *       "stream": "combined",
+                     *       "entries": [
+                     *         {
+                     *           "sequence": 1,
+                     *           "stream": "stdout",
+                     *           "timestampMs": 1794897698731,
+                     *           "data": "b3V0Cg==",
+                     *           "encoding": "base64"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessLogsResponse"];
+                    "text/event-stream": components["schemas"]["ProcessLogEvent"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: components["responses"]["TooManyStreams"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    resizeTerminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `id` of the process
+                 * @example proc_1
+                 */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "cols": 120,
+                 *       "rows": 40
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProcessTerminalSize"];
+            };
+        };
+        responses: {
+            /** @description The size */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "cols": 120,
+                     *       "rows": 40
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProcessTerminalSize"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    createTerminalTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `id` of the process
+                 * @example proc_1
+                 */
+                process_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ticket */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "ticket": "3f2a...",
+                     *       "expiresInMs": 30000
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TerminalTicket"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    readToolCalls: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Send the calls after this one
+                 * @example 7
+                 */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description An id that the client chooses
+                 * @example tools-1
+                 */
+                relay_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            429: components["responses"]["TooManyStreams"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    openToolRelay: {
+        parameters: {
+            query: {
+                /**
+                 * @description The instance whose agent may use the tools
+                 * @example review-42
+                 */
+                serverId: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description An id that the client chooses
+                 * @example tools-1
+                 */
+                relay_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The relay */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "relayId": "tools-1",
+                     *       "serverId": "review-42",
+                     *       "command": [
+                     *         "/usr/bin/sandbox-agent",
+                     *         "mcp-relay"
+                     *       ],
+                     *       "path": "/v1/tool-relays/tools-1/calls",
+                     *       "ticket": "5f1c...",
+                     *       "url": "http://127.0.0.1:2468"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ToolRelayInfo"];
+                };
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFoundSessionNotFound"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    closeToolRelay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An id that the client chooses
+                 * @example tools-1
+                 */
+                relay_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Closed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    callTool: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description `respond-async`: the message has no answer
+                 * @example respond-async
+                 */
+                Prefer?: string;
+            };
+            path: {
+                /**
+                 * @description An id that the client chooses
+                 * @example tools-1
+                 */
+                relay_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "tools/list"
+                 *     }
+                 */
+                "application/json": Record<string, unknown>;
+            };
+        };
+        responses: {
+            /** @description The answer of the client */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "jsonrpc": "2.0",
+                     *       "id": 1,
+                     *       "method": "tools/list"
+                     *     }
+                     */
+                    "application/json": Record<string, unknown>;
+                };
+            };
+            /** @description The client will get the message */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["StreamError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
+        };
+    };
+    answerToolCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description An id that the client chooses
+                 * @example tools-1
+                 */
+                relay_id: string;
+                /**
+                 * @description `id` of the event with the call
+                 * @example 7
+                 */
+                call: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "jsonrpc": "2.0",
+                 *       "id": 1,
+                 *       "method": "tools/list"
+                 *     }
+                 */
+                "application/json": Record<string, unknown>;
+            };
+        };
+        responses: {
+            /** @description The agent has the answer */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidRequest"];
+            401: components["responses"]["TokenInvalid"];
+            403: components["responses"]["ForbiddenOrigin"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["PayloadTooLarge"];
+            421: components["responses"]["MisdirectedRequest"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["OutOfDescriptorsServerStopping"];
         };
     };
     getMcpConfig: {

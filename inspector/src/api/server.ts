@@ -1,7 +1,7 @@
 /** The server's endpoints as typed functions. */
 
 import { createParser, type EventSourceMessage } from "eventsource-parser";
-import { isObject, parseJson } from "../json";
+import { isObject, numberAt, parseJson } from "../json";
 import type {
   AcpServer,
   AcpServers,
@@ -16,8 +16,17 @@ import type {
 import type { Http } from "./http";
 import { problemOf, type ApiProblem } from "./problem";
 
+/** A poll that a black hole swallows must fail in time to be told. */
+const POLL_LIMIT_MS = 10_000;
+
 export function acpPath(serverId: string): string {
   return `/v1/acp/${encodeURIComponent(serverId)}`;
+}
+
+export interface InstallStep {
+  text: string;
+  /** Absent while the size is not known. */
+  percent?: number;
 }
 
 export class ServerApi {
@@ -28,7 +37,7 @@ export class ServerApi {
   }
 
   async servers(): Promise<AcpServer[]> {
-    return (await this.http.json<AcpServers>("/v1/acp", { quiet: true })).servers;
+    return (await this.http.json<AcpServers>("/v1/acp", { quiet: true, timeoutMs: POLL_LIMIT_MS })).servers;
   }
 
   async closeServer(serverId: string): Promise<void> {
@@ -51,8 +60,12 @@ export class ServerApi {
     return this.http.json(`/v1/agents/${encodeURIComponent(id)}`, { query: { config: true } });
   }
 
-  /** Install an agent; `progress` gets one line of text per step. */
-  async install(id: string, reinstall: boolean, progress: (line: string) => void): Promise<InstallResult> {
+  /** Install an agent; `progress` gets each step of it. */
+  async install(
+    id: string,
+    reinstall: boolean,
+    progress: (step: InstallStep) => void,
+  ): Promise<InstallResult> {
     const response = await this.http.checked(`/v1/agents/${encodeURIComponent(id)}/install`, {
       method: "POST",
       json: { reinstall },
@@ -64,7 +77,7 @@ export class ServerApi {
     let outcome: EventSourceMessage | undefined;
     const parser = createParser({
       onEvent: (event) => {
-        if (event.event === "progress") progress(progressText(event.data));
+        if (event.event === "progress") progress(installStep(event.data));
         else if (event.event === "result" || event.event === "error") outcome = event;
       },
     });
@@ -80,16 +93,45 @@ export class ServerApi {
     return home.path.replace(/\/\.?$/, "") || "/";
   }
 
-  entries(path: string): Promise<FsEntry[]> {
-    return this.http.json("/v1/fs/entries", { query: { path } });
+  /** Rejects with the status 404 if there is nothing at this path. */
+  stat(path: string): Promise<FsStat> {
+    return this.http.json("/v1/fs/stat", { query: { path }, quiet: true });
+  }
+
+  async move(from: string, to: string): Promise<void> {
+    await this.http.checked("/v1/fs/move", { method: "POST", json: { from, to } });
+  }
+
+  entries(path: string, quiet = false): Promise<FsEntry[]> {
+    return this.http.json("/v1/fs/entries", { query: { path }, quiet });
   }
 
   async readFile(path: string): Promise<Blob> {
     return (await this.http.checked("/v1/fs/file", { query: { path } })).blob();
   }
 
-  async writeFile(path: string, body: BodyInit): Promise<void> {
-    const headers = { "content-type": "application/octet-stream" };
+  /** The first bytes of a file, its whole size and its version. */
+  async readPart(path: string, limit: number): Promise<{ blob: Blob; size: number; etag: string }> {
+    const headers = { range: `bytes=0-${limit - 1}` };
+    const response = await this.http.send("/v1/fs/file", { query: { path }, headers });
+    const etag = response.headers.get("etag") ?? "";
+    // An empty file has no byte to send.
+    if (response.status === 416) return { blob: new Blob(), size: 0, etag };
+    if (!response.ok) throw await problemOf(response);
+    const blob = await response.blob();
+    const total = Number(response.headers.get("content-range")?.split("/")[1]);
+    return { blob, size: Number.isNaN(total) ? blob.size : total, etag };
+  }
+
+  /** A directory as a tar archive. */
+  async downloadDirectory(path: string): Promise<Blob> {
+    return (await this.http.checked("/v1/fs/download", { query: { path } })).blob();
+  }
+
+  /** With an ETag only that version is overwritten: a newer one is the status 412. */
+  async writeFile(path: string, body: BodyInit, etag?: string): Promise<void> {
+    const headers: Record<string, string> = { "content-type": "application/octet-stream" };
+    if (etag) headers["if-match"] = etag;
     await this.http.checked("/v1/fs/file", { method: "PUT", query: { path }, body, headers });
   }
 
@@ -134,10 +176,10 @@ function nameParameter(kind: ConfigKind): string {
   return kind === "mcp" ? "mcpName" : "skillName";
 }
 
-function progressText(data: string): string {
+function installStep(data: string): InstallStep {
   const parsed = parseJson(data);
-  if (typeof parsed === "string") return parsed;
-  if (!isObject(parsed)) return data;
+  if (!isObject(parsed)) return { text: typeof parsed === "string" ? parsed : data };
   const text = parsed.message ?? parsed.detail ?? parsed.line ?? parsed.step ?? parsed.phase;
-  return typeof text === "string" ? text : data;
+  const percent = numberAt(parsed, "percent");
+  return { text: typeof text === "string" ? text : data, ...(percent === undefined ? {} : { percent }) };
 }

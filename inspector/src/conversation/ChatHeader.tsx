@@ -1,7 +1,6 @@
 /** The header of a conversation: agent, state of the stream, options of the session. */
 
 import { useMemo, type ReactNode } from "react";
-import type { Usage } from "../fold/chat/conversation";
 import type { Instance } from "../instance/instance";
 import { useInstance } from "../instance/useInstance";
 import { selectOptions, setOption, type SelectOption } from "../session/options";
@@ -9,7 +8,10 @@ import { agentLabel } from "../ui/agentLabel";
 import { CopyButton } from "../ui/CopyButton";
 import { ErrorBox } from "../ui/ErrorBox";
 import { useTask } from "../ui/useTask";
+import { ElapsedPill } from "./ElapsedPill";
 import { StreamStatus } from "./StreamStatus";
+import { TitleField } from "./TitleField";
+import { UsagePill } from "./UsagePill";
 
 interface Props {
   instance: Instance;
@@ -18,12 +20,13 @@ interface Props {
   title: string;
   sessionId?: string;
   running: boolean;
+  rename?: (name: string) => void;
   actions: ReactNode;
 }
 
-export function ChatHeader({ instance, agent, id, title, sessionId, running, actions }: Props) {
+export function ChatHeader({ instance, agent, id, title, sessionId, running, rename, actions }: Props) {
   const snapshot = useInstance(instance);
-  const { agentInfo, usage, modes, configOptions } = snapshot.conversation;
+  const { agentInfo, usage, turns, modes, configOptions } = snapshot.conversation;
   const options = useMemo(() => selectOptions({ modes, configOptions }), [modes, configOptions]);
   const task = useTask();
   const change = (option: SelectOption, value: string) =>
@@ -31,7 +34,7 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, act
   return (
     <header className="chat-head">
       <div className="chat-title">
-        <h1>{title || agentLabel(agent)}</h1>
+        <TitleField title={title || agentLabel(agent)} rename={rename} />
         <span className="pill">
           {agentLabel(agent)}
           {agentInfo?.version ? ` ${agentInfo.version}` : ""}
@@ -41,6 +44,7 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, act
         </span>
         <CopyButton text={sessionId ?? id} label="Copy session id" />
         <UsagePill usage={usage} />
+        <ElapsedPill turns={turns} />
         <span className="grow" />
         <StreamStatus snapshot={snapshot} />
         {actions}
@@ -69,19 +73,4 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, act
       {task.error !== undefined && <ErrorBox error={task.error} />}
     </header>
   );
-}
-
-function UsagePill({ usage }: { usage: Usage }) {
-  const parts: string[] = [];
-  if (usage.used !== undefined)
-    parts.push(
-      `${usage.used.toLocaleString()}${usage.size ? ` / ${usage.size.toLocaleString()}` : ""} tokens`,
-    );
-  else if (usage.totalTokens !== undefined) parts.push(`${usage.totalTokens.toLocaleString()} tokens`);
-  if (usage.cost) parts.push(usage.cost);
-  return parts.length > 0 ? (
-    <span className="pill" title="Context used, and cost">
-      {parts.join(" · ")}
-    </span>
-  ) : null;
 }

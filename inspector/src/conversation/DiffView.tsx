@@ -2,14 +2,21 @@
 
 import type { Diff } from "@agentclientprotocol/sdk";
 import { Suspense, use, useState, type ReactNode } from "react";
+import { CopyButton } from "../ui/CopyButton";
+import { Highlighted } from "../markdown/Highlighted";
+import { languageOf } from "../markdown/languages";
 import type { DiffLine } from "./diffLines";
+import { PathLink } from "./PathLink";
 
 const SHOWN_LINES = 40;
+/** More lines are added in steps of this, so that a large change does not block the page. */
+const MORE_LINES = 400;
 const SIGNS: Record<DiffLine["kind"], string> = { same: " ", added: "+", removed: "-", skip: "…" };
 
-const computed = new WeakMap<Diff, Promise<DiffLine[]>>();
+type Change = Pick<Diff, "path" | "oldText" | "newText">;
+const computed = new WeakMap<Change, Promise<DiffLine[]>>();
 
-function linesOf(diff: Diff): Promise<DiffLine[]> {
+function linesOf(diff: Change): Promise<DiffLine[]> {
   const known = computed.get(diff);
   if (known) return known;
   const lines = import("./diffLines").then(({ diffLines }) => diffLines(diff.oldText ?? "", diff.newText));
@@ -17,48 +24,78 @@ function linesOf(diff: Diff): Promise<DiffLine[]> {
   return lines;
 }
 
-export function DiffView({ diff }: { diff: Diff }) {
+export function DiffView({ diff }: { diff: Change }) {
   return (
-    <Suspense fallback={<DiffFrame path={diff.path} />}>
+    <Suspense fallback={<DiffFrame diff={diff} />}>
       <DiffLines diff={diff} />
     </Suspense>
   );
 }
 
-function DiffFrame({ path, counts, children }: { path: string; counts?: ReactNode; children?: ReactNode }) {
+function DiffFrame({ diff, counts, children }: { diff: Change; counts?: ReactNode; children?: ReactNode }) {
   return (
     <div className="diff">
       <div className="diff-head">
-        <code>{path}</code> {counts}
+        <PathLink path={diff.path} /> {counts} <span className="grow" />
+        <CopyButton text={diff.newText} label="Copy the new text" />
       </div>
       {children}
     </div>
   );
 }
 
-function DiffLines({ diff }: { diff: Diff }) {
+function DiffLines({ diff }: { diff: Change }) {
   const lines = use(linesOf(diff));
-  const [all, setAll] = useState(false);
-  const shown = all ? lines : lines.slice(0, SHOWN_LINES);
+  const [limit, setLimit] = useState(SHOWN_LINES);
+  const shown = lines.slice(0, limit);
   const count = (kind: DiffLine["kind"]) => lines.filter((line) => line.kind === kind).length;
+  const language = languageOf(diff.path);
   const counts = (
     <>
       <span className="good-text">+{count("added")}</span>{" "}
       <span className="bad-text">-{count("removed")}</span>
     </>
   );
+  const rest = lines.length - limit;
   return (
-    <DiffFrame path={diff.path} counts={counts}>
+    <DiffFrame diff={diff} counts={counts}>
       <pre tabIndex={0} aria-label={`Change of ${diff.path}`}>
         {shown.map((line, index) => (
-          <span key={index} className={`diff-line ${line.kind}`}>{`${SIGNS[line.kind]} ${line.text}\n`}</span>
+          <span key={index} className={`diff-line ${line.kind}`}>
+            <span className="diff-number" aria-hidden="true">
+              {line.before ?? ""}
+            </span>
+            <span className="diff-number" aria-hidden="true">
+              {line.after ?? ""}
+            </span>
+            {`${SIGNS[line.kind]} `}
+            <LineText line={line} language={language} />
+            {"\n"}
+          </span>
         ))}
       </pre>
-      {lines.length > SHOWN_LINES && (
-        <button type="button" className="link-button" onClick={() => setAll(!all)}>
-          {all ? "Show less" : `Show all ${lines.length} lines`}
-        </button>
+      {(rest > 0 || limit > SHOWN_LINES) && (
+        <div className="diff-more">
+          {rest > 0 && (
+            <button type="button" className="link-button" onClick={() => setLimit(limit + MORE_LINES)}>
+              {rest > MORE_LINES
+                ? `Show ${MORE_LINES} more of ${rest} lines`
+                : `Show all ${lines.length} lines`}
+            </button>
+          )}
+          {limit > SHOWN_LINES && (
+            <button type="button" className="link-button" onClick={() => setLimit(SHOWN_LINES)}>
+              Show less
+            </button>
+          )}
+        </div>
       )}
     </DiffFrame>
   );
+}
+
+function LineText({ line, language }: { line: DiffLine; language: string }) {
+  if (line.parts)
+    return line.parts.map((part, index) => (part.changed ? <mark key={index}>{part.text}</mark> : part.text));
+  return line.kind === "skip" ? line.text : <Highlighted text={line.text} language={language} />;
 }

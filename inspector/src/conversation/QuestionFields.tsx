@@ -2,17 +2,22 @@
 
 import { useId } from "react";
 import { permissionKind, type Choice, type Question } from "../fold/agentRequest";
+import { optionKey } from "./optionKeys";
 
 interface Props {
   asked: Question;
   /** Show the question itself: a form has one title for several. */
   titled: boolean;
+  /** Number of options in the card before this question: the keys count through the card. */
+  firstOption: number;
   given: string[];
+  problem?: string;
   disabled: boolean;
   change: (given: string[]) => void;
 }
 
-export function QuestionFields({ asked, titled, given, disabled, change }: Props) {
+export function QuestionFields(props: Props) {
+  const { asked, titled, firstOption, given, problem, disabled, change } = props;
   const id = useId();
   const title = titled ? (
     <span className="field-title" id={id}>
@@ -20,21 +25,22 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
       {asked.required ? "" : " (optional)"}
     </span>
   ) : null;
+  const about = asked.description && !asked.heading.includes(asked.description) && titled && (
+    <span className="muted small-text">{asked.description}</span>
+  );
+  const wrong = problem && (
+    <span className="bad-text small-text" role="status" id={`${id}-problem`}>
+      {problem}
+    </span>
+  );
   const labelled = titled ? { "aria-labelledby": id } : { "aria-label": asked.prompt };
   if (asked.choices.length === 0) {
-    const numeric = asked.valueType === "integer" || asked.valueType === "number";
     return (
       <div className="field">
         {title}
-        <input
-          type={numeric ? "number" : "text"}
-          step={asked.valueType === "integer" ? 1 : "any"}
-          value={given[0] ?? ""}
-          disabled={disabled}
-          {...labelled}
-          placeholder="Your answer"
-          onChange={(event) => change(event.target.value === "" ? [] : [event.target.value])}
-        />
+        {about}
+        <TextInput {...props} labelled={labelled} problemId={problem ? `${id}-problem` : undefined} />
+        {wrong}
       </div>
     );
   }
@@ -59,6 +65,7 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
     return (
       <div className="field choices" role="group" {...labelled}>
         {title}
+        {about}
         {asked.choices.map((choice, index) => (
           <label key={choice.value} className="check">
             <input
@@ -68,17 +75,21 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
               disabled={disabled}
               onChange={() => toggle(choice.value)}
             />
-            <Key index={index} /> {choice.label}{" "}
+            <Key index={firstOption + index} /> {choice.label}{" "}
             {choice.description && <span className="muted">{choice.description}</span>}
           </label>
         ))}
         {otherField}
+        {wrong}
       </div>
     );
   }
+  // An optional choice can be taken back.
+  const choose = (value: string) => change(!asked.required && given.includes(value) ? [] : [value]);
   return (
     <div className="field choices" role="group" {...labelled}>
       {title}
+      {about}
       {asked.choices.map((choice, index) => (
         <button
           key={choice.value}
@@ -88,18 +99,47 @@ export function QuestionFields({ asked, titled, given, disabled, change }: Props
           disabled={disabled}
           aria-pressed={given.includes(choice.value)}
           title={choice.description}
-          onClick={() => change([choice.value])}
+          onClick={() => choose(choice.value)}
         >
-          <Key index={index} /> {choice.label}
+          <Key index={firstOption + index} /> {choice.label}
         </button>
       ))}
       {otherField}
+      {wrong}
     </div>
   );
 }
 
+const INPUT_TYPES: Record<string, string> = { email: "email", uri: "url", date: "date" };
+
+interface TextProps extends Props {
+  labelled: { "aria-label"?: string; "aria-labelledby"?: string };
+  problemId?: string;
+}
+
+function TextInput({ asked, given, disabled, change, labelled, problemId }: TextProps) {
+  const numeric = asked.valueType === "integer" || asked.valueType === "number";
+  const type = numeric ? "number" : (INPUT_TYPES[asked.limits?.format ?? ""] ?? "text");
+  return (
+    <input
+      type={type}
+      step={asked.valueType === "integer" ? 1 : "any"}
+      min={asked.limits?.minimum}
+      max={asked.limits?.maximum}
+      value={given[0] ?? ""}
+      disabled={disabled}
+      {...labelled}
+      aria-invalid={problemId !== undefined}
+      aria-describedby={problemId}
+      placeholder="Your answer"
+      onChange={(event) => change(event.target.value === "" ? [] : [event.target.value])}
+    />
+  );
+}
+
 function Key({ index }: { index: number }) {
-  return index < 9 ? <kbd aria-hidden="true">{index + 1}</kbd> : null;
+  const key = optionKey(index);
+  return key ? <kbd aria-hidden="true">{key}</kbd> : null;
 }
 
 function tone(choice: Choice): string {

@@ -1,27 +1,29 @@
 /**
- * A request of the agent as a card: permission, question or form. The keys 1 to 9 focus an option (or tick
- * it), Enter sends, Escape rejects; they work in the card and while nothing else has the focus.
+ * A request of the agent as a card: permission, question or form. It shows what would be done. The keys 1 to 9
+ * and a to z name its options, Enter sends, Escape rejects after a moment in which it can be taken back.
  */
 
-import { useEffect, useEffectEvent, useId, useRef, useState, type FormEvent } from "react";
+import { useId, useRef, useState, type FormEvent } from "react";
 import { rejectChoice, type AgentRequest } from "../fold/agentRequest";
+import { answerProblem } from "../fold/answerProblem";
 import type { RequestItem, RequestState } from "../fold/chat/conversation";
 import { answerResult, rejectResult, type Answers } from "../fold/requestResult";
-import type { Instance } from "../instance/instance";
 import { ErrorBox } from "../ui/ErrorBox";
-import { pretty } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { useTask } from "../ui/useTask";
+import { RequestedAction } from "./RequestedAction";
 import { QuestionFields } from "./QuestionFields";
+import type { RowSource } from "./rowSource";
+import { useCardKeys, useFirstFocus } from "./useCardKeys";
+import { useDelayed } from "./useDelayed";
 
 interface Props {
   item: RequestItem;
-  instance: Instance;
+  instance: RowSource;
   answerable: boolean;
 }
 
-/** A card takes the focus within this time; one that scrolls into view later does not. */
-const NEW_FOR_MS = 3000;
+const REJECT_AFTER_MS = 3000;
 
 const STATE_LABELS: Record<RequestState, string> = {
   pending: "Waiting for you",
@@ -32,39 +34,46 @@ const STATE_LABELS: Record<RequestState, string> = {
 
 export function RequestCard({ item, instance, answerable }: Props) {
   const { request, state, answer } = item;
-  const [answers, setAnswers] = useState<Answers>(() => request.questions.map(() => []));
+  const [answers, setAnswers] = useState<Answers>(() => request.questions.map((one) => one.defaults ?? []));
+  const [tried, setTried] = useState(false);
   const [anyway, setAnyway] = useState(false);
   const card = useRef<HTMLFormElement>(null);
   const title = useId();
   const task = useTask();
   const open = answerable && (state === "pending" || (state === "stale" && anyway && !item.closed));
+  const atOnce = answersAtOnce(request);
 
-  const send = (given: Answers) =>
-    void task.run(() => instance.answer(request, answerResult(request, given)));
-  const reject = () => void task.run(() => instance.answer(request, rejectResult(request)));
+  const answerWith = (result: ReturnType<typeof rejectResult>) =>
+    void task.run(async () => {
+      const focused = card.current?.contains(document.activeElement);
+      await instance.answer(request, result);
+      if (focused) document.querySelector<HTMLElement>("[aria-label=Prompt]")?.focus();
+    });
+  const send = (given: Answers) => answerWith(answerResult(request, given));
+  const rejection = useDelayed(() => answerWith(rejectResult(request)), REJECT_AFTER_MS);
   const change = (index: number, given: string[]) => {
     const next = answers.map((before, at) => (at === index ? given : before));
     setAnswers(next);
-    if (answersAtOnce(request) && given.length > 0) send(next);
+    if (atOnce && given.length > 0) send(next);
   };
-  useCardKeys(card, open && !task.running, reject);
+  useCardKeys(card, { active: open && !task.running, atOnce, reject: rejection.start });
   useFirstFocus(card, open, item.time);
 
-  const complete = request.questions.every(
-    (asked, index) => !asked.required || (answers[index]?.length ?? 0) > 0,
-  );
+  const problems = request.questions.map((asked, index) => answerProblem(asked, answers[index] ?? []));
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (complete) send(answers);
+    setTried(true);
+    if (problems.every((problem) => problem === undefined)) send(answers);
   };
+  const starts = firstOptions(request);
   return (
     <form
       ref={card}
       className={`request ${request.kind} ${state}`}
       data-state={state}
-      role="group"
       aria-labelledby={title}
       onSubmit={submit}
+      noValidate
       tabIndex={-1}
     >
       <div className="request-head">
@@ -75,11 +84,7 @@ export function RequestCard({ item, instance, answerable }: Props) {
           {answer ? `: ${answer}` : ""}
         </span>
       </div>
-      {request.toolCall?.rawInput !== undefined && (
-        <pre className="json" tabIndex={0} aria-label="What the tool would do">
-          {pretty(request.toolCall.rawInput)}
-        </pre>
-      )}
+      {request.toolCall && <RequestedAction toolCall={request.toolCall} />}
       {state === "stale" && (
         <p className="muted">
           {item.closed
@@ -99,26 +104,39 @@ export function RequestCard({ item, instance, answerable }: Props) {
               key={asked.name || index}
               asked={asked}
               titled={asked.heading !== ""}
+              firstOption={starts[index]!}
               given={answers[index] ?? []}
+              // A missing answer is told when the user tries to send; a wrong one at once.
+              problem={tried || answers[index]?.length ? problems[index] : undefined}
               disabled={!open || task.running}
               change={(given) => change(index, given)}
             />
           ))}
           <div className="request-actions">
             {!rejectChoice(request) && (
-              <button type="button" className="button" disabled={!open || task.running} onClick={reject}>
+              <button
+                type="button"
+                className="button"
+                disabled={!open || task.running}
+                onClick={() => answerWith(rejectResult(request))}
+              >
                 Reject
               </button>
             )}
-            {!answersAtOnce(request) && (
-              <button type="submit" className="button primary" disabled={!open || task.running || !complete}>
+            {!atOnce && (
+              <button type="submit" className="button primary" disabled={!open || task.running}>
                 Send answer
               </button>
             )}
-            {open ? (
-              <span className="muted keys">1–9 choose · Enter send · Esc reject</span>
+            {rejection.waiting ? (
+              <span className="rejecting" role="status">
+                Rejecting in 3 seconds.{" "}
+                <button type="button" className="link-button" onClick={rejection.cancel}>
+                  Undo
+                </button>
+              </span>
             ) : (
-              <span className="muted keys">{task.running ? "Sending…" : "Take part to answer"}</span>
+              <span className="muted keys">{hint(request, open, task.running)}</span>
             )}
           </div>
         </>
@@ -132,6 +150,22 @@ function heading(request: AgentRequest): string {
   return request.kind === "permission" ? `Allow: ${request.title}?` : request.title;
 }
 
+function hint(request: AgentRequest, open: boolean, sending: boolean): string {
+  if (!open) return sending ? "Sending…" : "Take part to answer";
+  const options = request.questions.some((asked) => asked.choices.length > 0);
+  return `${options ? "Key of an option · " : ""}Enter send · Esc reject`;
+}
+
+/** Number of options before each question. */
+function firstOptions(request: AgentRequest): number[] {
+  let count = 0;
+  return request.questions.map((asked) => {
+    const start = count;
+    count += asked.choices.length;
+    return start;
+  });
+}
+
 /** One question with buttons is answered by pressing one; anything longer needs a send button. */
 function answersAtOnce(request: AgentRequest): boolean {
   const [only, ...more] = request.questions;
@@ -143,47 +177,4 @@ function answersAtOnce(request: AgentRequest): boolean {
     !only.allowOther &&
     !only.multiple
   );
-}
-
-/** Take the focus of a new card if the user is not typing, so that the keys work at once. */
-function useFirstFocus(card: React.RefObject<HTMLFormElement | null>, open: boolean, time: number): void {
-  useEffect(() => {
-    const active = document.activeElement;
-    const idle = active === document.body || (active instanceof HTMLTextAreaElement && active.value === "");
-    if (open && idle && Date.now() - time < NEW_FOR_MS) card.current?.focus({ preventScroll: true });
-  }, [open, time, card]);
-}
-
-function useCardKeys(
-  card: React.RefObject<HTMLFormElement | null>,
-  active: boolean,
-  reject: () => void,
-): void {
-  const onEscape = useEffectEvent(reject);
-  useEffect(() => {
-    if (!active) return undefined;
-    const pressed = (event: KeyboardEvent) => {
-      const element = card.current;
-      const target = event.target as HTMLElement;
-      if (!element || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (target !== document.body && !element.contains(target)) return;
-      const typing =
-        target instanceof HTMLInputElement && target.type !== "checkbox" && target.type !== "radio";
-      if (event.key === "Escape") {
-        event.preventDefault();
-        onEscape();
-      } else if (!typing && /^[1-9]$/.test(event.key)) {
-        const option = element.querySelectorAll<HTMLElement>("[data-option]")[Number(event.key) - 1];
-        if (!option) return;
-        event.preventDefault();
-        option.focus();
-        if (option instanceof HTMLInputElement) option.click();
-      } else if (event.key === "Enter" && !(target instanceof HTMLButtonElement)) {
-        event.preventDefault();
-        element.requestSubmit();
-      }
-    };
-    document.addEventListener("keydown", pressed);
-    return () => document.removeEventListener("keydown", pressed);
-  }, [active, card]);
 }

@@ -1,43 +1,60 @@
 /** One row of the conversation. */
 
-import { memo, useState } from "react";
-import type { Item, MessageItem, NoteItem, PlanItem } from "../fold/chat/conversation";
+import { memo } from "react";
+import type { Item, MessageItem } from "../fold/chat/conversation";
 import type { Row } from "../fold/chat/rows";
-import type { Instance } from "../instance/instance";
 import { MarkdownBlock } from "../markdown/MarkdownBlock";
-import { showEvent } from "../state/selection";
-import { clock, count, duration } from "../ui/format";
+import { clock, duration, money } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { Attachments } from "./Attachments";
+import { EventLink } from "./EventLink";
+import { MessageActions } from "./MessageActions";
+import { Notes } from "./Notes";
+import { Plan } from "./Plan";
+import type { PromptActions } from "./promptActions";
 import { RequestCard } from "./RequestCard";
+import type { RowSource } from "./rowSource";
+import { Thought } from "./Thought";
 import { ToolCard } from "./ToolCard";
 
 interface Props {
   row: Row;
-  instance: Instance;
+  instance: RowSource;
   answerable: boolean;
+  prompts?: PromptActions;
 }
 
-export const RowView = memo(function RowView({ row, instance, answerable }: Props) {
+export const RowView = memo(function RowView({ row, instance, answerable, prompts }: Props) {
   if (row.type === "notes") return <Notes notes={row.notes} />;
-  if (row.type === "block") {
-    const { item, block, first, last } = row;
-    return (
-      <div className={`message ${item.role}${first ? " first" : ""}${last ? " last" : ""}`}>
-        {first && (
-          <div className="message-head">
-            {item.role === "user" ? "You" : "Agent"} <time className="muted">{clock(item.time)}</time>
-          </div>
-        )}
-        {block && <MarkdownBlock block={block} />}
-        {last && item.attachments.length > 0 && <Attachments blocks={item.attachments} />}
-      </div>
-    );
+  if (row.type === "item") {
+    return <ItemView item={row.item} instance={instance} answerable={answerable} prompts={prompts} />;
   }
-  return <ItemView item={row.item} instance={instance} answerable={answerable} />;
+  const { item, block, first, last } = row;
+  // A row of a finished block is not drawn again when its message grows, so it asks for the text of the day.
+  const message = () => (instance.snapshot().conversation.items[Number(item.key)] as MessageItem).text;
+  return (
+    <div className={`message ${item.role}${first ? " first" : ""}${last ? " last" : ""}`}>
+      {first && (
+        <div className="message-head">
+          {item.role === "user" ? "You" : "Agent"} <time className="muted">{clock(item.time)}</time>
+          <MessageActions item={item} message={message} prompts={prompts} />
+        </div>
+      )}
+      {block?.type === "verbatim" && <div className="verbatim">{block.text}</div>}
+      {block && block.type !== "verbatim" && <MarkdownBlock block={block} message={message} />}
+      {last && item.attachments.length > 0 && <Attachments blocks={item.attachments} />}
+    </div>
+  );
 });
 
-function ItemView({ item, instance, answerable }: { item: Item; instance: Instance; answerable: boolean }) {
+interface ItemProps {
+  item: Item;
+  instance: RowSource;
+  answerable: boolean;
+  prompts?: PromptActions;
+}
+
+function ItemView({ item, instance, answerable, prompts }: ItemProps) {
   switch (item.kind) {
     case "thought":
       return <Thought item={item} />;
@@ -60,7 +77,14 @@ function ItemView({ item, instance, answerable }: { item: Item; instance: Instan
           <span>
             {item.stopReason === "end_turn" ? "turn ended" : item.stopReason.replaceAll("_", " ")}
             {item.durationMs > 0 ? ` · ${duration(item.durationMs)}` : ""}
+            {item.tokens ? ` · ${item.tokens.toLocaleString()} tokens` : ""}
+            {item.cost ? ` · ${money(item.cost)}` : ""}
           </span>
+          {RETRIED.includes(item.stopReason) && prompts && (
+            <button type="button" className="link-button" onClick={() => prompts.retry(item)}>
+              Retry
+            </button>
+          )}
         </div>
       );
     case "note":
@@ -79,90 +103,5 @@ function ItemView({ item, instance, answerable }: { item: Item; instance: Instan
   }
 }
 
-const COLLAPSED_THOUGHT_CHARS = 400;
-
-function Thought({ item }: { item: MessageItem }) {
-  const [open, setOpen] = useState(false);
-  const long = item.text.length > COLLAPSED_THOUGHT_CHARS;
-  const shown = open || !long ? item.text : `…${item.text.slice(-COLLAPSED_THOUGHT_CHARS)}`;
-  return (
-    <div className="thought">
-      <div className="thought-head">
-        <Icon name="brain" size={14} /> Thought
-        {long && (
-          <button type="button" className="link-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-            {open ? "Show less" : "Show all"}
-          </button>
-        )}
-      </div>
-      <p>{shown}</p>
-    </div>
-  );
-}
-
-const PLAN_MARKS: Record<string, string> = { completed: "✓", in_progress: "▸", pending: "○" };
-
-function Plan({ item }: { item: PlanItem }) {
-  const done = item.entries.filter((entry) => entry.status === "completed").length;
-  return (
-    <div className="plan">
-      <div className="plan-head">
-        <Icon name="list" size={14} /> Plan{" "}
-        <span className="muted">
-          {done} of {item.entries.length}
-        </span>
-      </div>
-      <ul>
-        {item.entries.map((entry, index) => (
-          <li key={index} className={entry.status}>
-            <span aria-hidden="true">{PLAN_MARKS[entry.status] ?? "○"}</span>
-            <span className="visually-hidden">{entry.status.replace("_", " ")}: </span>
-            <span className="plan-text">{entry.content}</span>
-            {entry.priority === "high" && <span className="pill warn">high</span>}
-          </li>
-        ))}
-      </ul>
-    </div>
-  );
-}
-
-function Notes({ notes }: { notes: NoteItem[] }) {
-  const [open, setOpen] = useState(false);
-  if (notes.length === 1 && !notes[0]!.detail) {
-    return (
-      <div className="notes">
-        <span>{notes[0]!.label}</span> <EventLink n={notes[0]!.n} />
-      </div>
-    );
-  }
-  return (
-    <div className="notes">
-      <button type="button" className="link-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-        {notes.length === 1 ? notes[0]!.label : count(notes.length, "event")}
-      </button>
-      {open && (
-        <ul>
-          {notes.slice(0, 50).map((note) => (
-            <li key={note.key}>
-              {note.label} {note.detail && <code>{note.detail.slice(0, 300)}</code>} <EventLink n={note.n} />
-            </li>
-          ))}
-        </ul>
-      )}
-    </div>
-  );
-}
-
-function EventLink({ n }: { n: number }) {
-  return (
-    <button
-      type="button"
-      className="icon-button tiny"
-      aria-label="Show the raw event"
-      title="Show the raw event"
-      onClick={() => showEvent(n)}
-    >
-      <Icon name="link" size={12} />
-    </button>
-  );
-}
+/** Ends of a turn after which the same prompt may succeed. */
+const RETRIED = ["error", "interrupted", "agent exited", "cancelled"];

@@ -8,6 +8,9 @@ import { duration, pretty } from "../ui/format";
 import { Icon, type IconName } from "../ui/Icon";
 import { Attachment } from "./Attachments";
 import { DiffView } from "./DiffView";
+import { Locations } from "./PathLink";
+import { TerminalOutput } from "./TerminalOutput";
+import { ToolText } from "./ToolText";
 
 const ICONS: Record<string, IconName> = {
   read: "file",
@@ -26,13 +29,14 @@ const STATUS_LABELS: Record<string, string> = {
   in_progress: "running",
   completed: "done",
   failed: "failed",
+  interrupted: "interrupted",
 };
 
 export function ToolCard({ item }: { item: ToolItem }) {
   const [open, setOpen] = useState(false);
-  const took = item.endedAt === undefined ? "" : duration(item.endedAt - item.time);
+  const took = !item.endedAt || !item.time ? "" : duration(item.endedAt - item.time);
   return (
-    <div className={`tool ${item.status}`}>
+    <div className={`tool ${item.status}`} data-depth={Math.min(item.depth, 4)}>
       <button type="button" className="tool-head" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name={ICONS[item.toolKind] ?? "tool"} size={15} />
         <span className="tool-title">{item.title}</span>
@@ -42,21 +46,12 @@ export function ToolCard({ item }: { item: ToolItem }) {
           <Icon name="chevron" size={14} />
         </span>
       </button>
-      {item.locations.length > 0 && (
-        <div className="locations">
-          {item.locations.slice(0, 5).map((place, index) => (
-            <code key={index}>
-              {place.path}
-              {place.line ? `:${place.line}` : ""}
-            </code>
-          ))}
-        </div>
-      )}
+      <Locations locations={item.locations} />
       {item.content.map((content, index) => (
         <ToolContent key={index} content={content} item={item} />
       ))}
       {item.terminal && !item.content.some((content) => content.type === "terminal") && (
-        <Terminal text={item.terminal.text} exitCode={item.terminal.exitCode} />
+        <TerminalOutput text={item.terminal.text} exitCode={item.terminal.exitCode} />
       )}
       {open && (
         <div className="tool-details">
@@ -74,39 +69,14 @@ export function ToolCard({ item }: { item: ToolItem }) {
 function ToolContent({ content, item }: { content: ToolCallContent; item: ToolItem }) {
   if (content.type === "diff") return <DiffView diff={content} />;
   if (content.type === "terminal")
-    return <Terminal text={item.terminal?.text ?? ""} exitCode={item.terminal?.exitCode} />;
+    return <TerminalOutput text={item.terminal?.text ?? ""} exitCode={item.terminal?.exitCode} />;
   if (content.content.type === "text") {
     const { text } = content.content;
-    return item.toolKind === "execute" ? (
-      <Terminal text={text} />
-    ) : (
-      <pre className="tool-text" tabIndex={0}>
-        {text}
-      </pre>
-    );
+    // eslint-disable-next-line no-control-regex -- a colour code tells output of a terminal
+    const terminal = item.toolKind === "execute" || /\u001b\[/.test(text);
+    return terminal ? <TerminalOutput text={text} /> : <ToolText text={text} />;
   }
   return <Attachment block={content.content} />;
-}
-
-function Terminal({ text, exitCode }: { text: string; exitCode?: number }) {
-  return (
-    <div className="terminal">
-      <pre tabIndex={0} aria-label="Terminal output">
-        {plainTerminal(text)}
-      </pre>
-      {exitCode !== undefined && (
-        <span className={exitCode === 0 ? "muted" : "bad-text"}>exit code {exitCode}</span>
-      )}
-    </div>
-  );
-}
-
-/** Colour codes and other control sequences of a terminal, which the page does not show. */
-// eslint-disable-next-line no-control-regex -- these characters are what it looks for
-const CONTROL = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007]*(?:\u0007|\u001b\\))/g;
-
-function plainTerminal(text: string): string {
-  return text.replace(/^```\w*\n|\n```$/g, "").replace(CONTROL, "");
 }
 
 function JsonPart({ title, value }: { title: string; value: Json | undefined }) {

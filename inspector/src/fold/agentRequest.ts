@@ -26,6 +26,23 @@ export interface Question {
   /** The form field for such an answer, if it has one of its own. */
   otherName?: string;
   valueType: "string" | "number" | "integer" | "boolean" | "array";
+  /** What the field is for, if the heading does not say it. */
+  description?: string;
+  /** Values that are given unless the user changes them. */
+  defaults?: string[];
+  /** The constraints of the form's schema. */
+  limits?: FieldLimits;
+}
+
+export interface FieldLimits {
+  minimum?: number;
+  maximum?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  pattern?: string;
+  format?: string;
 }
 
 export interface AgentRequest {

@@ -1,7 +1,17 @@
 /** Form elicitations as questions. */
 
-import { asList, asObject, asText, listAt, objectAt, textAt, type JsonObject } from "../json";
-import { answerText, type AgentRequest, type Choice, type Question } from "./agentRequest";
+import {
+  asList,
+  asObject,
+  asText,
+  listAt,
+  numberAt,
+  objectAt,
+  plainText,
+  textAt,
+  type JsonObject,
+} from "../json";
+import { answerText, type AgentRequest, type Choice, type FieldLimits, type Question } from "./agentRequest";
 
 /** What agents append to the name of a field for the one beside it that takes free text. */
 const OTHER_SUFFIXES = ["_custom", "_note", "_other"];
@@ -43,6 +53,7 @@ export function readForm(params: JsonObject): Pick<AgentRequest, "title" | "tool
       allowOther: others.has(name),
       otherName: others.get(name),
       valueType: valueTypeOf(field),
+      ...details(field),
     };
   });
   return { title, toolCallId: textAt(params, "toolCallId"), questions };
@@ -81,6 +92,26 @@ function texts(
   const shown = own.filter((line) => line !== message);
   const heading = shown.length > 0 || own.length > 0 || saysAll ? shown.join("\n") : name;
   return { prompt, heading };
+}
+
+const LIMIT_NUMBERS = ["minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"] as const;
+
+function details(field: JsonObject): Pick<Question, "description" | "defaults" | "limits"> {
+  const limits: FieldLimits = {};
+  for (const name of LIMIT_NUMBERS) {
+    const value = numberAt(field, name);
+    if (value !== undefined) limits[name] = value;
+  }
+  if (textAt(field, "pattern")) limits.pattern = textAt(field, "pattern");
+  if (textAt(field, "format")) limits.format = textAt(field, "format");
+  const given = field.default;
+  const defaults = given === undefined || given === null ? [] : Array.isArray(given) ? given : [given];
+  const description = textAt(field, "description");
+  return {
+    ...(description ? { description } : {}),
+    ...(defaults.length > 0 ? { defaults: defaults.map(plainText) } : {}),
+    ...(Object.keys(limits).length > 0 ? { limits } : {}),
+  };
 }
 
 function valueTypeOf(field: JsonObject): Question["valueType"] {

@@ -13,7 +13,10 @@ export interface LoggedMessage {
   eventId?: number;
   /** For a client's message: the last event seen when it was sent. */
   after: number;
-  /** When this browser saw it, in Unix milliseconds. */
+  /**
+   * In Unix milliseconds: when the server published an agent's message, or when this browser sent its own; 0 if
+   * that is not known.
+   */
   time: number;
   payload: Json;
   /** The server reported missing events at this position. */

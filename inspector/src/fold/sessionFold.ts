@@ -44,6 +44,16 @@ export class SessionFold {
     return reading;
   }
 
+  /** The process of the log is over: end what is open. */
+  endRun(): void {
+    this.chat.endRun();
+    this.changed = true;
+  }
+
+  isOpenTurn(requestId: Json): boolean {
+    return this.chat.isOpenTurn(requestId);
+  }
+
   /** Make the results of all messages added so far visible; called once per animation frame. */
   publish(): void {
     if (!this.changed) return;

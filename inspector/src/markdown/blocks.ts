@@ -1,17 +1,16 @@
 /**
- * Markdown text as a flat list of small blocks, one row of the conversation each. Text only grows while an
- * agent writes, so finished blocks are kept and only the tail is read again: the cost of a chunk does not
- * depend on the length of the text before it.
+ * Markdown (CommonMark and GFM, read by marked) as a list of blocks, one row of the conversation each. Text only
+ * grows while an agent writes, so finished blocks are kept and only the tail is read again: the cost of a chunk
+ * does not depend on the length of the text before it.
  */
 
+import { lexer, type Token, type Tokens } from "marked";
+
 export type Block =
-  | { type: "paragraph"; text: string }
-  | { type: "heading"; level: number; text: string }
-  | { type: "code"; language: string; text: string; continued: boolean }
-  | { type: "item"; depth: number; marker: string; text: string }
-  | { type: "quote"; text: string }
-  | { type: "table"; rows: string[][] }
-  | { type: "rule" };
+  /** Anything that is drawn as a whole. `start` is the place of its text in the message. */
+  | { type: "token"; token: Token; continued: boolean }
+  | { type: "item"; item: Tokens.ListItem; marker: string; loose: boolean }
+  | { type: "code"; language: string; text: string; continued: boolean; start: number };
 
 export interface BlockList {
   /** Length of the text that was read. */
@@ -22,41 +21,54 @@ export interface BlockList {
   tailStart: number;
   /** The code fence that the tail is inside of. */
   fence: Fence | undefined;
+  /** The tail goes on with a paragraph that was cut. */
+  continued: boolean;
   tail: Block[];
 }
 
 interface Fence {
   mark: string;
+  indent: number;
   language: string;
+  start: number;
+  /** Pieces of this block are in `done`. */
   continued: boolean;
 }
 
-/** Longer runs are cut, so that no row becomes too large to lay out in a frame. */
-const MAX_PARAGRAPH_CHARS = 2000;
-/** A paragraph of many lines is cut at the end of a line, where the cut is not visible. */
-const MAX_LINES_CHARS = 800;
-const MAX_CODE_LINES = 40;
+/** A row that is larger takes too long to lay out in a frame. */
+const MAX_PARAGRAPH_CHARS = 4000;
+const MAX_CODE_LINES = 80;
+/** A longer list is read again item by item. */
+const MAX_LIST_CHARS = 8000;
 
-export const NO_BLOCKS: BlockList = { length: 0, done: [], tailStart: 0, fence: undefined, tail: [] };
+export const NO_BLOCKS: BlockList = {
+  length: 0,
+  done: [],
+  tailStart: 0,
+  fence: undefined,
+  continued: false,
+  tail: [],
+};
 
 export function readBlocks(text: string, before: BlockList = NO_BLOCKS): BlockList {
   if (text.length === before.length) return before;
   const start = before.length <= text.length ? before : NO_BLOCKS;
-  const reader = new Reader(text, start);
-  return reader.read();
+  return new BlockReader(text, start).read();
 }
 
-const FENCE = /^\s{0,8}(`{3,}|~{3,})\s*([^`\s]*)[^`]*$/;
-const HEADING = /^(#{1,6})\s+(.*?)\s*#*$/;
-const RULE = /^\s{0,3}([-*_])(\s*\1){2,}\s*$/;
-const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
-const QUOTE = /^\s{0,3}>\s?(.*)$/;
-const TABLE = /^\s*\|.*\|\s*$/;
+/** The whole text of a code block, however many rows it has; `start` is where its first line begins. */
+export function codeText(text: string, start: number): string {
+  const [token] = lexer(text.slice(start));
+  return token?.type === "code" ? (token as Tokens.Code).text : "";
+}
 
-class Reader {
+const FENCE = /^( {0,3})(`{3,}|~{3,})[ \t]*([^`\s]*)[^`\n]*$/;
+
+class BlockReader {
   private readonly done: Block[];
   private position: number;
   private fence: Fence | undefined;
+  private continued: boolean;
 
   constructor(
     private readonly text: string,
@@ -65,185 +77,168 @@ class Reader {
     this.done = before.done.slice();
     this.position = before.tailStart;
     this.fence = before.fence;
+    this.continued = before.continued;
   }
 
   read(): BlockList {
-    for (;;) {
-      const block = this.fence ? this.code(this.fence) : this.next();
-      if (!block.finished) {
-        return {
-          length: this.text.length,
-          done: this.done,
-          tailStart: this.position,
-          fence: this.fence,
-          tail: [...(block.block ? [block.block] : []), ...(block.rest ? readBlocks(block.rest).tail : [])],
-        };
-      }
-      if (block.block) this.done.push(block.block);
-      this.position = block.end;
-      this.fence = block.fence;
-    }
+    let tail: Block[] | undefined;
+    while (tail === undefined) tail = this.fence ? this.readCode(this.fence) : this.readTokens();
+    return {
+      length: this.text.length,
+      done: this.done,
+      tailStart: this.position,
+      fence: this.fence,
+      continued: this.continued,
+      tail,
+    };
   }
 
-  /** A line and where the next one begins; `complete` if its newline has arrived. */
-  private line(at: number): Line {
-    const newline = this.text.indexOf("\n", at);
-    if (newline < 0) return { text: this.text.slice(at), end: this.text.length, complete: false };
-    return { text: this.text.slice(at, newline).replace(/\r$/, ""), end: newline + 1, complete: true };
+  /** Read top-level blocks; returns the tail, or undefined if a code block that is not closed begins. */
+  private readTokens(): Block[] | undefined {
+    const tokens = lexer(this.text.slice(this.position));
+    const lastIndex = tokens.findLastIndex((token) => token.type !== "space");
+    for (const [index, token] of tokens.entries()) {
+      if (index === lastIndex) return this.readLast(token);
+      this.keep(this.blocksOf(token, this.position), token.raw.length);
+    }
+    return [];
   }
 
-  private next(): Step {
-    const first = this.line(this.position);
-    if (first.text.trim() === "") {
-      return first.complete ? { finished: true, end: first.end } : { finished: false, end: 0 };
+  /** The last block may still grow; what cannot change of it is kept. */
+  private readLast(token: Token): Block[] | undefined {
+    if (token.type === "code" && this.openFence(token.raw)) return undefined;
+    if (token.type === "paragraph" && token.raw.length > MAX_PARAGRAPH_CHARS) {
+      const end = cutAt(token.raw);
+      this.keep(
+        lexer(token.raw.slice(0, end)).flatMap((one) => this.blocksOf(one, this.position)),
+        end,
+      );
+      this.continued = true;
+      return undefined;
     }
-    const fence = FENCE.exec(first.text);
-    if (fence) {
-      if (!first.complete) return { finished: false, end: 0 };
-      return {
-        finished: true,
-        end: first.end,
-        fence: { mark: fence[1]!, language: fence[2]!, continued: false },
-      };
+    if (
+      token.type === "list" &&
+      token.raw.length > MAX_LIST_CHARS &&
+      (token as Tokens.List).items.length > 1
+    ) {
+      const { items } = token as Tokens.List;
+      const blocks = this.blocksOf(token, this.position);
+      const kept = items.slice(0, -1).reduce((length, item) => length + item.raw.length, 0);
+      this.keep(blocks.slice(0, -1), kept);
+      return undefined;
     }
-    const single = singleLine(first.text);
-    if (single) return { finished: first.complete, end: first.end, block: single };
-    if (TABLE.test(first.text)) return this.run(TABLE, table);
-    if (QUOTE.test(first.text)) return this.run(QUOTE, quote);
-    return this.paragraph(ITEM.exec(first.text));
+    return this.blocksOf(token, this.position);
   }
 
-  /** Consecutive lines that match one pattern. */
-  private run(pattern: RegExp, make: (lines: string[]) => Block): Step {
+  private keep(blocks: Block[], length: number): void {
+    for (const block of blocks) this.done.push(block);
+    this.position += length;
+    this.continued = false;
+  }
+
+  private openFence(raw: string): boolean {
+    const newline = raw.indexOf("\n");
+    const opening = FENCE.exec(newline < 0 ? raw : raw.slice(0, newline));
+    if (!opening || newline < 0) return false;
+    const [, indent, mark, language] = opening;
+    this.fence = {
+      mark: mark!,
+      indent: indent!.length,
+      language: language!,
+      start: this.position,
+      continued: false,
+    };
+    this.position += newline + 1;
+    return true;
+  }
+
+  /** Lines of a fenced block, in pieces of 80; returns the tail, or undefined if the block is closed. */
+  private readCode(fence: Fence): Block[] | undefined {
     const lines: string[] = [];
     let at = this.position;
     for (;;) {
-      const line = this.line(at);
-      if (!pattern.test(line.text)) return this.endedBy(line, at, make(lines));
-      lines.push(line.text);
-      at = line.end;
-      if (!line.complete) return { finished: false, end: 0, block: make(lines) };
+      const newline = this.text.indexOf("\n", at);
+      const line = this.text.slice(at, newline < 0 ? undefined : newline).replace(/\r$/, "");
+      if (closes(line, fence.mark)) {
+        if (newline < 0) return this.codePiece(fence, lines);
+        this.keepCode(fence, lines, newline + 1);
+        this.fence = undefined;
+        return undefined;
+      }
+      if (newline < 0)
+        return this.codePiece(fence, line === "" ? lines : [...lines, unindented(line, fence)]);
+      lines.push(unindented(line, fence));
+      at = newline + 1;
+      if (lines.length === MAX_CODE_LINES) {
+        this.keepCode(fence, lines, at);
+        fence = { ...fence, continued: true };
+        this.fence = fence;
+        lines.length = 0;
+      }
     }
   }
 
-  private paragraph(item: RegExpExecArray | null): Step {
-    const lines: string[] = item ? [item[3]!] : [];
-    const first = this.line(this.position);
-    let at = item ? first.end : this.position;
-    let open = item ? !first.complete : false;
-    while (!open) {
-      const line = this.line(at);
-      if (lines.length > 0 && this.endsParagraph(line.text))
-        return this.endedBy(line, at, paragraph(lines, item));
-      lines.push(line.text);
-      at = line.end;
-      open = !line.complete;
-      if (
-        line.complete &&
-        at - this.position > MAX_LINES_CHARS &&
-        at - this.position <= MAX_PARAGRAPH_CHARS
-      ) {
-        return { finished: true, end: at, block: paragraph(lines, item) };
-      }
-      if (at - this.position > MAX_PARAGRAPH_CHARS) return this.cut(item);
-    }
-    return { finished: false, end: 0, block: paragraph(lines, item) };
+  private keepCode(fence: Fence, lines: string[], end: number): void {
+    this.keep(this.codePiece(fence, lines), 0);
+    this.position = end;
   }
 
-  /** A block ends before a line only once that line is complete: an incomplete line may still become another kind. */
-  private endedBy(line: Line, at: number, block: Block): Step {
-    return line.complete
-      ? { finished: true, end: at, block }
-      : { finished: false, end: at, block, rest: line.text };
+  private codePiece(fence: Fence, lines: string[]): Block[] {
+    if (lines.length === 0 && fence.continued) return [];
+    const { language, start, continued } = fence;
+    return [{ type: "code", language, text: lines.join("\n"), continued, start }];
   }
 
-  private endsParagraph(line: string): boolean {
-    return (
-      line.trim() === "" ||
-      FENCE.test(line) ||
-      ITEM.test(line) ||
-      QUOTE.test(line) ||
-      singleLine(line) !== undefined
-    );
-  }
-
-  /** The first part of an overlong paragraph, up to a blank. */
-  private cut(item: RegExpExecArray | null): Step {
-    const piece = this.text.slice(this.position, this.position + MAX_PARAGRAPH_CHARS);
-    const blank = Math.max(piece.lastIndexOf(" "), piece.lastIndexOf("\n"));
-    const end = this.position + (blank > MAX_PARAGRAPH_CHARS / 2 ? blank + 1 : piece.length);
-    const text = this.text.slice(this.position, end);
-    return { finished: true, end, block: paragraph([item ? text.replace(ITEM, "$3") : text], item) };
-  }
-
-  private code(fence: Fence): Step {
-    const lines: string[] = [];
-    let at = this.position;
-    for (;;) {
-      const line = this.line(at);
-      const block: Block = {
-        type: "code",
-        language: fence.language,
-        text: lines.join("\n"),
-        continued: fence.continued,
-      };
-      if (line.text.trim().startsWith(fence.mark) && line.text.trim().replace(/[`~]/g, "") === "") {
-        const empty = lines.length === 0 && fence.continued;
-        if (line.complete) return { finished: true, end: line.end, ...(empty ? {} : { block }) };
-        return { finished: false, end: 0, ...(empty ? {} : { block }) };
-      }
-      if (lines.length >= MAX_CODE_LINES) {
-        return { finished: true, end: at, block, fence: { ...fence, continued: true } };
-      }
-      if (!line.complete) {
-        const text = line.text === "" ? block.text : [...lines, line.text].join("\n");
-        return { finished: false, end: 0, block: { ...block, text } };
-      }
-      lines.push(line.text);
-      at = line.end;
-    }
+  private blocksOf(token: Token, start: number): Block[] {
+    if (token.type === "space" || token.type === "def") return [];
+    if (token.type === "list") return listItems(token as Tokens.List);
+    if (token.type === "code") return codePieces(token as Tokens.Code, start);
+    return [{ type: "token", token, continued: this.continued }];
   }
 }
 
-interface Line {
-  text: string;
-  end: number;
-  complete: boolean;
+function listItems(list: Tokens.List): Block[] {
+  const first = Number(list.start) || 1;
+  return list.items.map((item, index) => ({
+    type: "item",
+    item,
+    marker: list.ordered ? `${first + index}.` : "•",
+    loose: list.loose,
+  }));
 }
 
-interface Step {
-  /** False while more text may change the block. */
-  finished: boolean;
-  end: number;
-  block?: Block;
-  fence?: Fence;
-  /** An incomplete line after the block, shown as a block until it is complete. */
-  rest?: string;
+function codePieces(code: Tokens.Code, start: number): Block[] {
+  const lines = code.text.split("\n");
+  const pieces: Block[] = [];
+  for (let at = 0; at < lines.length; at += MAX_CODE_LINES) {
+    const text = lines.slice(at, at + MAX_CODE_LINES).join("\n");
+    pieces.push({ type: "code", language: code.lang?.split(/\s/)[0] ?? "", text, continued: at > 0, start });
+  }
+  return pieces;
 }
 
-function singleLine(line: string): Block | undefined {
-  const heading = HEADING.exec(line);
-  if (heading) return { type: "heading", level: heading[1]!.length, text: heading[2]! };
-  return RULE.test(line) ? { type: "rule" } : undefined;
-}
-
-function paragraph(lines: string[], item: RegExpExecArray | null): Block {
-  const text = lines.map((line) => line.trim()).join("\n");
-  if (!item) return { type: "paragraph", text };
-  return { type: "item", depth: Math.floor(item[1]!.length / 2), marker: item[2]!, text };
-}
-
-function quote(lines: string[]): Block {
-  return { type: "quote", text: lines.map((line) => QUOTE.exec(line)?.[1] ?? "").join("\n") };
-}
-
-function table(lines: string[]): Block {
-  const rows = lines.map((line) =>
-    line
-      .trim()
-      .slice(1, -1)
-      .split("|")
-      .map((cell) => cell.trim()),
+/** Where to cut an overlong paragraph: at the end of a line or word, outside of code and emphasis if possible. */
+function cutAt(raw: string): number {
+  const piece = raw.slice(0, MAX_PARAGRAPH_CHARS);
+  // The rest must not begin like a list, a heading or a quote.
+  const places = [...piece.matchAll(/[ \n]+(?=[\p{L}\p{N}])/gu)].map(
+    (match) => match.index + match[0].length,
   );
-  return { type: "table", rows: rows.filter((row) => !row.every((cell) => /^:?-{1,}:?$/.test(cell))) };
+  const late = places.filter((place) => place > MAX_PARAGRAPH_CHARS / 2).reverse();
+  const balanced = late.find((place) => isBalanced(piece.slice(0, place)));
+  return balanced ?? late[0] ?? piece.length;
+}
+
+function isBalanced(text: string): boolean {
+  return ["`", "*", "_", "~"].every((mark) => (text.split(mark).length - 1) % 2 === 0);
+}
+
+function closes(line: string, mark: string): boolean {
+  const text = line.trim();
+  return text.length >= mark.length && text.startsWith(mark) && text.replaceAll(mark[0]!, "") === "";
+}
+
+/** Spaces before an indented fence are not part of its lines. */
+function unindented(line: string, fence: Fence): string {
+  return fence.indent === 0 ? line : line.replace(new RegExp(`^ {0,${fence.indent}}`), "");
 }

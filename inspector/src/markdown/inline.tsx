@@ -1,47 +1,60 @@
-/** Inline Markdown as React elements. Text becomes text nodes only, never HTML. */
+/** Inline Markdown as React elements. Text becomes text nodes only; HTML in messages is shown, never used. */
 
+import type { Token, Tokens } from "marked";
 import type { ReactNode } from "react";
+import { decodeEntities } from "./entities";
 
 const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
 
-const TOKEN =
-  /(`+)([^`]|[^`][\s\S]*?[^`])\1(?!`)|!?\[([^\]\n]{0,500})\]\(([^\s)]{1,2000})(?:\s+"[^"]*")?\)|\*\*(?=\S)([\s\S]+?)(?<=\S)\*\*|__(?=\S)([\s\S]+?)(?<=\S)__|~~(?=\S)([\s\S]+?)(?<=\S)~~|\*(?=[^\s*])([\s\S]+?)(?<=[^\s*])\*|(?<![\w])_(?=[^\s_])([\s\S]+?)(?<=[^\s_])_(?![\w])|(https?:\/\/[^\s<>()"']+[^\s<>()"'.,;:!?])/g;
+export function inline(tokens: readonly Token[] | undefined): ReactNode {
+  return tokens?.map((token, index) => <Inline key={index} token={token} />);
+}
 
-export function inline(text: string, depth = 0): ReactNode {
-  if (depth > 4) return text;
-  const parts: ReactNode[] = [];
-  let end = 0;
-  for (const match of text.matchAll(TOKEN)) {
-    if (match.index > end) parts.push(text.slice(end, match.index));
-    parts.push(element(match, parts.length, depth + 1));
-    end = match.index + match[0].length;
+function Inline({ token }: { token: Token }): ReactNode {
+  switch (token.type) {
+    case "strong":
+      return <strong>{inline(token.tokens)}</strong>;
+    case "em":
+      return <em>{inline(token.tokens)}</em>;
+    case "del":
+      return <del>{inline(token.tokens)}</del>;
+    case "codespan":
+      return <code>{(token as Tokens.Codespan).text}</code>;
+    case "br":
+      return <br />;
+    case "link":
+      return <Link token={token as Tokens.Link} />;
+    case "image":
+      return <ImageLink token={token as Tokens.Image} />;
+    case "text":
+      return token.tokens ? inline(token.tokens) : decodeEntities((token as Tokens.Text).text);
+    case "escape":
+      return (token as Tokens.Escape).text;
+    case "checkbox":
+      return null;
+    default:
+      return token.raw;
   }
-  if (end === 0) return text;
-  if (end < text.length) parts.push(text.slice(end));
-  return parts;
 }
 
-function element(match: RegExpMatchArray, key: number, depth: number): ReactNode {
-  const [whole, ticks, code, label, address, bold, bold2, strike, italic, italic2, bare] = match;
-  if (ticks) return <code key={key}>{code}</code>;
-  if (address !== undefined) return link(key, label || address, address, depth);
-  if (bare) return link(key, bare, bare, 5);
-  if (bold ?? bold2) return <strong key={key}>{inline((bold ?? bold2)!, depth)}</strong>;
-  if (strike) return <del key={key}>{inline(strike, depth)}</del>;
-  if (italic ?? italic2) return <em key={key}>{inline((italic ?? italic2)!, depth)}</em>;
-  return whole;
-}
-
-function link(key: number, label: string, address: string, depth: number): ReactNode {
-  const shown = inline(label, depth);
-  if (!SAFE_LINK.test(address))
-    return (
-      <span key={key} title={address}>
-        {shown}
-      </span>
-    );
+function Link({ token }: { token: Tokens.Link }) {
+  const address = decodeEntities(token.href);
+  const shown = inline(token.tokens);
+  if (!SAFE_LINK.test(address)) return <span title={address}>{shown}</span>;
   return (
-    <a key={key} href={address} target="_blank" rel="noopener noreferrer nofollow">
+    <a href={address} target="_blank" rel="noopener noreferrer nofollow" title={token.title ?? undefined}>
+      {shown}
+    </a>
+  );
+}
+
+/** The page calls no other host, so a picture elsewhere is a link. */
+function ImageLink({ token }: { token: Tokens.Image }) {
+  const address = decodeEntities(token.href);
+  const shown = token.text || address;
+  if (!SAFE_LINK.test(address)) return <span title={address}>{shown}</span>;
+  return (
+    <a href={address} target="_blank" rel="noopener noreferrer nofollow">
       {shown}
     </a>
   );

@@ -1,24 +1,26 @@
 /** The agents of the server: state, version, options, capabilities, and installing them. */
 
-import { useCallback, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import type { AgentInfo } from "../api/bodies";
+import type { InstallStep } from "../api/server";
 import { selectOptions } from "../session/options";
-import { OptionsStatus, useAskedAgents } from "../session/OptionsStatus";
+import { OptionsStatus, useAskedAgents } from "../newSession/OptionsStatus";
+import { useAgents } from "../newSession/useAgents";
 import { useAppState } from "../state/appState";
+import { agentsChanged } from "../state/selection";
 import { agentLabel } from "../ui/agentLabel";
 import { Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { duration } from "../ui/format";
 import { Icon } from "../ui/Icon";
-import { useLoaded } from "../ui/useLoaded";
+import { ProgressBar } from "../ui/ProgressBar";
 import { useTask } from "../ui/useTask";
 
 const SHOWN_CHOICES = 8;
-const SHOWN_PROGRESS_LINES = 50;
 
 export function AgentsPanel() {
   const { api } = useAppState();
-  const agents = useLoaded(useCallback(() => api.agents(true), [api]));
+  const agents = useAgents(api, true);
   useAskedAgents(agents, agents.value ?? []);
   return (
     <div className="panel">
@@ -32,7 +34,7 @@ export function AgentsPanel() {
         {agents.loading && !agents.value && <Loading what="the agents" />}
         {agents.error !== undefined && <ErrorBox error={agents.error} retry={agents.reload} />}
         {agents.value?.map((agent) => (
-          <AgentCard key={agent.id} agent={agent} changed={agents.reload} />
+          <AgentCard key={agent.id} agent={agent} />
         ))}
       </div>
     </div>
@@ -44,34 +46,31 @@ function installState(agent: AgentInfo): string {
   return agent.installing.percent == null ? "installing" : `installing, ${agent.installing.percent} %`;
 }
 
-function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }) {
+function AgentCard({ agent }: { agent: AgentInfo }) {
   const app = useAppState();
-  const [lines, setLines] = useState<string[]>([]);
+  const [progress, setProgress] = useState<InstallStep>({ text: "Starting the install" });
   const [outcome, setOutcome] = useState("");
   const task = useTask();
   const install = () => {
-    setLines([]);
     setOutcome("");
     void task.run(async () => {
-      const result = await app.api.install(agent.id, agent.installed, (line) =>
-        setLines((before) => [...before.slice(-SHOWN_PROGRESS_LINES), line]),
-      );
+      const result = await app.api.install(agent.id, agent.installed, setProgress);
       const parts = result.artifacts.map(
         (artifact) => `${artifact.kind} ${artifact.version ?? ""} (${artifact.source})`,
       );
       setOutcome(
         result.already_installed ? "It was installed already." : `Installed ${parts.join(", ") || "it"}.`,
       );
-      changed();
+      agentsChanged.set(agentsChanged.get() + 1);
     });
   };
   const { configOptions } = agent;
   const options = useMemo(() => selectOptions({ configOptions }), [configOptions]);
   const flags = Object.entries(agent.capabilities);
   return (
-    <article className="card" aria-label={agentLabel(agent.id)}>
+    <article className="card" aria-label={agentLabel(agent.id, agent.name)}>
       <div className="card-head">
-        <h3>{agentLabel(agent.id)}</h3>
+        <h3>{agentLabel(agent.id, agent.name)}</h3>
         <span className="mono muted">{agent.id}</span>
         <span className={agent.installed ? "pill good" : "pill"}>{installState(agent)}</span>
         <span className={agent.credentialsAvailable ? "pill good" : "pill warn"}>
@@ -120,10 +119,12 @@ function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }
         ))}
       </dl>
       <OptionsStatus agent={agent} />
-      {lines.length > 0 && (
-        <pre className="progress" role="status" aria-label="Install progress">
-          {lines.join("\n")}
-        </pre>
+      {task.running ? (
+        <ProgressBar text={progress.text} percent={progress.percent} />
+      ) : (
+        agent.installing && (
+          <ProgressBar text={agent.installing.message} percent={agent.installing.percent ?? undefined} />
+        )
       )}
       {outcome && (
         <p className="good-text" role="status">
@@ -131,13 +132,36 @@ function AgentCard({ agent, changed }: { agent: AgentInfo; changed: () => void }
         </p>
       )}
       {task.error !== undefined && <ErrorBox error={task.error} retry={install} />}
+      {!agent.credentialsAvailable && agent.credentialVariables && (
+        <p className="muted small-text">
+          Reads its key from{" "}
+          {agent.credentialVariables.map((name, index) => (
+            <span key={name}>
+              {index > 0 && ", "}
+              <code>{name}</code>
+            </span>
+          ))}
+          . The dialog of a new session takes one.
+        </p>
+      )}
+      {agent.quirks && (
+        <details>
+          <summary>Good to know</summary>
+          <ul className="quirks">
+            {agent.quirks.map((quirk) => (
+              <li key={quirk}>{quirk}</li>
+            ))}
+          </ul>
+        </details>
+      )}
       <ul className="flags" aria-label="Capabilities">
-        {flags.map(([name, has]) => (
-          <li key={name} className={has ? "has" : ""}>
-            <span className="visually-hidden">{has ? "has " : "lacks "}</span>
-            {name}
-          </li>
-        ))}
+        {flags.map(([name, has]) =>
+          has ? (
+            <li key={name} className="has">
+              {name}
+            </li>
+          ) : null,
+        )}
       </ul>
     </article>
   );

@@ -2,6 +2,7 @@
 
 import { useCallback, useState, type ReactNode } from "react";
 import type { ConfigEntry, ConfigKind } from "../api/bodies";
+import { isObject } from "../json";
 import { useAppState } from "../state/appState";
 import { useObservable } from "../state/observable";
 import { selectedDirectory } from "../state/selection";
@@ -22,7 +23,8 @@ interface Props<K extends ConfigKind> {
   title: string;
   about: string;
   tag: (entry: ConfigEntry[K]) => string;
-  form: (save: SaveEntry<K>) => ReactNode;
+  /** A form that adds an entry, or changes the given one. */
+  form: (save: SaveEntry<K>, edited?: { name: string; entry: ConfigEntry[K] }) => ReactNode;
 }
 
 /** The panel starts in the directory of the open session, and again when another session is opened. */
@@ -42,6 +44,7 @@ function DirectoryConfig<K extends ConfigKind>({
   const { api } = useAppState();
   const [directory, setDirectory] = useState(() => start || (readStored(`${kind}-directory`) ?? ""));
   const [open, setOpen] = useState("");
+  const [edited, setEdited] = useState("");
   const task = useTask();
   const entries = useLoaded(
     useCallback(async () => (directory ? api.configEntries(kind, directory) : {}), [api, kind, directory]),
@@ -53,9 +56,15 @@ function DirectoryConfig<K extends ConfigKind>({
   useDefaultDirectory(directory, change);
 
   const save: SaveEntry<K> = (name, entry) =>
-    task.run(() => api.putConfig(kind, directory, name, entry).then(entries.reload));
-  const remove = (name: string) =>
+    task.run(async () => {
+      await api.putConfig(kind, directory, name, entry);
+      setEdited("");
+      entries.reload();
+    });
+  const remove = (name: string) => {
+    if (!window.confirm(`Remove ${name} from this directory?`)) return;
     void task.run(() => api.deleteConfig(kind, directory, name).then(entries.reload));
+  };
   const listed = Object.entries<ConfigEntry[K]>(entries.value ?? {});
   return (
     <div className="panel">
@@ -102,6 +111,14 @@ function DirectoryConfig<K extends ConfigKind>({
                 <button
                   type="button"
                   className="icon-button tiny"
+                  aria-label={`Edit ${name}`}
+                  onClick={() => setEdited(edited === name ? "" : name)}
+                >
+                  <Icon name="edit" size={13} />
+                </button>
+                <button
+                  type="button"
+                  className="icon-button tiny"
                   aria-label={`Remove ${name}`}
                   disabled={task.running}
                   onClick={() => remove(name)}
@@ -111,14 +128,27 @@ function DirectoryConfig<K extends ConfigKind>({
               </div>
               {open === name && (
                 <pre className="json" tabIndex={0}>
-                  {pretty(entry)}
+                  {pretty(withoutSecrets(entry))}
                 </pre>
               )}
+              {edited === name && form(save, { name, entry })}
             </li>
           ))}
         </ul>
         {form(save)}
       </div>
     </div>
+  );
+}
+
+/** Values of variables and headers are often keys, so only their names are shown. */
+function withoutSecrets(entry: object): object {
+  const masked = (value: unknown) =>
+    isObject(value) ? Object.fromEntries(Object.keys(value).map((name) => [name, "•••"])) : value;
+  return Object.fromEntries(
+    Object.entries(entry).map(([key, value]) => [
+      key,
+      key === "env" || key === "headers" ? masked(value) : value,
+    ]),
   );
 }

@@ -1,7 +1,9 @@
 /** The MCP servers of a directory, which new sessions in it may use. */
 
-import { useState, type FormEvent } from "react";
+import { useMemo, useState, type FormEvent } from "react";
 import type { ConfigEntry } from "../api/bodies";
+import { ErrorBox } from "../ui/ErrorBox";
+import { useTask } from "../ui/useTask";
 import { ConfigPanel, type SaveEntry } from "./ConfigPanel";
 import { lines, pairsFrom, wordsFrom } from "./formFields";
 
@@ -12,34 +14,50 @@ export function McpPanel() {
       title="MCP"
       about="MCP servers of this directory. A new session here is offered them; running ones keep what they have."
       tag={(entry) => (entry.type === "remote" ? (entry.transport ?? "http") : "local")}
-      form={(save) => <McpForm save={save} />}
+      form={(save, edited) => <McpForm save={save} edited={edited} />}
     />
   );
 }
 
-function McpForm({ save }: { save: SaveEntry<"mcp"> }) {
-  const [name, setName] = useState("");
-  const [type, setType] = useState("local");
-  const [command, setCommand] = useState("");
-  const [env, setEnv] = useState("");
-  const [url, setUrl] = useState("");
-  const [headers, setHeaders] = useState("");
-  const submit = async (event: FormEvent) => {
+interface FormProps {
+  save: SaveEntry<"mcp">;
+  edited?: { name: string; entry: ConfigEntry["mcp"] };
+}
+
+function McpForm({ save, edited }: FormProps) {
+  const start = useMemo(() => fieldsOf(edited), [edited]);
+  const [name, setName] = useState(start.name);
+  const [type, setType] = useState(start.type);
+  const [command, setCommand] = useState(start.command);
+  const [env, setEnv] = useState(start.env);
+  const [url, setUrl] = useState(start.url);
+  const [headers, setHeaders] = useState(start.headers);
+  const check = useTask();
+  const submit = (event: FormEvent) => {
     event.preventDefault();
-    const entry =
-      type === "local"
-        ? localEntry(command, env)
-        : remoteEntry(type === "sse" ? "sse" : "http", url, headers);
-    if (!(await save(name.trim(), entry))) return;
-    for (const clear of [setName, setCommand, setEnv, setUrl, setHeaders]) clear("");
+    void check.run(async () => {
+      const entry =
+        type === "local"
+          ? localEntry(command, env)
+          : remoteEntry(type === "sse" ? "sse" : "http", url, headers);
+      if (!(await save(name.trim(), entry)) || edited) return;
+      for (const clear of [setName, setCommand, setEnv, setUrl, setHeaders]) clear("");
+    });
   };
+  const title = edited ? `Edit ${edited.name}` : "Add an MCP server";
   return (
-    <form className="form card" aria-label="Add an MCP server" onSubmit={(event) => void submit(event)}>
-      <h3>Add a server</h3>
+    <form className="form card" aria-label={title} onSubmit={submit}>
+      <h3>{edited ? title : "Add a server"}</h3>
+      {check.error !== undefined && <ErrorBox error={check.error} />}
       <div className="form-row">
         <label>
           Name
-          <input value={name} required onChange={(event) => setName(event.target.value)} />
+          <input
+            value={name}
+            required
+            readOnly={edited !== undefined}
+            onChange={(event) => setName(event.target.value)}
+          />
         </label>
         <label>
           Type
@@ -96,10 +114,30 @@ function McpForm({ save }: { save: SaveEntry<"mcp"> }) {
         </>
       )}
       <button type="submit" className="button primary">
-        Add server
+        {edited ? "Save server" : "Add server"}
       </button>
     </form>
   );
+}
+
+/** The fields of the form for an entry. */
+function fieldsOf(edited: FormProps["edited"]) {
+  const entry = edited?.entry;
+  const joined = (values: Record<string, string> | undefined, separator: string) =>
+    Object.entries(values ?? {})
+      .map(([key, value]) => `${key}${separator}${value}`)
+      .join("\n");
+  const local = entry?.type === "local" ? entry : undefined;
+  const remote = entry?.type === "remote" ? entry : undefined;
+  const words = local ? [local.command, ...(local.args ?? [])].flat() : [];
+  return {
+    name: edited?.name ?? "",
+    type: remote ? (remote.transport === "sse" ? "sse" : "http") : "local",
+    command: words.map((word) => (/\s/.test(word) ? `"${word}"` : word)).join(" "),
+    env: joined(local?.env, "="),
+    url: remote?.url ?? "",
+    headers: joined(remote?.headers, ": "),
+  };
 }
 
 function localEntry(command: string, env: string): ConfigEntry["mcp"] {

@@ -11,14 +11,19 @@ export function SkillsPanel() {
       title="Skills"
       about="Sources of skills for this directory. The server stores them; agents fetch them."
       tag={(entry) => entry.sources.map((source) => source.type).join(", ")}
-      form={(save) => <SkillForm save={save} />}
+      form={(save, edited) => <SkillForm save={save} edited={edited} />}
     />
   );
 }
 
-function SkillForm({ save }: { save: SaveEntry<"skills"> }) {
+interface FormProps {
+  save: SaveEntry<"skills">;
+  edited?: { name: string; entry: ConfigEntry["skills"] };
+}
+
+function SkillForm({ save, edited }: FormProps) {
   const empty = { name: "", type: "github", source: "", skills: "", ref: "", subpath: "" };
-  const [values, setValues] = useState(empty);
+  const [values, setValues] = useState(() => (edited ? fieldsOf(edited.name, edited.entry) : empty));
   const set = (key: keyof typeof empty) => (event: { target: { value: string } }) =>
     setValues({ ...values, [key]: event.target.value });
   const submit = async (event: FormEvent) => {
@@ -34,11 +39,17 @@ function SkillForm({ save }: { save: SaveEntry<"skills"> }) {
     if (skills.length > 0) source.skills = skills;
     if (values.ref) source.ref = values.ref.trim();
     if (values.subpath) source.subpath = values.subpath.trim();
-    if (await save(values.name.trim(), { sources: [source] })) setValues(empty);
+    // The form shows the first source; the others of an entry stay.
+    const others = edited?.entry.sources.slice(1) ?? [];
+    if ((await save(values.name.trim(), { sources: [source, ...others] })) && !edited) setValues(empty);
   };
   return (
-    <form className="form card" aria-label="Add a skill" onSubmit={(event) => void submit(event)}>
-      <h3>Add a skill</h3>
+    <form
+      className="form card"
+      aria-label={edited ? `Edit ${edited.name}` : "Add a skill"}
+      onSubmit={(event) => void submit(event)}
+    >
+      <h3>{edited ? `Edit ${edited.name}` : "Add a skill"}</h3>
       <div className="form-row">
         <label>
           Name
@@ -88,4 +99,16 @@ function SkillForm({ save }: { save: SaveEntry<"skills"> }) {
       </button>
     </form>
   );
+}
+
+function fieldsOf(name: string, entry: ConfigEntry["skills"]) {
+  const [source] = entry.sources;
+  return {
+    name,
+    type: source?.type ?? "github",
+    source: source?.source ?? "",
+    skills: (source?.skills ?? []).join(", "),
+    ref: source?.ref ?? "",
+    subpath: source?.subpath ?? "",
+  };
 }

@@ -14,11 +14,14 @@ export function wordsFrom(text: string): string[] {
   );
 }
 
+/** Names and values, one pair a line. Throws with the line that is not one. */
 export function pairsFrom(given: string[], separator: string): Record<string, string> {
   return Object.fromEntries(
     given.map((line) => {
       const at = line.indexOf(separator);
-      return at < 0 ? [line, ""] : [line.slice(0, at).trim(), line.slice(at + 1).trim()];
+      const name = line.slice(0, at).trim();
+      if (at < 1 || /\s/.test(name)) throw new Error(`“${line}” is not a name, “${separator}” and a value.`);
+      return [name, line.slice(at + 1).trim()];
     }),
   );
 }

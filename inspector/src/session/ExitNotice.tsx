@@ -5,7 +5,7 @@ import type { AcpServer } from "../api/bodies";
 import { useAppState } from "../state/appState";
 import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
-import { exitText } from "./Sidebar";
+import { exitText } from "./exitText";
 
 export function ExitNotice({ server }: { server: AcpServer }) {
   const { api } = useAppState();

@@ -1,36 +1,58 @@
 /** An instance of the server: watch it, take part in it, close it. */
 
-import { useCallback, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import type { AcpServer } from "../api/bodies";
 import { ChatHeader } from "../conversation/ChatHeader";
-import { Composer } from "../conversation/Composer";
+import { WatchComposer } from "../composer/WatchComposer";
 import { ConversationList } from "../conversation/ConversationList";
 import type { Instance } from "../instance/instance";
 import { useInstance } from "../instance/useInstance";
+import { ShareButton } from "../share/ShareButton";
 import { useAppState } from "../state/appState";
 import { useObservable } from "../state/observable";
-import { selectedInstance } from "../state/selection";
+import { selectedDirectory, selectedInstance } from "../state/selection";
 import { agentLabel } from "../ui/agentLabel";
+import { ConfirmButton } from "../ui/ConfirmButton";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { ago } from "../ui/format";
-import { useLoaded } from "../ui/useLoaded";
 import { useTask } from "../ui/useTask";
+import { ConnectionLost } from "./ConnectionLost";
 import { ExitNotice } from "./ExitNotice";
-import { attach } from "./lifecycle";
+import { watchInstance } from "./watch";
 
 export function ServerView({ serverId }: { serverId: string }) {
   const app = useAppState();
-  const opened = useLoaded(useCallback(() => attach(app, serverId), [app, serverId]));
-  useEffect(() => selectedInstance.set(opened.value), [opened.value]);
-  if (opened.error !== undefined) return <ErrorBox error={opened.error} retry={opened.reload} />;
-  if (!opened.value) return <Loading what="the server" />;
-  return <Attached serverId={serverId} instance={opened.value} />;
+  const [round, setRound] = useState(0);
+  const [opened, setOpened] = useState<{ instance?: Instance; error?: unknown }>({});
+  useEffect(() => {
+    let left = false;
+    let watched: Instance | undefined;
+    watchInstance(app, serverId).then(
+      (instance) => {
+        watched = instance;
+        if (left) instance.close();
+        else setOpened({ instance });
+      },
+      (error: unknown) => left || setOpened({ error }),
+    );
+    return () => {
+      left = true;
+      watched?.close();
+    };
+  }, [app, serverId, round]);
+  useEffect(() => {
+    selectedInstance.set(opened.instance);
+    selectedDirectory.set("");
+  }, [opened.instance]);
+  if (opened.error !== undefined) return <ErrorBox error={opened.error} retry={() => setRound(round + 1)} />;
+  if (!opened.instance) return <Loading what="the server" />;
+  return <Attached serverId={serverId} instance={opened.instance} />;
 }
 
 function Attached({ serverId, instance }: { serverId: string; instance: Instance }) {
   const app = useAppState();
-  const { servers, loaded } = useObservable(app.servers.state);
+  const { servers, loaded, problem } = useObservable(app.servers.state);
   const server = servers.find((one) => one.serverId === serverId);
   const { conversation, stream } = useInstance(instance);
   const [takingPart, setTakingPart] = useState(false);
@@ -71,15 +93,20 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
               />{" "}
               Take part
             </label>
+            {server && <ShareButton serverId={serverId} />}
             {server && (
-              <button type="button" className="button small danger" disabled={task.running} onClick={close}>
-                Close server
-              </button>
+              <ConfirmButton
+                label="Close server"
+                question="Close it for every client?"
+                disabled={task.running}
+                confirmed={close}
+              />
             )}
           </>
         }
       />
       {server && <ServerFacts server={server} />}
+      {(problem || stream === "reconnecting") && <ConnectionLost />}
       {task.error !== undefined && <ErrorBox error={task.error} />}
       <ConversationList instance={instance} answerable={running && takingPart} />
       {server?.status === "exited" && <ExitNotice server={server} />}
@@ -98,7 +125,7 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
               </select>
             </label>
           )}
-          <Composer instance={instance} sessionId={sessionId} directory="" sent={() => undefined} />
+          <WatchComposer instance={instance} sessionId={sessionId} />
         </>
       )}
       {running && takingPart && !sessionId && (

@@ -2,14 +2,11 @@
 
 import { useCallback, useEffect } from "react";
 import { ChatHeader } from "../conversation/ChatHeader";
-import { Composer } from "../conversation/Composer";
+import { Composer } from "../composer/Composer";
 import { ConversationList } from "../conversation/ConversationList";
-import type { Instance } from "../instance/instance";
 import { useInstance } from "../instance/useInstance";
 import { useAppState } from "../state/appState";
 import { useObservable } from "../state/observable";
-import { setPendingCount } from "../state/pendingRequests";
-import { go } from "../state/route";
 import { selectedDirectory, selectedInstance } from "../state/selection";
 import type { SessionRecord } from "../storage/sessionRecord";
 import { agentLabel } from "../ui/agentLabel";
@@ -18,56 +15,75 @@ import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
 import { useLoaded } from "../ui/useLoaded";
 import { useTask, type Task } from "../ui/useTask";
+import { ConnectionLost } from "./ConnectionLost";
 import { ExitNotice } from "./ExitNotice";
-import { liveServer, openSession, resumeSession } from "./lifecycle";
+import { isServerOf, liveServer } from "./lifecycle";
+import type { OpenSession } from "./openSession";
+import { ServerView } from "./ServerView";
+import { SessionActions } from "./SessionActions";
+import { canResume, isConnectionLost, isOver } from "./sessionMachine";
 
 export function SessionView({ id }: { id: string }) {
   const app = useAppState();
   const sessions = useObservable(app.sessions.sessions);
   const session = sessions?.find((one) => one.id === id);
-  // A resumed session has another log, and with it another instance.
-  const logs = session?.logs.join();
+  const known = session !== undefined;
   const opened = useLoaded(
     useCallback(async () => {
-      const found = logs === undefined ? undefined : app.sessions.find(id);
-      return found && openSession(app, found);
-    }, [app, id, logs]),
+      const found = known ? app.sessions.find(id) : undefined;
+      return found && app.open.get(found);
+    }, [app, id, known]),
   );
+  const open = opened.value;
 
-  useEffect(() => selectedInstance.set(opened.value), [opened.value]);
+  useEffect(() => {
+    if (!open) return undefined;
+    app.open.show(open);
+    selectedInstance.set(open.instance);
+    return () => app.open.hide(open);
+  }, [app, open]);
   useEffect(() => selectedDirectory.set(session?.cwd ?? ""), [session?.cwd]);
 
   if (sessions && !session) {
-    return (
-      <Empty title="This session is not in this browser">
-        Sessions live in the browser that created them. Pick another one, or attach to a live server.
-      </Empty>
-    );
+    return <OfAnotherBrowser id={id} />;
   }
   if (opened.error !== undefined) return <ErrorBox error={opened.error} retry={opened.reload} />;
-  if (!session || !opened.value) return <Loading what="the conversation" />;
-  return <OpenSession session={session} instance={opened.value} />;
+  if (!session || !open) return <Loading what="the conversation" />;
+  return <Opened session={session} open={open} />;
 }
 
-function OpenSession({ session, instance }: { session: SessionRecord; instance: Instance }) {
+/** The link of a session in another browser: its instance, while the server has it. */
+function OfAnotherBrowser({ id }: { id: string }) {
+  const { servers, loaded } = useObservable(useAppState().servers.state);
+  const server = servers.find((one) => isServerOf(id, one.serverId));
+  if (server) return <ServerView key={server.serverId} serverId={server.serverId} />;
+  if (!loaded) return <Loading what="the conversation" />;
+  return (
+    <Empty title="This session is not in this browser">
+      The server has no log of it either: it was ended. Pick another one, or open one that runs on the server.
+    </Empty>
+  );
+}
+
+function Opened({ session, open }: { session: SessionRecord; open: OpenSession }) {
   const app = useAppState();
-  const { conversation, stream } = useInstance(instance);
-  const servers = useObservable(app.servers.state);
-  const server = liveServer(session, servers.servers);
+  const { instance } = open;
+  const { conversation } = useInstance(instance);
+  const state = useObservable(open.state);
+  const { servers } = useObservable(app.servers.state);
+  const server = liveServer(session, servers);
   const task = useTask();
-  const running =
-    server !== undefined && server.status !== "exited" && stream !== "gone" && !conversation.exited;
-  const pending = running ? conversation.pendingRequests.length : 0;
   const title = conversation.title ?? conversation.firstPrompt;
   const { sessions } = app;
 
-  useEffect(() => setPendingCount(session.id, pending), [session.id, pending]);
   useEffect(() => {
-    if (title && title !== session.title) void sessions.change(session.id, { title });
-  }, [sessions, title, session.id, session.title]);
+    if (title && title !== session.title && !session.renamed) void sessions.change(session.id, { title });
+  }, [sessions, title, session.id, session.title, session.renamed]);
 
-  const sent = () => void sessions.change(session.id, { lastActiveAt: Date.now(), forgotten: false });
-  const loading = !servers.loaded;
+  const over = isOver(state);
+  const { queue, draft } = open;
+  const end = () => open.end();
+  const target = { instance, queue, draft, directory: session.cwd, over, end };
   return (
     <section className="chat" aria-label={`Session with ${agentLabel(session.agent)}`}>
       <ChatHeader
@@ -76,95 +92,42 @@ function OpenSession({ session, instance }: { session: SessionRecord; instance: 
         id={session.id}
         title={session.title}
         sessionId={session.agentSessionId}
-        running={running}
-        actions={<SessionActions session={session} running={running} task={task} />}
+        running={!over}
+        rename={(name) => void sessions.change(session.id, { title: name, renamed: true })}
+        actions={<SessionActions session={session} open={open} task={task} />}
       />
-      <ConversationList instance={instance} answerable={running} />
-      {server?.status === "exited" && <ExitNotice server={server} />}
+      {isConnectionLost(state) && !session.imported && <ConnectionLost />}
+      <ConversationList instance={instance} open={open} answerable={!over && state.action === "none"} />
+      {over && server?.status === "exited" && <ExitNotice server={server} />}
       {task.error !== undefined && <ErrorBox error={task.error} />}
-      {running || loading ? (
-        <Composer
-          instance={instance}
-          sessionId={session.agentSessionId ?? ""}
-          directory={session.cwd}
-          replay={session.forgotten}
-          sent={sent}
-        />
+      {session.imported ? (
+        <div className="ended-bar">Imported: this conversation can be read, not continued.</div>
       ) : (
-        <EndedBar session={session} task={task} />
+        <>
+          {(over || state.action === "resuming") && <EndedBar open={open} task={task} />}
+          <Composer key={session.id} target={target} />
+        </>
       )}
     </section>
   );
 }
 
-function EndedBar({ session, task }: { session: SessionRecord; task: Task }) {
-  const app = useAppState();
-  if (session.imported)
-    return <div className="ended-bar">Imported: this conversation can be read, not continued.</div>;
+function EndedBar({ open, task }: { open: OpenSession; task: Task }) {
+  const state = useObservable(open.state);
+  const resuming = state.action === "resuming";
   return (
     <div className="ended-bar">
-      <span className="grow">This session's server is not running.</span>
+      <span className="grow">
+        {resuming ? "A fresh process is being started." : "The process of this session is not running."}
+      </span>
       <button
         type="button"
         className="button primary"
-        disabled={task.running}
-        onClick={() => void task.run(() => resumeSession(app, session))}
+        disabled={task.running || !canResume(state)}
+        onClick={() => void task.run(() => open.resume())}
       >
-        <Icon name="play" size={14} /> {task.running ? "Resuming…" : "Resume"}
+        <Icon name="play" size={14} /> {resuming ? "Resuming…" : "Resume"}
       </button>
     </div>
-  );
-}
-
-function SessionActions({
-  session,
-  running,
-  task,
-}: {
-  session: SessionRecord;
-  running: boolean;
-  task: Task;
-}) {
-  const app = useAppState();
-  const end = () =>
-    task.run(async () => {
-      await app.api.closeServer(session.serverId);
-      await app.servers.refresh();
-    });
-  const archive = () => app.sessions.change(session.id, { archived: !session.archived });
-  const remove = async () => {
-    if (!window.confirm("Delete this session and its history from this browser?")) return;
-    app.drop(`session:${session.id}`);
-    await app.sessions.remove(session);
-    go({ page: "home" });
-  };
-  return (
-    <>
-      {running && (
-        <button type="button" className="button small" disabled={task.running} onClick={() => void end()}>
-          End
-        </button>
-      )}
-      <button
-        type="button"
-        className="icon-button"
-        aria-label={session.archived ? "Unarchive" : "Archive"}
-        title={session.archived ? "Unarchive" : "Archive"}
-        onClick={() => void archive()}
-      >
-        <Icon name="archive" />
-      </button>
-      {!running && (
-        <button
-          type="button"
-          className="icon-button"
-          aria-label="Delete from this browser"
-          title="Delete from this browser"
-          onClick={() => void remove()}
-        >
-          <Icon name="trash" />
-        </button>
-      )}
-    </>
   );
 }

@@ -1,4 +1,4 @@
-/** Life cycle of a session of this browser: created, opened after a reload, resumed on a fresh process. */
+/** Life cycle of a session of this browser: created, forked, opened after a reload, resumed on a fresh process. */
 
 import type {
   InitializeRequest,
@@ -12,13 +12,16 @@ import { Instance } from "../instance/instance";
 import type { AppState } from "../state/appState";
 import type { SessionRecord } from "../storage/sessionRecord";
 import { chooseOption } from "./options";
+import { watchInstall, type StartProgress } from "./startProgress";
 
 export interface NewSession {
   agent: string;
   cwd: string;
-  model?: string;
-  mode?: string;
+  /** Values of the agent's options, by category: model, mode, thought level. */
+  options: Record<string, string>;
   mcpServers: McpServer[];
+  /** Variables for the process; they are sent with its start and kept nowhere. */
+  environment: Record<string, string>;
 }
 
 const INITIALIZE: InitializeRequest = {
@@ -32,80 +35,154 @@ const INITIALIZE: InitializeRequest = {
   },
 };
 
-const INSTALL_LOOK_MS = 1000;
+const SERVER_PREFIX = "ui-";
+/** Characters of a session's id that are in the id of its instance. */
+const ID_CHARS = 8;
 
+/** Whether an instance was started for a session, which another browser may have created. */
+export function isServerOf(sessionId: string, serverId: string): boolean {
+  const end = `-${sessionId.slice(0, ID_CHARS)}`;
+  return sessionId.length >= ID_CHARS && serverId.startsWith(SERVER_PREFIX) && serverId.endsWith(end);
+}
+
+/** Create a session. If `signal` aborts, the instance is closed and nothing of the session remains. */
 export async function createSession(
   app: AppState,
   chosen: NewSession,
-  progress: (step: string) => void,
+  progress: (step: StartProgress) => void,
+  signal: AbortSignal,
+): Promise<SessionRecord> {
+  return inNewInstance(app, chosen.agent, signal, (instance, id) =>
+    open(app, instance, id, chosen, progress),
+  );
+}
+
+/** Open a session in an instance of its own; if that fails or is aborted, the instance is closed. */
+async function inNewInstance(
+  app: AppState,
+  agent: string,
+  signal: AbortSignal,
+  opening: (instance: Instance, id: string) => Promise<SessionRecord>,
 ): Promise<SessionRecord> {
   const id = crypto.randomUUID();
-  const serverId = `ui-${chosen.agent}-${id.slice(0, 8)}`;
+  const serverId = `${SERVER_PREFIX}${agent}-${id.slice(0, ID_CHARS)}`;
   const instance = new Instance(app, serverId, undefined, true);
   try {
-    progress(`Starting ${chosen.agent}…`);
-    const endWatch = watchInstall(app, serverId, chosen.agent, progress);
-    const { log } = await start(app, instance, serverId, chosen.agent).finally(endWatch);
-    instance.listen();
-    progress("Opening a session…");
-    const opened = await instance.request<NewSessionResponse>("session/new", {
-      cwd: chosen.cwd,
-      mcpServers: chosen.mcpServers,
-    });
-    if (chosen.mode) await chooseOption(instance, opened.sessionId, opened, "mode", chosen.mode);
-    if (chosen.model) await chooseOption(instance, opened.sessionId, opened, "model", chosen.model);
-    const now = Date.now();
-    const record: SessionRecord = {
-      ...chosen,
-      id,
-      serverId,
-      origin: app.http.origin,
-      agentSessionId: opened.sessionId,
-      title: "",
-      createdAt: now,
-      lastActiveAt: now,
-      archived: false,
-      logs: [log],
-    };
-    app.keep(`session:${id}`, instance);
-    await app.sessions.put(record);
-    return record;
+    const session = await orAborted(signal, opening(instance, id));
+    signal.throwIfAborted();
+    app.open.adopt(session, instance);
+    await app.sessions.put(session);
+    return session;
   } catch (error) {
     instance.close();
+    // A start that is still on its way would create the instance after it was closed.
+    instance.connection.abort();
     await app.api.closeServer(serverId).catch(() => undefined);
     throw error;
   }
 }
 
-/** Show how far the install is that the start of an agent waits for; returns what ends the watch. */
-function watchInstall(
+async function open(
   app: AppState,
-  serverId: string,
-  agent: string,
-  progress: (step: string) => void,
-): () => void {
-  const look = async () => {
-    const servers = await app.api.servers().catch(() => []);
-    const installing = servers.find((one) => one.serverId === serverId)?.installing;
-    if (!installing || ended) return;
-    const percent = installing.percent == null ? "" : ` ${installing.percent} %`;
-    progress(`Installing ${agent}:${percent} ${installing.message}`);
-  };
-  let ended = false;
-  const timer = setInterval(() => void look(), INSTALL_LOOK_MS);
-  return () => {
-    ended = true;
-    clearInterval(timer);
+  instance: Instance,
+  id: string,
+  { environment, options, ...chosen }: NewSession,
+  progress: (step: StartProgress) => void,
+): Promise<SessionRecord> {
+  const { serverId } = instance;
+  progress({ text: `Starting ${chosen.agent}…` });
+  const endWatch = watchInstall(app.api, serverId, chosen.agent, progress);
+  const { log } = await start(app, instance, chosen.agent, environment).finally(endWatch);
+  progress({ text: "Opening a session…" });
+  const opened = await instance.request<NewSessionResponse>("session/new", {
+    cwd: chosen.cwd,
+    mcpServers: chosen.mcpServers,
+  });
+  for (const [category, value] of Object.entries(options)) {
+    if (value) await chooseOption(instance, opened.sessionId, opened, category, value);
+  }
+  const now = Date.now();
+  return {
+    ...chosen,
+    id,
+    serverId,
+    origin: app.http.origin,
+    agentSessionId: opened.sessionId,
+    title: "",
+    createdAt: now,
+    lastActiveAt: now,
+    archived: false,
+    logs: [log],
   };
 }
 
-async function start(app: AppState, instance: Instance, serverId: string, agent: string) {
-  instance.connection.startWith(agent);
+/**
+ * Continue a session in two ways: the agent copies it into a process of its own, and this browser copies its
+ * history. The original goes on unchanged.
+ */
+export function forkSession(
+  app: AppState,
+  original: SessionRecord,
+  source: Instance,
+): Promise<SessionRecord> {
+  return inNewInstance(app, original.agent, new AbortController().signal, async (instance, id) => {
+    await source.stored();
+    const copied = `fork|${id}`;
+    const rows = (await Promise.all(original.logs.map((log) => app.history.messages(log)))).flat();
+    const messages = rows.map((row, index) => ({ ...row, log: copied, position: index + 1 }));
+    await app.history.addMessages(messages);
+    instance.addHistory(messages);
+    instance.endRun();
+    const { log } = await start(app, instance, original.agent);
+    const { agentSessionId: sessionId, cwd, mcpServers } = original;
+    const forked = await instance.request<NewSessionResponse>("session/fork", { sessionId, cwd, mcpServers });
+    const now = Date.now();
+    return {
+      ...original,
+      id,
+      serverId: instance.serverId,
+      agentSessionId: forked.sessionId,
+      title: `Fork of ${original.title || original.agent}`,
+      renamed: true,
+      createdAt: now,
+      lastActiveAt: now,
+      archived: false,
+      logs: [copied, log],
+    };
+  });
+}
+
+function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+    work.then(resolve, reject);
+  });
+}
+
+/** Start the process with `initialize`, and read its log up to the answer before anything else is sent. */
+async function start(
+  app: AppState,
+  instance: Instance,
+  agent: string,
+  environment: Record<string, string> = {},
+) {
+  instance.connection.startWith(agent, environment);
   const about = await instance.request<InitializeResponse>("initialize", INITIALIZE);
-  const server = (await app.servers.refresh()).find((one) => one.serverId === serverId);
-  const log = logKey(app.http.origin, serverId, server?.createdAtMs ?? 0);
+  const server = (await app.servers.refresh()).find((one) => one.serverId === instance.serverId);
+  const log = logKey(app.http.origin, instance.serverId, server?.createdAtMs ?? 0);
   instance.storeUnder(log, true);
-  return { about, log };
+  instance.listen();
+  await instance.catchUp(server?.lastEventId ?? 0);
+  return { loads: about.agentCapabilities?.loadSession === true, log };
+}
+
+/** Another client has started the process again: it is initialized, so the session is only loaded into it. */
+async function join(app: AppState, instance: Instance, server: AcpServer) {
+  const log = logKey(app.http.origin, server.serverId, server.createdAtMs);
+  instance.storeUnder(log, true);
+  instance.listen();
+  await instance.catchUp(server.lastEventId);
+  return { loads: instance.snapshot().conversation.agentCapabilities?.loadSession === true, log };
 }
 
 /** The run of the instance that the session knows, if the server still has it. */
@@ -116,51 +193,39 @@ export function liveServer(session: SessionRecord, servers: readonly AcpServer[]
     : undefined;
 }
 
-/** Show a session: its stored history, then the rest of the stream if the server still has the instance. */
-export async function openSession(app: AppState, session: SessionRecord): Promise<Instance> {
-  const key = `session:${session.id}`;
-  const known = app.openInstance(key);
-  if (known) return known;
+/** The instance of a session with its stored history; its stream is not open yet. */
+export async function loadInstance(app: AppState, session: SessionRecord): Promise<Instance> {
   const current = session.logs.at(-1) ?? "";
   const instance = new Instance(app, session.serverId, current, true);
-  for (const log of session.logs.slice(0, -1)) instance.addHistory(await app.history.messages(log));
-  const stored = await app.history.messages(current);
-  const live = session.imported
-    ? undefined
-    : liveServer(session, await app.servers.refresh().catch(() => []));
-  if (live) {
-    instance.restore(stored);
-    instance.listen();
-  } else {
-    instance.addHistory(stored);
+  for (const log of session.logs.slice(0, -1)) {
+    instance.addHistory(await app.history.messages(log));
+    instance.endRun();
   }
-  app.keep(key, instance);
+  instance.restore(await app.history.messages(current));
   return instance;
 }
 
-/** Start a fresh process for a session whose instance ended, and give the agent its session back. */
-export async function resumeSession(app: AppState, session: SessionRecord): Promise<void> {
+/** Start a fresh process for a session that is over, in the same instance; returns the changed record. */
+export async function resumeSession(
+  app: AppState,
+  session: SessionRecord,
+  instance: Instance,
+): Promise<SessionRecord> {
   const listed = (await app.servers.refresh()).find((one) => one.serverId === session.serverId);
-  // The last messages of the ended instance may not be stored yet.
-  await app.openInstance(`session:${session.id}`)?.stored();
-  const instance = new Instance(app, session.serverId, undefined, true);
-  for (const log of session.logs) instance.addHistory(await app.history.messages(log));
-  // An exited instance that is still listed replays events that the history already has.
-  instance.continueAfter(listed?.lastEventId ?? 0);
-  const { about, log } = await start(app, instance, session.serverId, session.agent);
-  instance.listen();
-  const restored = about.agentCapabilities?.loadSession === true && (await load(instance, session));
+  // The numbering goes on if the instance is listed, and what the page has not read of it is read first.
+  if (listed) await instance.catchUp(listed.lastEventId);
+  else instance.startNumbering();
+  await instance.stored();
+  instance.endRun();
+  instance.pause();
+  const running = listed && listed.status !== "exited";
+  const { loads, log } = running
+    ? await join(app, instance, listed)
+    : await start(app, instance, session.agent);
+  const restored = loads && (await load(instance, session));
   const agentSessionId = restored ? session.agentSessionId : (await renew(instance, session)).sessionId;
   const logs = session.logs.includes(log) ? session.logs : [...session.logs, log];
-  // Before the record changes: the view then looks for the instance.
-  app.keep(`session:${session.id}`, instance);
-  await app.sessions.put({
-    ...session,
-    logs,
-    agentSessionId,
-    lastActiveAt: Date.now(),
-    forgotten: !restored,
-  });
+  return { ...session, logs, agentSessionId, lastActiveAt: Date.now(), forgotten: !restored };
 }
 
 async function load(instance: Instance, session: SessionRecord): Promise<boolean> {
@@ -180,18 +245,4 @@ function renew(instance: Instance, session: SessionRecord): Promise<NewSessionRe
     cwd: session.cwd,
     mcpServers: session.mcpServers,
   });
-}
-
-/** Watch an instance of the server. */
-export async function attach(app: AppState, serverId: string): Promise<Instance> {
-  const key = `server:${serverId}`;
-  const known = app.openInstance(key);
-  if (known) return known;
-  const server = (await app.servers.refresh()).find((one) => one.serverId === serverId);
-  const log = server && logKey(app.http.origin, serverId, server.createdAtMs);
-  const instance = new Instance(app, serverId, log, false);
-  if (log) instance.restoreSent(await app.history.messages(log));
-  instance.listen();
-  app.keep(key, instance);
-  return instance;
 }

@@ -1,13 +1,21 @@
-/** The page that the address names. Deep links: `/ui/sessions/{id}` and `/ui/servers/{server_id}`. */
+/** The page that the address names: `/ui/inbox`, `/ui/compare/{id}`, `/ui/sessions/{id}` and `/ui/servers/{server_id}`. */
 
 import { Observable } from "./observable";
 
-export type Route = { page: "home" } | { page: "session"; id: string } | { page: "server"; id: string };
+export type Route =
+  | { page: "home" }
+  | { page: "inbox" }
+  | { page: "compare"; id?: string }
+  | { page: "session"; id: string }
+  | { page: "server"; id: string };
 
 const BASE = "/ui/";
 
 export function parseRoute(path: string): Route {
   const [kind, id, ...rest] = path.replace(/^\/ui\/?/, "").split("/");
+  if (kind === "inbox" && !id) return { page: "inbox" };
+  if (kind === "compare" && rest.length === 0)
+    return id ? { page: "compare", id: decoded(id) } : { page: "compare" };
   if (!id || rest.length > 0) return { page: "home" };
   if (kind === "sessions") return { page: "session", id: decoded(id) };
   if (kind === "servers") return { page: "server", id: decoded(id) };
@@ -25,6 +33,8 @@ function decoded(segment: string): string {
 
 export function routePath(route: Route): string {
   if (route.page === "home") return BASE;
+  if (route.page === "inbox") return `${BASE}inbox`;
+  if (route.page === "compare") return `${BASE}compare${route.id ? `/${encodeURIComponent(route.id)}` : ""}`;
   return `${BASE}${route.page}s/${encodeURIComponent(route.id)}`;
 }
 

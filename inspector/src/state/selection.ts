@@ -2,18 +2,39 @@
 
 import type { Instance } from "../instance/instance";
 import { readStored, writeStored } from "../ui/useStored";
+import { WORKBENCH_PANELS } from "../workbench/panelNames";
 import { Observable } from "./observable";
+import { foldPane, paneSizes } from "./paneSizes";
 
 export const selectedInstance = new Observable<Instance | undefined>(undefined);
 
 /** The directory of the open session, where the Files, MCP and Skills panels start. */
 export const selectedDirectory = new Observable<string>("");
 
+/** Counts installs, so that every list of agents is read again. */
+export const agentsChanged = new Observable(0);
+
 /** Position of a message that the Events panel shows. */
 export const selectedEvent = new Observable<number | undefined>(undefined);
 
+/** An item of the conversation to scroll to, by its key; the number makes two requests for one item differ. */
+export const selectedCard = new Observable<{ item: string; request: number } | undefined>(undefined);
+
+/** A file that the Files panel opens; the number makes two requests for one file differ. */
+export const selectedFile = new Observable<{ path: string; request: number } | undefined>(undefined);
+
 const EVENTS = "Events";
-export const PANELS = [EVENTS, "Agents", "Files", "MCP", "Skills", "Requests"] as const;
+const FILES = "Files";
+export const PANELS = [
+  EVENTS,
+  "Timeline",
+  ...WORKBENCH_PANELS,
+  "Agents",
+  FILES,
+  "MCP",
+  "Skills",
+  "Requests",
+] as const;
 export type PanelName = (typeof PANELS)[number];
 
 export const selectedPanel = new Observable<PanelName>(
@@ -21,6 +42,7 @@ export const selectedPanel = new Observable<PanelName>(
 );
 
 export function showPanel(name: PanelName): void {
+  openDock();
   writeStored("dock-tab", name);
   selectedPanel.set(name);
 }
@@ -28,4 +50,18 @@ export function showPanel(name: PanelName): void {
 export function showEvent(n: number): void {
   selectedEvent.set(n);
   showPanel(EVENTS);
+}
+
+export function showCard(item: string): void {
+  selectedCard.set({ item, request: (selectedCard.get()?.request ?? 0) + 1 });
+}
+
+export function showFile(path: string): void {
+  selectedFile.set({ path, request: (selectedFile.get()?.request ?? 0) + 1 });
+  showPanel(FILES);
+}
+
+/** A panel that is asked for is shown even if the dock is folded. */
+function openDock(): void {
+  if (paneSizes.get().dock.folded) foldPane("dock", false);
 }

@@ -10,9 +10,9 @@ export interface SessionRecord {
   /** The agent's own id of the session. */
   agentSessionId?: string;
   title: string;
+  /** The user gave the title: the agent's titles do not replace it. */
+  renamed?: boolean;
   cwd: string;
-  model?: string;
-  mode?: string;
   mcpServers: McpServer[];
   createdAt: number;
   lastActiveAt: number;

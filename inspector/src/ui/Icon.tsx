@@ -1,6 +1,7 @@
 /** Line icons as inline SVG. They are decoration, and hidden from screen readers. */
 
 const PATHS = {
+  inbox: "M2.500 9l2-5.500h7l2 5.500v4h-11zM2.500 9h3.500l1 1.500h2l1-1.500h3.500",
   plus: "M8 3v10M3 8h10",
   close: "M4 4l8 8M12 4l-8 8",
   send: "M2.5 8h10M8.5 4l4 4-4 4",
@@ -28,11 +29,13 @@ const PATHS = {
   theme: "M8 2a6 6 0 1 0 6 6 4.500 4.500 0 0 1-6-6z",
   menu: "M2.500 4h11M2.500 8h11M2.500 12h11",
   chat: "M2.500 3.500h11v7.500h-6L4.500 13.500V11h-2z",
+  columns: "M2.500 3h11v10h-11zM6.200 3v10M9.800 3v10",
   panel: "M2.500 3h11v10h-11zM9.500 3v10",
   play: "M5 3.500l7 4.500-7 4.500z",
   warning: "M8 2.500l6 11H2zM8 7v3M8 11.500v.5",
   arrowDown: "M8 3v10M4 9l4 4 4-4",
   arrowUp: "M8 13V3M4 7l4-4 4 4",
+  fork: "M4.500 3v10M4.500 9c0-2 1-3 3.500-3s3-1 3-3M2.800 4.700l1.700-1.700 1.700 1.700M9.300 4.700L11 3l1.700 1.700",
   link: "M6.500 9.500l3-3M7 5l1.500-1.500a2.500 2.500 0 0 1 4 4L11 9M9 11l-1.500 1.500a2.500 2.500 0 0 1-4-4L5 7",
 } as const;
 

@@ -6,9 +6,11 @@ import type { ReactNode } from "react";
 interface Props {
   virtualizer: Virtualizer<HTMLDivElement, Element>;
   render: (index: number) => ReactNode;
+  /** Index of a row to point out. */
+  marked?: number;
 }
 
-export function VirtualRows({ virtualizer, render }: Props) {
+export function VirtualRows({ virtualizer, render, marked = -1 }: Props) {
   return (
     <div className="virtual" style={{ height: virtualizer.getTotalSize() }}>
       {virtualizer.getVirtualItems().map((row) => (
@@ -16,7 +18,7 @@ export function VirtualRows({ virtualizer, render }: Props) {
           key={row.key}
           data-index={row.index}
           ref={virtualizer.measureElement}
-          className="virtual-row"
+          className={row.index === marked ? "virtual-row marked" : "virtual-row"}
           style={{ transform: `translateY(${row.start}px)` }}
         >
           {render(row.index)}

@@ -19,6 +19,7 @@ const LABELS: Record<string, string> = {
   "fast-agent": "fast-agent",
 };
 
-export function agentLabel(id: string): string {
-  return LABELS[id] ?? id;
+/** The name is known where the agent was read from the server's catalogue. */
+export function agentLabel(id: string, name?: string): string {
+  return LABELS[id] ?? name ?? id;
 }

@@ -4,7 +4,8 @@
 const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
 export function clock(ms: number): string {
-  return CLOCK.format(ms);
+  // 0 stands for a time that is not known.
+  return ms === 0 ? "" : CLOCK.format(ms);
 }
 
 export function ago(ms: number, now = Date.now()): string {
@@ -24,7 +25,12 @@ export function duration(ms: number): string {
 
 export function bytes(size: number): string {
   if (size < 1024) return `${size} B`;
-  return size < 1024 ** 2 ? `${(size / 1024).toFixed(1)} KB` : `${(size / 1024 ** 2).toFixed(1)} MB`;
+  if (size < 1024 ** 2) return `${(size / 1024).toFixed(1)} KB`;
+  return size < 1024 ** 3 ? `${(size / 1024 ** 2).toFixed(1)} MB` : `${(size / 1024 ** 3).toFixed(1)} GB`;
+}
+
+export function money({ amount, currency }: { amount: number; currency: string }): string {
+  return `${amount.toFixed(4)} ${currency}`.trim();
 }
 
 export function pretty(value: unknown): string {

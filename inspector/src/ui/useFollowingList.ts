@@ -4,6 +4,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 
 const END_TOLERANCE_PX = 48;
+/** A row of which less is on the screen counts as hidden. */
+const SEEN_PX = 24;
 const OVERSCAN_ROWS = 8;
 
 interface Options {
@@ -53,6 +55,13 @@ export function useFollowingList({ entries, keyOf, estimatedRowPx }: Options) {
     setAway(!following.current);
   }, []);
 
+  /** Whether a row is really on the screen: the list also holds rows beyond its edges. */
+  const isVisible = (index: number): boolean => {
+    const row = virtualizer.getVirtualItems().find((one) => one.index === index);
+    const top = virtualizer.scrollOffset ?? 0;
+    const height = virtualizer.scrollRect?.height ?? 0;
+    return row !== undefined && row.start < top + height - SEEN_PX && row.end > top;
+  };
   const showEntry = (index: number) => {
     following.current = false;
     virtualizer.scrollToIndex(index, { align: "center" });
@@ -62,5 +71,5 @@ export function useFollowingList({ entries, keyOf, estimatedRowPx }: Options) {
     setAway(false);
     virtualizer.scrollToIndex(entries.length - 1, { align: "end" });
   };
-  return { scroller, scrolled, virtualizer, size, away, showEntry, showEnd };
+  return { scroller, scrolled, virtualizer, size, away, isVisible, showEntry, showEnd };
 }

@@ -21,6 +21,14 @@ export function readStored(name: string): string | null {
   }
 }
 
+export function removeStored(name: string): void {
+  try {
+    localStorage.removeItem(PREFIX + name);
+  } catch {
+    // Storage is refused: nothing was kept.
+  }
+}
+
 export function writeStored(name: string, value: string): void {
   try {
     localStorage.setItem(PREFIX + name, value);

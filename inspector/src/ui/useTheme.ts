@@ -3,8 +3,6 @@
 import { useEffect } from "react";
 import { useStored } from "./useStored";
 
-const ORDER = ["system", "light", "dark"] as const;
-
 export interface Theme {
   name: string;
   next: () => void;
@@ -16,8 +14,16 @@ export function useTheme(): Theme {
     if (name === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = name;
   }, [name]);
-  return {
-    name,
-    next: () => setName(ORDER[(ORDER.findIndex((one) => one === name) + 1) % ORDER.length] ?? "system"),
-  };
+  return { name, next: () => setName(nextTheme(name, prefersDark())) };
+}
+
+/** Each press changes what is seen: the system's theme is followed by the other one. */
+export function nextTheme(name: string, systemDark: boolean): string {
+  const [other, same] = systemDark ? ["light", "dark"] : ["dark", "light"];
+  if (name === "system") return other;
+  return name === other ? same : "system";
+}
+
+function prefersDark(): boolean {
+  return window.matchMedia("(prefers-color-scheme: dark)").matches;
 }

@@ -28,14 +28,18 @@ export interface MessageItem extends ItemBase {
   /** Blocks that are not text, in order. */
   attachments: ContentBlock[];
   messageId?: string;
+  /** Time of its last part. */
+  endedAt?: number;
 }
 
 export interface ToolItem extends ItemBase {
   kind: "tool";
   toolCallId: string;
+  /** How many tool calls of sub-agents this one is inside of. */
+  depth: number;
   title: string;
   toolKind: string;
-  status: "pending" | "in_progress" | "completed" | "failed";
+  status: "pending" | "in_progress" | "completed" | "failed" | "interrupted";
   rawInput?: Json;
   rawOutput?: Json;
   content: ToolCallContent[];
@@ -60,6 +64,8 @@ export interface RequestItem extends ItemBase {
   answer?: string;
   /** The turn or the process of a stale request is over, so it cannot be answered. */
   closed?: boolean;
+  /** When it stopped waiting. */
+  endedAt?: number;
 }
 
 export interface NoteItem extends ItemBase {
@@ -78,6 +84,9 @@ export interface TurnEndItem extends ItemBase {
   kind: "turn-end";
   stopReason: string;
   durationMs: number;
+  tokens?: number;
+  /** Absent if the agent reported none in this turn. */
+  cost?: Cost;
 }
 
 export type Item = MessageItem | ToolItem | PlanItem | RequestItem | NoteItem | GapItem | TurnEndItem;
@@ -85,10 +94,17 @@ export type Item = MessageItem | ToolItem | PlanItem | RequestItem | NoteItem | 
 /** An item without what the conversation adds. */
 export type NewItem<T = Item> = T extends Item ? Omit<T, keyof ItemBase> : never;
 
+export interface Cost {
+  amount: number;
+  currency: string;
+}
+
 export interface Usage {
   used?: number;
   size?: number;
-  cost?: string;
+  /** Sum of the session, as the agent reports it. */
+  cost?: Cost;
+  /** Sum over all turns that reported it. */
   totalTokens?: number;
 }
 
@@ -96,6 +112,8 @@ export interface Turn {
   requestId: string;
   sessionId: string;
   startedAt: number;
+  /** The agent has accepted the prompt (ACP v2) and tells later that the turn is over. */
+  isAccepted?: boolean;
 }
 
 /** A snapshot: a new object for every batch of messages, never changed afterwards. */
@@ -108,6 +126,10 @@ export interface Conversation {
   turns: readonly Turn[];
   /** How many turns have ended. */
   endedTurns: number;
+  /** How many prompts this browser has sent. */
+  sentPrompts: number;
+  /** How the last turn ended. */
+  lastStop?: string;
   modes?: SessionModeState;
   configOptions: SessionConfigOption[];
   commands: AvailableCommand[];
@@ -128,6 +150,7 @@ export const EMPTY_CONVERSATION: Conversation = {
   sessionIds: [],
   turns: [],
   endedTurns: 0,
+  sentPrompts: 0,
   configOptions: [],
   commands: [],
   usage: {},

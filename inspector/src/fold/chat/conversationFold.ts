@@ -3,6 +3,7 @@
 import { isObject, numberAt, objectAt, textAt, type Json, type JsonObject } from "../../json";
 import { idKey, type Reading } from "../messageReader";
 import { outcomeText, readOutcome } from "../requestResult";
+import { isAcceptance } from "./acpV2";
 import type { Conversation } from "./conversation";
 import { ConversationState } from "./conversationState";
 import { promptItem } from "./promptItem";
@@ -27,6 +28,20 @@ export class ConversationFold {
     else this.agentAnswer(reading);
   }
 
+  /** End the turns of a process that is over; no message of the agent tells it. */
+  endRun(): void {
+    const { state } = this;
+    state.restoring = false;
+    state.closeMessage();
+    state.closeRequests();
+    for (const turn of state.facts.turns) state.endTurn(turn, "interrupted");
+    state.endTools();
+  }
+
+  isOpenTurn(requestId: Json): boolean {
+    return this.state.facts.turns.some((turn) => turn.requestId === idKey(requestId));
+  }
+
   publish(): { conversation: Conversation; firstChanged: number } {
     return this.state.publish();
   }
@@ -43,6 +58,8 @@ export class ConversationFold {
 
   private clientCall({ id, method, params }: CallReading): void {
     if (method === "session/prompt") this.startTurn(id ?? null, params);
+    // A new process: what the one before left open ends here.
+    else if (method === "initialize") this.endRun();
     else if (method === "session/load" || method === "session/resume")
       this.state.restoring = this.state.hasMessages();
     else if (method === "session/cancel") this.state.note("info", "Stop requested");
@@ -56,7 +73,7 @@ export class ConversationFold {
     const item = promptItem(params);
     if (item) state.push(item);
     const turn = { requestId: idKey(id), sessionId, startedAt: state.now };
-    state.change({ turns: [...state.facts.turns, turn] });
+    state.change({ turns: [...state.facts.turns, turn], sentPrompts: state.facts.sentPrompts + 1 });
   }
 
   private clientAnswer({ id, result }: Answer): void {
@@ -96,10 +113,11 @@ export class ConversationFold {
     const error = objectAt(payload, "error");
     const result = objectAt(payload, "result");
     const stopReason = textAt(result, "stopReason");
-    if (turn) state.endTurn(turn, error ? "error" : (stopReason ?? "end_turn"));
-    else if (!call && stopReason) state.endTurn(undefined, stopReason);
-    if (error)
-      state.note("error", textAt(error, "message") ?? "The agent reported an error", errorDetail(error));
+    const tokens = numberAt(objectAt(result, "usage"), "totalTokens");
+    if (turn && isAcceptance(result)) state.acceptTurn(turn);
+    else if (turn) state.endTurn(turn, error ? "error" : (stopReason ?? "end_turn"), tokens);
+    else if (!call && stopReason) state.endTurn(undefined, stopReason, tokens);
+    if (error) state.note("error", errorLabel(error), errorDetail(error));
     if (result) state.applyResult(result, call?.params);
     if (call?.method === "session/load" || call?.method === "session/resume") state.restoring = false;
   }
@@ -111,9 +129,11 @@ export class ConversationFold {
     state.closeMessage();
     state.closeRequests();
     for (const turn of state.facts.turns) state.endTurn(turn, "agent exited");
+    state.endTools();
     state.change({ exited: { code, success } });
-    if (success) state.note("info", "The agent ended");
-    else state.note("error", `The agent's process ended (${code ?? "signal"})`);
+    // The notice below the conversation tells the details while the process is not running.
+    state.note("info", success ? "The agent ended" : `The agent's process ended (${code ?? "signal"})`);
+    if (!success) state.change({ announcement: "The agent's process ended" });
   }
 }
 
@@ -121,4 +141,13 @@ function errorDetail(error: JsonObject): string | undefined {
   const data = error.data;
   if (data === undefined || data === null) return undefined;
   return typeof data === "string" ? data : (textAt(data, "details") ?? JSON.stringify(data));
+}
+
+/** The page's own code for a problem of the server, which has no meaning to the user. */
+const OWN_CODE = -32099;
+
+function errorLabel(error: JsonObject): string {
+  const code = numberAt(error, "code");
+  const label = textAt(error, "message") ?? "The agent reported an error";
+  return code === undefined || code === OWN_CODE ? label : `${label} (${code})`;
 }

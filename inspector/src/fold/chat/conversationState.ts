@@ -8,11 +8,13 @@ import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from ".
 import {
   EMPTY_CONVERSATION,
   type Conversation,
+  type Cost,
   type Item,
   type MessageItem,
   type NewItem,
   type NoteItem,
   type RequestItem,
+  type ToolItem,
   type Turn,
 } from "./conversation";
 
@@ -28,6 +30,8 @@ export class ConversationState {
   /** Index of the message or thought that the next chunk may extend. */
   openIndex: number | undefined;
   readonly toolIndexes = new Map<string, number>();
+  /** Output of terminals that no tool call shows yet. */
+  readonly terminalOutputs = new Map<string, string>();
   /** Index of the item of each request of the agent, by the key of its id. */
   private readonly requestIndexes = new Map<string, number>();
   private n = 0;
@@ -35,6 +39,7 @@ export class ConversationState {
   private firstChanged = 0;
   private pendingRequests: RequestItem[] = [];
   private requestsChanged = false;
+  private costBefore = 0;
 
   moveTo(message: { n: number; time: number }): void {
     this.now = message.time;
@@ -103,16 +108,49 @@ export class ConversationState {
   }
 
   /** End a turn; `turn` is undefined for one of another client, whose prompt is not in the log. */
-  endTurn(turn: Turn | undefined, stopReason: string): void {
+  endTurn(turn: Turn | undefined, stopReason: string, tokens?: number): void {
     this.closeMessage();
     this.closeRequests();
     this.change({
       turns: this.facts.turns.filter((one) => one !== turn),
       endedTurns: this.facts.endedTurns + 1,
+      lastStop: stopReason,
       announcement: `The turn ended: ${stopReason}`,
     });
-    const durationMs = turn ? Math.max(0, this.now - turn.startedAt) : 0;
-    this.push({ kind: "turn-end", stopReason, durationMs });
+    const durationMs = turn?.startedAt && this.now ? Math.max(0, this.now - turn.startedAt) : 0;
+    const cost = this.costOfTurn();
+    this.push({
+      kind: "turn-end",
+      stopReason,
+      durationMs,
+      ...(tokens === undefined ? {} : { tokens }),
+      ...(cost ? { cost } : {}),
+    });
+  }
+
+  /** What was added to the session's cost since the last turn ended. */
+  private costOfTurn(): Cost | undefined {
+    const { cost } = this.facts.usage;
+    if (!cost || cost.amount === this.costBefore) return undefined;
+    const amount = cost.amount - this.costBefore;
+    this.costBefore = cost.amount;
+    // A smaller sum is the count of a new process.
+    return { ...cost, amount: amount < 0 ? cost.amount : amount };
+  }
+
+  acceptTurn(turn: Turn): void {
+    const turns = this.facts.turns.map((one) => (one === turn ? { ...one, isAccepted: true } : one));
+    this.change({ turns });
+  }
+
+  /** Mark tool calls without an end as interrupted: their process is gone. */
+  endTools(): void {
+    for (const index of this.toolIndexes.values()) {
+      const item = this.items[index] as ToolItem;
+      if (item.status !== "pending" && item.status !== "in_progress") continue;
+      this.replace(index, { ...item, status: "interrupted", endedAt: this.now });
+    }
+    this.toolIndexes.clear();
   }
 
   addRequest(key: string, item: NewItem<RequestItem>): void {
@@ -126,7 +164,7 @@ export class ConversationState {
     const index = this.requestIndexes.get(key);
     const item = index === undefined ? undefined : (this.items[index] as RequestItem);
     if (index === undefined || !item || (item.state !== "pending" && item.state !== "stale")) return;
-    this.replace(index, { ...item, ...change(item) });
+    this.replace(index, { ...item, endedAt: item.endedAt ?? this.now, ...change(item) });
     this.requestsChanged = true;
   }
 
@@ -163,7 +201,10 @@ export class ConversationState {
     const capabilities = objectAt(result, "agentCapabilities");
     if (capabilities) change.agentCapabilities = capabilities;
     const totalTokens = numberAt(objectAt(result, "usage"), "totalTokens");
-    if (totalTokens !== undefined) change.usage = { ...this.facts.usage, totalTokens };
+    if (totalTokens !== undefined) {
+      const { usage } = this.facts;
+      change.usage = { ...usage, totalTokens: (usage.totalTokens ?? 0) + totalTokens };
+    }
     // Only the result of `initialize` has a protocol version: a fresh process has started.
     if (result.protocolVersion !== undefined) change.exited = undefined;
     if (Object.keys(change).length > 0) this.change(change);

@@ -3,7 +3,7 @@
  * was said before, and the tool's card what the request adds.
  */
 
-import { textAt, type JsonObject } from "../../json";
+import { listAt, textAt, type Json, type JsonObject } from "../../json";
 import type { AgentRequest } from "../agentRequest";
 import { actionOf, mergedToolCall } from "../permissionAction";
 import type { ToolItem } from "./conversation";
@@ -18,11 +18,22 @@ export function mergeRequest(state: ConversationState, request: AgentRequest): A
   if (index !== undefined && item) {
     const title = textAt(toolCall, "title") ?? item.title;
     const toolKind = item.toolKind === "other" ? (textAt(toolCall, "kind") ?? "other") : item.toolKind;
-    state.replace(index, { ...item, title, toolKind, rawInput: item.rawInput ?? toolCall.rawInput });
+    state.replace(index, {
+      ...item,
+      title,
+      toolKind,
+      rawInput: item.rawInput ?? toolCall.rawInput,
+      content: filled(toolCall, "content", item.content),
+      locations: filled(toolCall, "locations", item.locations),
+    });
   }
   if (request.kind !== "permission") return request;
   const known: JsonObject = item ? { title: item.title, kind: item.toolKind, rawInput: item.rawInput } : {};
-  const whole = mergedToolCall(known, toolCall);
+  const whole: JsonObject = {
+    ...mergedToolCall(known, toolCall),
+    content: filled(toolCall, "content", (item?.content ?? []) as unknown as Json[]),
+    locations: filled(toolCall, "locations", (item?.locations ?? []) as unknown as Json[]),
+  };
   const title = actionOf(whole) || request.title;
   const [asked, ...more] = request.questions;
   return {
@@ -31,4 +42,10 @@ export function mergeRequest(state: ConversationState, request: AgentRequest): A
     toolCall: whole,
     questions: asked ? [{ ...asked, prompt: title }, ...more] : [],
   };
+}
+
+/** A list of the request if it has one, else what was known before. */
+function filled<T>(toolCall: JsonObject, key: string, known: T[]): T[] {
+  const given = listAt(toolCall, key);
+  return given.length > 0 ? (given as unknown as T[]) : known;
 }

@@ -1,19 +1,31 @@
 /**
  * The conversation as rows for the virtual list. A message has one row per Markdown block, and consecutive
- * notes share one row, so that the page stays small however long the conversation is.
+ * notes share one row, so that the page stays small however long the conversation is. The user's own text is
+ * shown as it was typed.
  */
 
 import { readBlocks, type Block, type BlockList } from "../../markdown/blocks";
+import { verbatimPieces } from "../../markdown/verbatim";
 import type { Item, MessageItem, NoteItem } from "./conversation";
 
+/** A part of a message: Markdown of the agent, or text of the user. */
+export type RowPart = Block | { type: "verbatim"; text: string };
+
 export type Row =
-  | { type: "block"; key: string; item: MessageItem; block: Block | undefined; first: boolean; last: boolean }
+  | {
+      type: "block";
+      key: string;
+      item: MessageItem;
+      block: RowPart | undefined;
+      first: boolean;
+      last: boolean;
+    }
   | { type: "item"; key: string; item: Item }
   | { type: "notes"; key: string; notes: NoteItem[] };
 
 interface MessageRows {
   item: MessageItem;
-  blocks: BlockList;
+  blocks: BlockList | undefined;
   rows: Row[];
 }
 
@@ -58,9 +70,9 @@ export class RowBuilder {
     const known = this.messages.get(item.key);
     if (known?.item === item) return known.rows;
     const grown = known && item.text.startsWith(known.item.text.slice(0, 64));
-    const blocks = readBlocks(item.text, grown ? known.blocks : undefined);
-    const list: (Block | undefined)[] = [...blocks.done, ...blocks.tail];
-    if (list.length === 0) list.push(undefined);
+    const blocks = item.role === "user" ? undefined : readBlocks(item.text, grown ? known.blocks : undefined);
+    const parts = blocks ? [...blocks.done, ...blocks.tail] : verbatimPieces(item.text);
+    const list: (RowPart | undefined)[] = parts.length > 0 ? parts : [undefined];
     const rows = list.map((block, index): Row => {
       const [first, last] = [index === 0, index === list.length - 1];
       const before = known?.rows[index];

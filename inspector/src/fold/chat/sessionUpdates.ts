@@ -3,6 +3,7 @@
 import type { ContentBlock, PlanEntry, ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
 import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
 import type { MessageItem, ToolItem, Usage } from "./conversation";
+import { applyState, contentChunk, terminalUpdate, wholeMessage, withTerminalOutput } from "./acpV2";
 import { terminalText } from "../terminalOutput";
 import { commands, configOptions, type ConversationState } from "./conversationState";
 
@@ -17,9 +18,20 @@ export function applySessionUpdate(state: ConversationState, params: JsonObject)
       return chunk(state, sessionId, update, "thought", "assistant");
     case "user_message_chunk":
       return chunk(state, sessionId, update, "message", "user");
+    case "agent_message":
+    case "agent_thought":
+    case "user_message":
+      return wholeMessage(state, update);
     case "tool_call":
     case "tool_call_update":
-      return tool(state, update);
+      return tool(state, withTerminalOutput(state, update));
+    case "tool_call_content_chunk":
+      return tool(state, contentChunk(state, update));
+    case "terminal_update":
+    case "terminal_output_chunk": {
+      const shown = terminalUpdate(state, update);
+      return shown && tool(state, shown);
+    }
     case "plan":
       return plan(state, update);
     case "available_commands_update":
@@ -32,6 +44,14 @@ export function applySessionUpdate(state: ConversationState, params: JsonObject)
       return state.change({ title: textAt(update, "title") ?? state.facts.title });
     case "usage_update":
       return state.change({ usage: { ...state.facts.usage, ...usage(update) } });
+    case "notice":
+      return state.remark(textAt(update, "title") ?? "notice", textAt(update, "description"));
+    case "compaction_update":
+      return state.remark("compaction", textAt(update, "error") ?? textAt(update, "status"));
+    case "state_update":
+      return applyState(state, sessionId, update);
+    case "compaction_summary_chunk":
+      return; // The update that completes the compaction follows.
     default:
       return state.remark(textAt(update, "sessionUpdate") ?? "update", JSON.stringify(update));
   }
@@ -55,10 +75,17 @@ function chunk(
   const open = state.openMessage();
   if (open && state.openIndex !== undefined && continues(open, kind, role, messageId)) {
     const attachments = more.length > 0 ? [...open.attachments, ...more] : open.attachments;
-    state.replace(state.openIndex, { ...open, text: open.text + text, attachments });
+    state.replace(state.openIndex, { ...open, text: open.text + text, attachments, endedAt: state.now });
     return;
   }
-  const item = { kind, role, text, attachments: more, ...(messageId ? { messageId } : {}) };
+  const item = {
+    kind,
+    role,
+    text,
+    attachments: more,
+    endedAt: state.now,
+    ...(messageId ? { messageId } : {}),
+  };
   state.openIndex = state.push(item);
 }
 
@@ -85,7 +112,7 @@ function tool(state: ConversationState, update: JsonObject): void {
   const toolCallId = textAt(update, "toolCallId") ?? "";
   const known = state.toolIndexes.get(toolCallId);
   const base: ToolItem | undefined = known === undefined ? undefined : (state.items[known] as ToolItem);
-  const merged = mergeTool(base, update, toolCallId, state.now);
+  const merged = mergeTool(state, base, update, toolCallId);
   if (known === undefined) state.toolIndexes.set(toolCallId, state.push(merged));
   else state.replace(known, { ...base!, ...merged });
   if (merged.status !== "pending") state.passRequests((item) => item.request.toolCallId === toolCallId);
@@ -94,16 +121,17 @@ function tool(state: ConversationState, update: JsonObject): void {
 type ToolFields = Omit<ToolItem, "key" | "n" | "time">;
 
 function mergeTool(
+  state: ConversationState,
   base: ToolItem | undefined,
   update: JsonObject,
   toolCallId: string,
-  now: number,
 ): ToolFields {
   const status = (textAt(update, "status") ?? base?.status ?? "pending") as ToolItem["status"];
   const final = status === "completed" || status === "failed";
   return {
     kind: "tool",
     toolCallId,
+    depth: base?.depth ?? depthOf(state, update),
     title: textAt(update, "title") ?? base?.title ?? toolCallId,
     toolKind: kindOf(base, update),
     status,
@@ -116,8 +144,19 @@ function mergeTool(
       ? (update.locations as unknown as ToolCallLocation[])
       : (base?.locations ?? []),
     ...terminalOutput(base, objectAt(update, "_meta") ?? {}),
-    ...(final ? { endedAt: base?.endedAt ?? now } : {}),
+    ...(final ? { endedAt: base?.endedAt ?? state.now } : {}),
   };
+}
+
+/** The call of the sub-agent that made this one, as agents name it beside the update. */
+function depthOf(state: ConversationState, update: JsonObject): number {
+  const meta = objectAt(update, "_meta") ?? {};
+  const parent =
+    textAt(objectAt(meta, "claudeCode"), "parentToolUseId") ??
+    textAt(meta, "parentToolUseId") ??
+    textAt(meta, "parentToolCallId");
+  const index = parent === undefined ? undefined : state.toolIndexes.get(parent);
+  return index === undefined ? 0 : (state.items[index] as ToolItem).depth + 1;
 }
 
 /** The first kind that says something stays: agents name it once, and some forget it later. */
@@ -162,8 +201,6 @@ function usage(update: JsonObject): Usage {
   return {
     used: numberAt(update, "used"),
     size: numberAt(update, "size"),
-    ...(amount === undefined
-      ? {}
-      : { cost: `${amount.toFixed(4)} ${textAt(cost, "currency") ?? ""}`.trim() }),
+    ...(amount === undefined ? {} : { cost: { amount, currency: textAt(cost, "currency") ?? "" } }),
   };
 }

@@ -1,4 +1,4 @@
-/** Updates besides messages and tools: plans are items, facts about the session are `session.updated`. */
+/** Updates besides messages and tools: some are items, facts about the session are `session.updated`. */
 
 import { asInteger, asList, asObject, asText, plainText, type JsonObject } from "../../json";
 import type { Emitter } from "./emitter";
@@ -34,9 +34,14 @@ const DETAIL: Record<string, (update: JsonObject) => string | null> = {
     );
   },
   session_info_update: (update) => asText(update.title),
+  notice: (update) => asText(update.title),
+  compaction_update: (update) => asText(update.status),
+  compaction_summary_chunk: (update) => asText(asObject(update.content).text),
+  state_update: (update) => asText(update.state),
 };
 
-const PLANS = ["plan", "plan_update", "plan_removed"];
+/** The others are facts about the session. */
+const SHOWN = ["plan", "plan_update", "plan_removed", "notice", "compaction_update"];
 
 export function addNotice(out: Emitter, items: Items, kind: string, update: JsonObject): void {
   const facts = itemFacts(update);
@@ -54,7 +59,7 @@ export function addNotice(out: Emitter, items: Items, kind: string, update: Json
   const characters = full === null ? [] : [...full];
   const detail =
     characters.length > LONGEST_DETAIL ? `${characters.slice(0, LONGEST_DETAIL - 1).join("")}…` : full;
-  if (!PLANS.includes(kind)) {
+  if (!SHOWN.includes(kind)) {
     out.emit("session.updated", { label: kind, detail, update });
     return;
   }

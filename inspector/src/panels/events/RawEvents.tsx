@@ -58,7 +58,7 @@ const EventRow = memo(function EventRow({ entry, marked }: { entry: LogEntry; ma
   const [open, setOpen] = useState(marked);
   const about = describeReading(entry.reading);
   return (
-    <div className={`event ${about.category}${marked ? " marked" : ""}`}>
+    <div className={`event category-${about.category}${marked ? " marked" : ""}`}>
       <button type="button" className="event-head" aria-expanded={open} onClick={() => setOpen(!open)}>
         <span
           className={`arrow ${entry.sender}`}

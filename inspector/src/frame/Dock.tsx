@@ -1,0 +1,65 @@
+/** The panels beside the conversation. Each is loaded when it is opened first, except the first one. */
+
+import { lazy, Suspense, type KeyboardEvent } from "react";
+import type { Instance } from "../instance/instance";
+import { EventsPanel } from "../panels/events/EventsPanel";
+import { useObservable } from "../state/observable";
+import { PANELS, selectedPanel, showPanel } from "../state/selection";
+import { Loading } from "../ui/Empty";
+import { WorkbenchPanel } from "../workbench/WorkbenchPanel";
+
+const TimelinePanel = lazy(async () => ({
+  default: (await import("../timeline/TimelinePanel")).TimelinePanel,
+}));
+const AgentsPanel = lazy(async () => ({ default: (await import("../panels/AgentsPanel")).AgentsPanel }));
+const FilesPanel = lazy(async () => ({ default: (await import("../files/FilesPanel")).FilesPanel }));
+const McpPanel = lazy(async () => ({ default: (await import("../panels/McpPanel")).McpPanel }));
+const SkillsPanel = lazy(async () => ({ default: (await import("../panels/SkillsPanel")).SkillsPanel }));
+const RequestsPanel = lazy(async () => ({
+  default: (await import("../panels/RequestsPanel")).RequestsPanel,
+}));
+
+const STEPS: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
+
+export function Dock({ instance, showMain }: { instance: Instance | undefined; showMain: () => void }) {
+  const tab = useObservable(selectedPanel);
+  const arrow = (event: KeyboardEvent) => {
+    const step = STEPS[event.key];
+    if (!step) return;
+    const next = PANELS[(PANELS.indexOf(tab) + step + PANELS.length) % PANELS.length]!;
+    showPanel(next);
+    document.getElementById(`tab-${next}`)?.focus();
+  };
+  return (
+    <aside className="dock" aria-label="Panels">
+      <div className="tabs" role="tablist" aria-label="Panels" onKeyDown={arrow}>
+        {PANELS.map((name) => (
+          <button
+            key={name}
+            id={`tab-${name}`}
+            type="button"
+            role="tab"
+            aria-selected={tab === name}
+            aria-controls="dock-panel"
+            tabIndex={tab === name ? 0 : -1}
+            onClick={() => showPanel(name)}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <div className="dock-panel" id="dock-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+        <Suspense fallback={<Loading what="the panel" />}>
+          {tab === "Events" && <EventsPanel instance={instance} showMain={showMain} />}
+          {tab === "Timeline" && <TimelinePanel instance={instance} showMain={showMain} />}
+          <WorkbenchPanel name={tab} />
+          {tab === "Agents" && <AgentsPanel />}
+          {tab === "Files" && <FilesPanel />}
+          {tab === "MCP" && <McpPanel />}
+          {tab === "Skills" && <SkillsPanel />}
+          {tab === "Requests" && <RequestsPanel />}
+        </Suspense>
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,14 @@
+/** The agents of the server, read again after each install. */
+
+import { useCallback } from "react";
+import type { AgentInfo } from "../api/bodies";
+import type { ServerApi } from "../api/server";
+import { useObservable } from "../state/observable";
+import { agentsChanged } from "../state/selection";
+import { useLoaded, type Loaded } from "../ui/useLoaded";
+
+export function useAgents(api: ServerApi, config = false): Loaded<AgentInfo[]> {
+  const round = useObservable(agentsChanged);
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- the number of installs is what asks again
+  return useLoaded(useCallback(() => api.agents(config), [api, config, round]));
+}
