@@ -20,8 +20,17 @@ from typing import Any
 
 SKIP_VARIABLE = "SANDBOX_AGENT_SKIP_PAGE"
 STAMP = ".source-hash"
-# What the build reads; everything else in `inspector/` is for tests and checks.
-SOURCES = ("package-lock.json", "package.json", "vite.config.ts", "index.html", "src", "public")
+# What the build reads, below `inspector/`; everything else there is for tests and checks.
+SOURCES = (
+    "package-lock.json",
+    "package.json",
+    "vite.config.ts",
+    "index.html",
+    "rollouts.html",
+    "src",
+    "public",
+    "../src/sandbox_agent/sdk/session/config/mcp_launcher.py",
+)
 
 Warn = Callable[[str], None]
 

@@ -48,6 +48,18 @@ def _requests(
     ]
 
 
+def _websocket(connections: int, at_least: float | None = None) -> list[Figure]:
+    case, stream = f"websocket x{connections}", f"websocket stream x{connections}"
+    label = f"/acp over WebSocket, {connections} connection{'s' if connections > 1 else ''}"
+    return [
+        Figure(f"{case} throughput", f"{label}: throughput", "/s", at_least=at_least),
+        Figure(f"{case} p50", f"{label}: p50", "µs"),
+        Figure(f"{case} cpu", f"{label}: CPU per request", "µs"),
+        Figure(f"{stream} events", f"{label}: events delivered", "/s", at_least=at_least),
+        Figure(f"{stream} cpu", f"{label}: CPU per event delivered", "µs"),
+    ]
+
+
 FIGURES: list[Figure] = [
     *_requests("200 B", 1),
     *_requests("200 B", 8, throughput=3, cpu=0.35),
@@ -65,6 +77,17 @@ FIGURES: list[Figure] = [
     Figure("stream x10 cpu", "stream, 10 readers: CPU per event delivered", "µs"),
     Figure("stream x10 lost", "stream, 10 readers: share lost", "", at_most=0, own_value=True),
     Figure("event latency p50", "one event, pipe to reader: p50", "µs", at_most=1.0),
+    *_websocket(1),
+    *_websocket(8, at_least=1.0),
+    Figure("process run", "run of echo: p50", "ms"),
+    Figure("process run cpu", "run of echo: CPU", "ms"),
+    Figure("terminal echo p50", "terminal, echo of a key: p50", "µs"),
+    Figure("terminal echo cpu", "terminal, echo of a key: CPU", "µs"),
+    Figure("terminal output", "terminal, large output: delivered", "MB/s"),
+    Figure("terminal output cpu", "terminal, large output: CPU per MB delivered", "ms"),
+    Figure("terminal output lost", "terminal, large output: share lost", "", at_most=0, own_value=True),
+    Figure("process memory", "memory per further idle process", "KB"),
+    Figure("terminal memory", "memory per further idle terminal", "KB"),
     Figure("start to health", "start to first healthy answer", "ms", at_most=2),
     Figure("start to acp", "start to first ACP answer", "ms", at_most=2),
     Figure("memory idle", "memory idle, no agent yet", "KB", at_most=1.5),
@@ -89,5 +112,36 @@ FIGURES: list[Figure] = [
     Figure("idle instances cpu percent", "500 idle instances: CPU", "% of a core", own_value=True),
     Figure(
         "idle instances health p99 to without", "500 idle instances: health p99, to none", "x", own_value=True
+    ),
+    Figure("sdk turn memory", "SDK, turn of 20,000 chunks: CPU per event", "µs", at_most=1.0),
+    Figure("sdk turn sqlite", "the same, stored in SQLite", "µs", at_most=1.3),
+    Figure("sdk turn postgres", "the same, stored in Postgres", "µs", at_most=2.5),
+    Figure("sdk turn sync", "the same in memory, synchronous client", "µs"),
+    Figure("sdk turn sync to async", "synchronous to asynchronous client", "x", at_most=1.2, own_value=True),
+    Figure("sdk postgres 100 sessions", "SDK, Postgres, 100 sessions x 200 chunks", "s", own_value=True),
+    Figure(
+        "sdk postgres network to loopback",
+        "the same with 1 ms of network, to loopback",
+        "x",
+        at_most=1.5,
+        own_value=True,
+    ),
+    *(
+        Figure(f"sdk create {n}", f"SDK, {n:,} isolated sessions: CPU each", "ms", at_most=6, own_value=True)
+        for n in (100, 500, 1000)
+    ),
+    Figure("sdk create growth", "CPU each of the most sessions to 100", "x", at_most=1.2, own_value=True),
+    Figure("sdk sessions memory", "memory of the client with all of them", "MB", at_most=120, own_value=True),
+    Figure(
+        "sdk waiting after cut", "SDK, turns that wait after a cut: CPU", "ms/s", at_most=10, own_value=True
+    ),
+    Figure("sdk resume", "SDK, history of 100,000 messages: CPU of resume", "s", at_most=0.3, own_value=True),
+    Figure("sdk follow", "the same: CPU of follow from the newest event", "s", at_most=0.3, own_value=True),
+    Figure(
+        "sdk longest block",
+        "the same: CPU of the longest block of the loop",
+        "ms",
+        at_most=50,
+        own_value=True,
     ),
 ]

@@ -1,6 +1,6 @@
 """CPU time and memory of a server: its process and its helpers (the watchdog), without the agents.
 
-A descendant that runs the echo agent is an agent; every other descendant counts as part of the server.
+A descendant that runs a program of the benchmark is an agent; every other one counts as part of the server.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.programs import path_of
+from bench.programs import AGENT_PROGRAMS
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
@@ -21,12 +21,11 @@ class Memory:
 
 
 def server_processes(pid: int) -> list[int]:
-    agent = str(path_of("echo_agent"))
     found, queue = [], [pid]
     while queue:
         one = queue.pop()
         try:
-            if os.readlink(f"/proc/{one}/exe") == agent:
+            if os.readlink(f"/proc/{one}/exe") in AGENT_PROGRAMS:
                 continue
             tasks = list(Path(f"/proc/{one}/task").iterdir())
             queue += [int(child) for task in tasks for child in (task / "children").read_text().split()]

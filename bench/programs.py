@@ -15,7 +15,8 @@ from bench.paths import CACHE, LOAD_CPU, ROOT
 
 SOURCES = ROOT / "bench" / "c"
 BUILT = CACHE / "bench-programs"
-NAMES = ("echo_agent", "http_load", "sse_readers", "loopback_copy")
+NAMES = ("echo_agent", "session_agent", "http_load", "sse_readers", "ws_load", "loopback_copy")
+AGENT_PROGRAMS = frozenset(str(BUILT / name) for name in ("echo_agent", "session_agent"))
 
 
 def build() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import paths, programs, report
-from bench.cases import idle, memory, replay, requests, startup, streams
+from bench.cases import idle, memory, processes, replay, requests, sdk, startup, streams, websocket
 from bench.measurements import Measurements
 from bench.plan import FULL, QUICK, Plan
 from bench.reference import reference_binary
@@ -37,10 +37,13 @@ CASES = (
     Case("start", startup.measure, ALL_SERVERS),
     Case("requests", requests.measure, ALL_SERVERS),
     Case("streams", streams.measure, ALL_SERVERS),
+    Case("websocket", websocket.measure, frozenset({report.OURS})),
+    Case("processes", processes.measure, BOTH),
     Case("memory", memory.measure, ALL_SERVERS, heavy=True),
     Case("idle", idle.measure, BOTH, heavy=True),
     # The reference keeps 1024 events in memory and none on disk, so it has nothing to replay.
     Case("replay", replay.measure, frozenset({report.OURS}), heavy=True),
+    Case("sdk", sdk.measure, frozenset({report.OURS}), heavy=True),
 )
 
 

@@ -2,8 +2,8 @@
 
 `ServerUnderTest` is a command with its environment. `running()` starts it on a free loopback port with a
 fresh data directory, pinned to the server's processor, and stops it by pid afterwards. Agents pin themselves
-to the load processor. The agent is the echo agent behind the launcher file of `mock`, which both servers
-resolve alike.
+to the load processor. The agent is a program of `bench/c` behind the launcher file of `mock`, which both
+servers resolve alike.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any
 
 from bench import process_usage
 from bench.paths import LOAD_CPU, SERVER_CPU
-from bench.programs import path_of, result_of, run, start
+from bench.programs import AGENT_PROGRAMS, path_of, result_of, run, start
 
 TOKEN = "bench-0123456789abcdef0123456789abcdef"  # noqa: S105 - guards a loopback server for a few seconds
 AGENT = "mock"
@@ -40,6 +40,8 @@ class ServerUnderTest:
     command: tuple[str | Path, ...]
     environment: dict[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
+    agent: str = "echo_agent"
+    """The program of `bench/c` that runs as agent."""
 
     @contextmanager
     def running(self) -> Iterator[RunningServer]:
@@ -54,7 +56,8 @@ class ServerUnderTest:
         directory = Path(tempfile.mkdtemp(prefix="bench-"))
         server = RunningServer(self, directory, _free_port())
         try:
-            _write_launcher(directory / "data" / "sandbox-agent" / "bin" / "agent_processes" / f"{AGENT}-acp")
+            launchers = directory / "data" / "sandbox-agent" / "bin" / "agent_processes"
+            _write_launcher(launchers / f"{AGENT}-acp", self.agent)
             yield server
         finally:
             server.stop()
@@ -199,14 +202,14 @@ def _agents_below(pid: int) -> list[int]:
 
 def _is_agent(pid: int) -> bool:
     try:
-        return os.readlink(f"/proc/{pid}/exe") == str(path_of("echo_agent"))
+        return os.readlink(f"/proc/{pid}/exe") in AGENT_PROGRAMS
     except OSError:
         return False
 
 
-def _write_launcher(launcher: Path) -> None:
+def _write_launcher(launcher: Path, agent: str) -> None:
     launcher.parent.mkdir(parents=True)
-    launcher.write_text(f"#!/bin/sh\nexec '{path_of('echo_agent')}' --cpu {LOAD_CPU}\n")
+    launcher.write_text(f"#!/bin/sh\nexec '{path_of(agent)}' --cpu {LOAD_CPU}\n")
     launcher.chmod(0o755)
 
 

@@ -126,14 +126,14 @@ def _page_cache_check() -> None:
 
 def _replay_socket_buffer() -> None:
     """Let the kernel size the send buffer of a replay."""
-    _replace(_module("http.http1.socket_options"), "prepare_for_files", lambda *_: None)
+    _replace(_module("http.http1.sockets.socket_options"), "prepare_for_files", lambda *_: None)
 
 
 def _own_token_comparison() -> None:
     """Compare tokens with the function of the standard library, which loads OpenSSL."""
     import hmac
 
-    _replace(_module("http.access"), "_equal_in_constant_time", hmac.compare_digest)
+    _replace(_module("http.access.access_check"), "equal_in_constant_time", hmac.compare_digest)
 
 
 TRICKS = (

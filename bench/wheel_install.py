@@ -32,7 +32,7 @@ def install_ours(base: str = sys.executable) -> Path:
         _pip(python, "wheel", "--no-deps", "--wheel-dir", directory, str(ROOT))
         (wheel,) = Path(directory).glob("*.whl")
         # Two steps: dependencies once, the package itself at each run although its version is the same.
-        _pip(python, "install", "--compile", str(wheel))
+        _pip(python, "install", "--compile", f"{wheel}[postgres]")
         _pip(python, "install", "--compile", "--force-reinstall", "--no-deps", str(wheel))
     command = home / "bin" / "sandbox-agent"
     if not command.exists():

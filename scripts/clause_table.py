@@ -41,21 +41,40 @@ def find_marks(root: Path = ROOT) -> list[Mark]:
     for path in sorted((root / "tests").rglob("*.py")):
         text = path.read_text("utf-8")
         if "mark.clause(" in text:
-            marks += _marks_of(ast.parse(text), path.relative_to(root).as_posix())
+            tree = ast.parse(text)
+            marks += _marks_of(tree, path.relative_to(root).as_posix(), _marks_of_module(tree))
     return marks
 
 
-def _marks_of(scope: ast.AST, prefix: str) -> Iterator[Mark]:
+def _marks_of(scope: ast.AST, prefix: str, inherited: list[str]) -> Iterator[Mark]:
     for node in ast.iter_child_nodes(scope):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from _marks_of(node, prefix)
+            yield from _marks_of(node, prefix, inherited)
             continue
         name = f"{prefix}::{node.name}"
-        for decorator in node.decorator_list:
-            if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.clause":
-                yield from (Mark(ast.literal_eval(clause), name) for clause in decorator.args)
+        own = [clause for decorator in node.decorator_list for clause in _clauses_in(decorator)]
+        if not isinstance(node, ast.ClassDef) and node.name.startswith("test"):
+            own += inherited
+        yield from (Mark(clause, name) for clause in own)
         if isinstance(node, ast.ClassDef):
-            yield from _marks_of(node, name)
+            yield from _marks_of(node, name, inherited)
+
+
+def _marks_of_module(tree: ast.Module) -> list[str]:
+    """The clauses in `pytestmark`, which all tests of the module prove."""
+    return [
+        clause
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
+        for part in ast.walk(node.value)
+        for clause in _clauses_in(part)
+    ]
+
+
+def _clauses_in(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.clause":
+        return [ast.literal_eval(clause) for clause in node.args]
+    return []
 
 
 def page(sections: Sections, marks: list[Mark]) -> str:

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -141,15 +142,31 @@ def read(file: Path, default: Any) -> Any:
 
 
 def page(ours: Results, reference: Results) -> str:
-    total = [
-        score({f"{t}.{n}": c for t, r in side.items() for n, c in r.items()}) for side in (ours, reference)
-    ]
-    overview = [f"| all | {total[0]} | {total[1]} |"]
-    overview += [
-        f"| {title(topic)} | {score(ours[topic])} | {score(reference.get(topic, {}))} |" for topic in ours
-    ]
-    details = [topic_section(topic, ours[topic], reference.get(topic, {})) for topic in ours]
+    """The page with new results; topics that were not run keep what the page says of them."""
+    scores, sections = published()
+    for topic, results in ours.items():
+        compared = reference.get(topic, {})
+        scores[title(topic)] = (score(results), score(compared))
+        sections[title(topic)] = topic_section(topic, results, compared)
+    overview = [f"| all | {total(s[0] for s in scores.values())} | {total(s[1] for s in scores.values())} |"]
+    overview += [f"| {name} | {scores[name][0]} | {scores[name][1]} |" for name in sorted(scores)]
+    details = [sections[name] for name in sorted(scores)]
     return HEAD + "\n".join(overview) + "\n" + run_again() + "".join(details)
+
+
+def published() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
+    """The scores and the section of each topic that is on the page and still in the suite."""
+    head, *parts = PAGE.read_text("utf-8").split("\n## ")
+    rows = [line.strip("| ").split(" | ") for line in head.splitlines() if " of " in line and line[0] == "|"]
+    present = {title(path.stem) for path in SUITE.glob("test_*.py")}
+    scores = {name: (ours, reference) for name, ours, reference in rows if name in present}
+    return scores, {part.partition("\n")[0]: f"\n## {part}" for part in parts}
+
+
+def total(scores: Iterable[str]) -> str:
+    """The sum of scores such as `2 of 3`; `-` counts nothing."""
+    pairs = [tuple(map(int, one.split(" of "))) for one in scores if one != "-"]
+    return f"{sum(pair[0] for pair in pairs)} of {sum(pair[1] for pair in pairs)}"
 
 
 def topic_section(topic: str, ours: dict[str, list[int]], reference: dict[str, list[int]]) -> str:

@@ -18,6 +18,7 @@ from tests.support.server_process import ServerProcess  # noqa: E402
 
 WIDE = {"width": 1360, "height": 850}
 NARROW = {"width": 390, "height": 780}
+DESKTOP = {"width": 1920, "height": 1000}
 
 TakePicture = Callable[[str], None]
 
@@ -34,7 +35,7 @@ def session_pictures(inspector: InspectorPage, take: TakePicture) -> None:
     inspector.say("demo")
     expect(inspector.card("pending")).to_be_visible()
     # Diffs and panels are loaded when they are first shown.
-    expect(inspector.conversation.get_by_text("+ Hello from the mock agent.")).to_be_visible()
+    expect(inspector.conversation.locator(".diff-line.added").first).to_be_visible()
     take("permission")
     inspector.card("pending").get_by_role("button", name="Allow once").click()
     expect(inspector.card("pending").locator("[data-option]").first).to_be_visible()
@@ -43,6 +44,8 @@ def session_pictures(inspector: InspectorPage, take: TakePicture) -> None:
     take("question")
     inspector.card("pending").locator("[data-option]").first.click()
     inspector.wait_for_turns(1)
+    expect(inspector.panel("Timeline").locator(".waterfall")).to_be_visible()
+    take("timeline")
     page.emulate_media(color_scheme="dark")
     inspector.conversation.evaluate("element => element.scrollTo(0, 0)")
     expect(inspector.conversation.locator(".message.user").first).to_be_visible()
@@ -57,9 +60,17 @@ def panel_pictures(inspector: InspectorPage, take: TakePicture) -> None:
     inspector.say_and_wait("diff")
     inspector.say("stderr 300")
     inspector.wait_for_turns(2)
-    inspector.panel("Files")
-    expect(page.get_by_role("button", name="Upload files")).to_be_visible()
+    files = inspector.panel("Files")
+    files.get_by_role("button", name="Unfold project").click()
+    files.get_by_role("button", name="Unfold src").click()
+    expect(files.get_by_role("button", name="parser.py", exact=True)).to_be_visible()
     take("files")
+    page.set_viewport_size(DESKTOP)  # type: ignore[arg-type]  # as below
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("dialog", name="Go to").get_by_role("combobox")).to_be_focused()
+    take("palette")
+    page.keyboard.press("Escape")
+    page.set_viewport_size(WIDE)  # type: ignore[arg-type]  # as below
     inspector.say("crash 3")
     expect(page.locator(".exit-notice")).to_contain_text("exit code 3")
     requests = inspector.panel("Requests")
@@ -77,6 +88,10 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="demo-") as home, sync_playwright() as playwright:
         server = ServerProcess(Path(home), token=None).ready()
+        source = server.home / "project" / "src"
+        source.mkdir(parents=True)
+        (source / "parser.py").write_text("def parse(text: str) -> list[str]:\n    return text.split()\n")
+        (source.parent / "README.md").write_text("# Project\n")
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         try:
             for take_pictures in (session_pictures, panel_pictures):

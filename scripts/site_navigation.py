@@ -16,10 +16,14 @@ SECTIONS = {
         *("sdk", "sessions", "permissions-and-questions", "universal-events", "persistence", "observability"),
         *(
             "chat-ui",
+            "clients",
             "many-clients",
+            "clients",
             "http-api",
             "api-reference",
             "files",
+            "changes",
+            "processes",
             "mcp",
             "skills",
             "custom-tools",
@@ -27,6 +31,7 @@ SECTIONS = {
         ),
     ],
     "Agents": ["agents", "native-adapters", "custom-agents", "mock-agent", "credentials"],
+    "Scale": ["rollouts", "clusters", "containers", "frameworks"],
     "Run": ["daemon", "deploy", "security", "troubleshooting"],
     "Inside": [
         "architecture",

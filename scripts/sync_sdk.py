@@ -28,6 +28,10 @@ SOURCES = {
     "resources/acp.py": "acp.py",
     "resources/config.py": "config.py",
     "resources/files.py": "files.py",
+    "resources/git.py": "git.py",
+    "resources/processes/process.py": "process.py",
+    "resources/processes/processes.py": "processes.py",
+    "resources/processes/terminals.py": "terminals.py",
     "session/turns/turn.py": "turn.py",
     "session/session.py": "session.py",
     "session/sessions.py": "sessions.py",
@@ -40,6 +44,12 @@ CLASSES = {
     "AsyncConfigEntries": "ConfigEntries",
     "AsyncConfig": "Config",
     "AsyncFiles": "Files",
+    "AsyncGit": "Git",
+    "AsyncProcessInput": "ProcessInput",
+    "AsyncProcess": "Process",
+    "AsyncProcesses": "Processes",
+    "AsyncTerminal": "Terminal",
+    "AsyncTerminals": "Terminals",
     "AsyncTurn": "Turn",
     "AsyncSession": "Session",
     "AsyncSessions": "Sessions",
@@ -48,11 +58,22 @@ CLASSES = {
 CLIENT = "AsyncSandboxAgent"
 INTERNAL = {
     # Called by the turn queue, not by readers of a turn.
-    "AsyncTurn": {"cancel_wanted", "sent", "start", "take", "make_result", "give_up", "settled"},
+    "AsyncTurn": {
+        "cancel_wanted",
+        "cost_before",
+        "give_up",
+        "make_result",
+        "may_wait",
+        "sent",
+        "settled",
+        "start",
+        "take",
+        "until_idle",
+    },
     # Called by the connection.
     "AsyncAcpClient": {"message_received", "events_lost", "instance_lost"},
     # Called by the client when it closes.
-    "AsyncSessions": {"aclose"},
+    "AsyncSessions": {"aclose", "opened", "closed"},
 }
 # Computed from state that the loop changes meanwhile: read on the loop. Other properties are plain reads.
 READ_ON_LOOP = {"busy", "pending_permissions", "pending_questions", "info"}
@@ -62,7 +83,14 @@ COPIED = {"on"}
 ENDING = {"aclose", "destroy_sandbox", "pause_sandbox", "kill_sandbox"}
 # Blocking callbacks are the rule without a loop.
 DEFAULTS = {"callbacks_in_threads": "True"}
-RENAMED = {"aclose": "close", "__aenter__": "__enter__", "__aexit__": "__exit__", "__aiter__": "__iter__"}
+RENAMED = {
+    "aclose": "close",
+    "__aenter__": "__enter__",
+    "__aexit__": "__exit__",
+    "__aiter__": "__iter__",
+    "__len__": "__len__",
+    "__repr__": "__repr__",
+}
 
 
 @dataclass
@@ -144,11 +172,15 @@ class Generator:
         decorators = {ast.unparse(decorator) for decorator in method.decorator_list}
         name = RENAMED.get(method.name, method.name)
         returns = ast.unparse(method.returns) if method.returns else "None"
-        head = f"    def {name}({_signature(method.args)}) -> {_synchronous(returns)}:"
+        head = f"    def {name}({_signature(method.args)}) -> {_synchronous(_opened(returns))}:"
         doc = [_docstring(method, 2)] if ast.get_docstring(method) else []
+        if "overload" in decorators:
+            return f"    @overload\n{head} ..."
         if method.name in COPIED:
             rest = method.body[len(doc) :]
             return "\n".join([head, *doc, "", *(_indent(ast.unparse(statement), 2) for statement in rest)])
+        if method.name == "__repr__":
+            return f'{head}\n        return repr(self._async).replace("<Async", "<", 1)'
         if method.name == "__aexit__" and any(getattr(one, "name", "") == "aclose" for one in node.body):
             return "\n".join([head, "        self.close()"])
         access = f"self._async.{method.name}"
@@ -176,7 +208,10 @@ class Generator:
     ) -> list[str]:
         """How a call reaches the loop, and how its result comes back."""
         generator = any(isinstance(part, ast.Yield) for part in ast.walk(method))
-        if returns.startswith("AsyncIterator"):
+        if returns.startswith("Opening["):
+            returns = _opened(returns)
+            return [f"return {CLASSES[returns]}(self._portal, self._portal.run({call}))"]
+        if returns.startswith(("AsyncIterator", "AsyncGenerator")):
             return [f"return self._portal.iterate(lambda: {call})"]
         if isinstance(method, ast.AsyncFunctionDef) and not generator:
             run = f"self._portal.run({call})"
@@ -232,6 +267,10 @@ def _attributes(init: ast.FunctionDef) -> dict[str, Attribute]:
     return found
 
 
+def _opened(returns: str) -> str:
+    return returns.removeprefix("Opening[").removesuffix("]") if returns.startswith("Opening[") else returns
+
+
 def _signature(arguments: ast.arguments) -> str:
     text = ast.unparse(arguments)
     for name, default in DEFAULTS.items():
@@ -248,6 +287,7 @@ def _passed(arguments: ast.arguments) -> str:
 
 def _synchronous(text: str) -> str:
     text = re.sub(r"\b(Async\w+)\b", lambda match: CLASSES.get(match[1], match[1]), text)
+    text = re.sub(r"AsyncGenerator\[(.*), None\]", r"Iterator[\1]", text)
     text = text.replace("AsyncIterator", "Iterator").replace("async with", "with").replace("async for", "for")
     return text.replace("aclose", "close")
 
