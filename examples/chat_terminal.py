@@ -6,8 +6,16 @@ python examples/chat_terminal.py claude
 
 import sys
 
-from sandbox_agent import SandboxAgent, SandboxAgentError, Session, ask_terminal, ask_terminal_question
-from sandbox_agent.sdk.universal import ItemDelta, ItemStarted, ToolCallPart
+from sandbox_agent import (
+    ItemDelta,
+    ItemStarted,
+    SandboxAgent,
+    SandboxAgentError,
+    Session,
+    ToolCallPart,
+    ask_terminal,
+    ask_terminal_question,
+)
 
 agent = sys.argv[1] if len(sys.argv) > 1 else "mock"
 

@@ -2,8 +2,7 @@
 
 import asyncio
 
-from sandbox_agent import AsyncSandboxAgent, PermissionRequest, allow_kinds
-from sandbox_agent.sdk.universal import PermissionRequested
+from sandbox_agent import AsyncSandboxAgent, PermissionRequest, PermissionRequested, allow_kinds
 
 
 async def decide(request: PermissionRequest) -> str:
@@ -12,7 +11,7 @@ async def decide(request: PermissionRequest) -> str:
 
 
 async def main() -> None:
-    async with await AsyncSandboxAgent.start(on_permission=allow_kinds("read", "search")) as client:
+    async with AsyncSandboxAgent.start(on_permission=allow_kinds("read", "search")) as client:
         careful = await client.sessions.create("mock")
         print((await careful.prompt("permission")).text)
 

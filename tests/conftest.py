@@ -47,6 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _register_fuzz_profile(full: bool) -> None:
     """For generated input: the same 500 examples in each run, 5,000 new ones with `--full`."""
+    # A loaded machine makes single examples slow; the time-out of the test is the bound.
+    hypothesis.settings.register_profile(
+        "default", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+    hypothesis.settings.load_profile("default")
     hypothesis.settings.register_profile(
         "fuzz",
         max_examples=5000 if full else 500,

@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 
 from sandbox_agent.agents.catalog.catalog import Catalog, builtin_ids
-from sandbox_agent.agents.credentials import available_for, discover, environment_of, exported_keys
+from sandbox_agent.agents.credentials import (
+    available_for,
+    credential_variables,
+    discover,
+    environment_of,
+    exported_keys,
+)
 
 LATER, EARLIER = "2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z"
 
@@ -201,3 +207,49 @@ def test_only_keys_are_exported_never_logins(tmp_path: Path) -> None:
 def test_key_is_not_in_the_repr(tmp_path: Path) -> None:
     credential = discover({"ANTHROPIC_API_KEY": "sk-ant-secret"}, tmp_path)["anthropic"]
     assert "secret" not in repr(credential) and "environment" in repr(credential)
+
+
+OWN_PROVIDERS = [
+    (
+        "codex",
+        ".codex/config.toml",
+        'model_provider = "mine"\n[model_providers.mine]\nbase_url = "http://x"\n',
+    ),
+    ("codex-native", ".codex/config.toml", 'model_provider = "mine"\n'),
+    ("opencode", ".config/opencode/opencode.json", {"provider": {"mine": {"options": {}}}}),
+    ("mistral-vibe", ".vibe/config.toml", '[[providers]]\nname = "mine"\n'),
+]
+
+
+@pytest.mark.clause("agents-own-providers")
+@pytest.mark.parametrize(("agent", "path", "document"), OWN_PROVIDERS)
+def test_a_provider_in_the_agents_own_config_counts(
+    tmp_path: Path, agent: str, path: str, document: Any
+) -> None:
+    spec = Catalog().get(agent)
+    assert not available_for(spec, {}, tmp_path)
+    put(tmp_path, path, {"theme": "dark"} if path.endswith(".json") else 'theme = "dark"\n')
+    assert not available_for(spec, {}, tmp_path), "a config without a provider says nothing"
+    put(tmp_path, path, document)
+    assert available_for(spec, {}, tmp_path)
+    put(tmp_path, path, "not a config {")
+    assert not available_for(spec, {}, tmp_path)
+
+
+@pytest.mark.clause("agents-own-providers")
+@pytest.mark.parametrize(
+    ("agent", "variable", "config"),
+    [
+        ("codex", "CODEX_CONFIG", {"model_provider": "mine"}),
+        ("opencode", "OPENCODE_CONFIG_CONTENT", {"provider": {"mine": {}}}),
+        ("kilo", "KILO_CONFIG_CONTENT", {"provider": {"mine": {}}}),
+    ],
+)
+def test_a_provider_in_a_variable_counts_and_is_no_key(
+    tmp_path: Path, agent: str, variable: str, config: dict[str, Any]
+) -> None:
+    spec = Catalog().get(agent)
+    assert available_for(spec, {variable: json.dumps(config)}, tmp_path)
+    assert not available_for(spec, {variable: '{"permission": {"bash": "ask"}}'}, tmp_path)
+    assert not available_for(spec, {variable: "{"}, tmp_path)
+    assert credential_variables(spec) and variable not in "".join(credential_variables(spec))

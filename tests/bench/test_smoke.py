@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.cases import requests, startup, streams
+from bench.cases import processes, requests, sdk, startup, streams, websocket
 from bench.measurements import Measurements
 from bench.plan import SMOKE
 from bench.server_under_test import ServerUnderTest
@@ -45,7 +46,7 @@ def test_the_echo_agent_numbers_a_flood_from_zero() -> None:
 
 def test_a_tiny_run_against_our_server_loses_and_alters_nothing(ours: ServerUnderTest) -> None:
     measurements = Measurements()
-    for case in (startup, requests, streams):
+    for case in (startup, requests, streams, websocket):
         list(case.measure(ours, SMOKE, measurements))
     account = measurements.integrity[report.OURS]
     assert account.checked > 1000
@@ -60,3 +61,27 @@ def test_memory_counts_the_server_and_not_its_agents(ours: ServerUnderTest) -> N
         server.add_instances(["two", "three"])
         assert set(process_usage.server_processes(server.pid)) == before
         assert process_usage.memory(server.pid).resident_kb > 1000
+
+
+def test_a_tiny_run_of_processes_has_all_figures_and_loses_nothing(ours: ServerUnderTest) -> None:
+    measurements = Measurements()
+    list(processes.measure(ours, SMOKE, measurements))
+    assert {row.label for row in report.rows(measurements)} >= {
+        "run of echo: CPU",
+        "terminal, echo of a key: p50",
+        "terminal, large output: delivered",
+        "memory per further idle terminal",
+    }
+    assert measurements.median("terminal output lost", report.OURS) == 0
+    account = measurements.integrity[report.OURS]
+    assert (account.checked > 20, account.altered) == (True, 0)
+
+
+@pytest.mark.clause("sdk-bench")
+def test_the_session_agent_floods_and_the_python_client_counts_every_chunk(ours: ServerUnderTest) -> None:
+    with replace(ours, agent="session_agent").running() as server:
+        clients = sdk.Clients(ours, Measurements(), typescript=False)
+        for case in ("turn", "turn-sync"):
+            figures = clients.ours(server, "turn", case, SMOKE.sdk_chunks, store="sqlite")
+            assert figures["missing"] == 0
+            assert figures["cpu_us"] > 0

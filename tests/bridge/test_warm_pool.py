@@ -192,7 +192,8 @@ def test_agent_that_crashes_at_its_start_is_tried_less_and_less_often(tmp_path: 
 
 @pytest.mark.clause("agents-warm")
 def test_processes_that_are_not_needed_end_and_come_back_with_the_next_instance(tmp_path: Path) -> None:
-    with running(tmp_path, "own=2", SANDBOX_AGENT_WARM_IDLE_TIMEOUT="1") as server:
+    # Long enough for both processes to be ready at once on a loaded machine.
+    with running(tmp_path, "own=2", SANDBOX_AGENT_WARM_IDLE_TIMEOUT="6") as server:
         first = server.filled(2)
         wait_until(lambda: not server.pids(), 60, "end of the idle processes")
         wait_until(lambda: not any(map(exists, first)), 60, "exit of the idle processes")

@@ -50,6 +50,7 @@ class InspectorPage:
         expect(dialog.get_by_label("Directory")).not_to_have_value("")
         dialog.get_by_role("button", name="Create session").click()
         page.wait_for_url(re.compile(r"/ui/sessions/"))
+        expect(dialog).to_have_count(0)
         expect(self.composer).to_be_visible()
         return page.url.rpartition("/")[2]
 
@@ -60,7 +61,11 @@ class InspectorPage:
 
     @property
     def composer(self) -> Locator:
-        return self.page.get_by_label("Prompt")
+        return self.page.get_by_label("Prompt", exact=True)
+
+    def end_session(self) -> None:
+        self.page.get_by_role("button", name="End", exact=True).click()
+        self.page.get_by_role("button", name="End the process?").click()
 
     def say(self, text: str) -> None:
         self.composer.fill(text)

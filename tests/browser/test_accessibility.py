@@ -40,6 +40,36 @@ def test_axe_has_no_serious_findings(inspector: InspectorPage, theme: str) -> No
 
 
 @pytest.mark.clause("inspector-looks")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_has_no_serious_findings_under_the_mouse_and_with_the_focus(
+    inspector: InspectorPage, theme: str
+) -> None:
+    page = inspector.page
+    page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal
+    inspector.create_session()
+    inspector.say("permission")
+    card = inspector.card("pending")
+    expect(card).to_be_visible()
+    inspector.panel("Timeline")
+    expect(page.locator(".span-button").first).to_be_visible()
+    inspector.composer.fill("a draft")
+    for element in (
+        page.get_by_role("button", name="New", exact=True),
+        page.get_by_role("button", name="End", exact=True),
+        page.get_by_role("button", name="Queue"),
+        page.get_by_role("tab", name="Files"),
+        page.locator(".side-row").first,
+        page.locator(".span-button").first,
+        page.locator(".turn-head").first,
+        card.locator("[data-option]").first,
+    ):
+        element.hover()
+        assert serious_findings(inspector) == [], element
+        element.focus()
+        assert serious_findings(inspector) == [], element
+
+
+@pytest.mark.clause("inspector-looks")
 def test_a_session_is_created_used_and_left_by_keys_alone(inspector: InspectorPage) -> None:
     page = inspector.page
     expect(page.get_by_role("heading", name="Start a session")).to_be_visible()
@@ -89,8 +119,8 @@ def test_on_a_narrow_screen_every_part_is_reached(inspector: InspectorPage) -> N
 
 def test_the_theme_can_be_chosen_and_is_kept(inspector: InspectorPage) -> None:
     page = inspector.page
+    page.emulate_media(color_scheme="light")
     page.get_by_role("button", name="Theme: system").click()
-    page.get_by_role("button", name="Theme: light").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.reload()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")

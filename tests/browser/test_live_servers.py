@@ -40,6 +40,7 @@ def test_a_server_of_another_client_is_listed_watched_and_closed(inspector: Insp
     prompt_elsewhere(server, "of another / client", session_id, "echo and live")
     expect(inspector.conversation).to_contain_text("and live")
     inspector.page.get_by_role("button", name="Close server").click()
+    inspector.page.get_by_role("button", name="Close it for every client?").click()
     expect(inspector.page.get_by_text("This server was closed")).to_be_visible()
     assert server.acp.list() == []
 

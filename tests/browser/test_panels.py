@@ -21,7 +21,7 @@ def test_agents_show_their_state_and_install_with_progress(inspector: InspectorP
     expect(mock.get_by_role("list", name="Capabilities").locator("li.has")).to_have_count(17)
     mock.get_by_role("button", name="Reinstall").click()
     expect(mock.locator("p.good-text")).to_be_visible()
-    claude = panel.get_by_role("article", name="Claude Code")
+    claude = panel.get_by_role("article", name="Claude Code", exact=True)
     expect(claude).to_contain_text("not installed")
     expect(claude).to_contain_text("no credentials")
 
@@ -83,6 +83,7 @@ def test_mcp_servers_are_added_and_removed(inspector: InspectorPage) -> None:
             "env": {"KEY": "value"},
         }
     }
+    inspector.page.once("dialog", lambda dialog: dialog.accept())
     panel.get_by_role("button", name="Remove files").click()
     expect(panel.get_by_text("Nothing configured")).to_be_visible()
     assert json.loads((directory / ".sandbox-agent" / "config" / "mcp.json").read_text()) == {}
@@ -104,6 +105,20 @@ def test_a_directory_that_is_typed_while_the_page_asks_for_home_stays(inspector:
     inspector.page.unroute("**/v1/fs/stat?**")
 
 
+def test_typing_replaces_a_home_that_arrives_in_the_focused_field(inspector: InspectorPage) -> None:
+    asked: list[Route] = []
+    inspector.page.route("**/v1/fs/stat?**", lambda question: asked.append(question))
+    field = inspector.panel("MCP").get_by_label("Directory")
+    field.focus()
+    assert asked, "the page has asked for home"
+    for question in asked:
+        question.continue_()
+    expect(field).not_to_have_value("")
+    inspector.page.keyboard.insert_text("/typed")
+    expect(field).to_have_value("/typed")
+    inspector.page.unroute("**/v1/fs/stat?**")
+
+
 @pytest.mark.clause("inspector-panels")
 def test_skills_are_added_and_removed(inspector: InspectorPage) -> None:
     directory = inspector.server.home / "skills-panel"
@@ -119,6 +134,7 @@ def test_skills_are_added_and_removed(inspector: InspectorPage) -> None:
     stored = json.loads((directory / ".sandbox-agent" / "config" / "skills.json").read_text())
     source = {"type": "github", "source": "owner/skills", "skills": ["one", "two"]}
     assert stored == {"review": {"sources": [source]}}
+    inspector.page.once("dialog", lambda dialog: dialog.accept())
     panel.get_by_role("button", name="Remove review").click()
     expect(panel.get_by_text("Nothing configured")).to_be_visible()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 
@@ -46,6 +47,50 @@ def test_assets_are_kept_for_ever_and_have_their_own_types(server: ServerProcess
     assert types == {"text/javascript; charset=utf-8", "text/css; charset=utf-8"}
 
 
+@pytest.mark.clause("inspector-compressed")
+@pytest.mark.parametrize(
+    ("accepted", "coding"),
+    [
+        ("gzip, deflate, br, zstd", "br"),
+        ("gzip", "gzip"),
+        ("br;q=0, gzip;q=0.5", "gzip"),
+        ("br;q=0.000", None),
+        ("deflate", None),
+        (None, None),
+    ],
+)
+def test_assets_are_sent_in_the_smallest_form_that_the_client_takes(
+    server: ServerProcess, page: Answer, accepted: str | None, coding: str | None
+) -> None:
+    script = next(iter(re.findall(rb'/ui/(assets/[^"]+[.]js)', page.body))).decode()
+    plain = server.client.get(f"/ui/{script}")
+    answer = server.client.get(f"/ui/{script}", headers={"accept-encoding": accepted} if accepted else {})
+    assert answer.header("content-encoding") == coding
+    for one in (answer, plain):
+        assert "accept-encoding" in (one.header("vary") or "")
+    assert answer.header("content-type") == "text/javascript; charset=utf-8"
+    assert (answer.header("etag") == plain.header("etag")) == (coding is None)
+    if coding is not None:
+        assert len(answer.body) < len(plain.body) / 2
+    if coding == "gzip":
+        assert gzip.decompress(answer.body) == plain.body
+    unchanged = server.client.get(
+        f"/ui/{script}",
+        headers={"accept-encoding": accepted or "identity", "if-none-match": answer.header("etag") or ""},
+    )
+    assert unchanged.status == 304
+
+
+@pytest.mark.clause("inspector-compressed")
+def test_what_the_first_view_needs_is_below_160_kb_in_gzip(server: ServerProcess, page: Answer) -> None:
+    names = re.findall(rb'/ui/(assets/[^"]+)', page.body)
+    sizes = [
+        len(server.client.get(f"/ui/{name.decode()}", headers={"accept-encoding": "gzip"}).body)
+        for name in names
+    ]
+    assert sum(sizes) < 160_000
+
+
 @pytest.mark.clause("inspector-served")
 @pytest.mark.parametrize("name", ["none.js", "../index.html", "%2e%2e/index.html", "a/b.js", ""])
 def test_a_missing_asset_is_not_found(server: ServerProcess, name: str) -> None:
@@ -71,9 +116,13 @@ def test_only_the_endpoint_named_in_the_address_may_be_called_too(server: Server
     def policy(query: str) -> str:
         return server.client.get(f"/ui/?{query}").header("content-security-policy") or ""
 
-    assert "connect-src 'self' https://box.example:8443;" in policy("url=https://box.example:8443/some/path")
+    assert "connect-src 'self' https://box.example:8443 wss://box.example:8443;" in policy(
+        "url=https://box.example:8443/some/path"
+    )
     assert "connect-src 'self';" in policy("url=javascript:alert(1)")
-    assert "connect-src 'self' https://a.example;" in policy("url=https://a.example;script-src%20*")
+    assert "connect-src 'self' https://a.example wss://a.example;" in policy(
+        "url=https://a.example;script-src%20*"
+    )
     assert "script-src 'self';" in policy("url=https://a.example;script-src%20*")
 
 

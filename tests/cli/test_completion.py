@@ -45,6 +45,8 @@ def test_bash_accepts_the_script(sandbox: SandboxDirectory) -> None:
 def test_commands_and_options_are_offered(sandbox: SandboxDirectory) -> None:
     assert {"daemon", "doctor"} == _offered(sandbox, "sandbox-agent d")
     assert {"list", "post", "stream", "close"} == _offered(sandbox, "sandbox-agent api acp ")
-    assert {"--fs-root", "--fs-timeout-ms"} == _offered(sandbox, "sandbox-agent server --fs-")
+    assert {"--fs-root", "--fs-timeout-ms", "--fs-watch", "--fs-watch-max-directories"} == _offered(
+        sandbox, "sandbox-agent server --fs-"
+    )
     assert {"gemini"} == _offered(sandbox, "sandbox-agent run gem")
     assert {"reads", "all", "none"} == _offered(sandbox, "sandbox-agent run --approve ")

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.acp import AGENT, Acp
+from tests.support.process_api import Processes
 from tests.support.processes import open_descriptors, wait_until, zombies_of
 from tests.support.raw_http import Client
 from tests.support.server_process import (
@@ -159,6 +160,14 @@ def acp(target: Target) -> Acp:
 @pytest.fixture
 def client(target: Target) -> Client:
     return target.client
+
+
+@pytest.fixture
+def processes(target: Target) -> Iterator[Processes]:
+    """The processes of the shared server; afterwards none is left."""
+    api = Processes(target.client)
+    yield api
+    api.clean_up()
 
 
 @pytest.fixture

@@ -150,3 +150,11 @@ def test_pages_cannot_be_framed(module_server: ServerProcess, path: str) -> None
     assert answer.header("x-frame-options") == "DENY"
     policy = (answer.header("content-security-policy") or "").split("; ")
     assert "frame-ancestors 'none'" in policy
+
+
+@pytest.mark.clause("inspector-served")
+def test_a_page_names_all_that_its_response_depends_on_in_one_header(module_server: ServerProcess) -> None:
+    answer = module_server.client.get("/ui/", authorized=False)
+    varying = [value for name, value in answer.headers if name == "vary"]
+    assert len(varying) == 1
+    assert {"origin", "accept-encoding"} <= set(varying[0].split(", "))

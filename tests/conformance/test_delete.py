@@ -59,7 +59,7 @@ def test_parallel_deletes_are_all_204(acp: Acp, server_id: str) -> None:
     assert max(call.result(8) for call in calls) < 2.0
 
 
-@pytest.mark.clause("decision-3")
+@pytest.mark.clause("decision-3", "agents-closed-instance")
 def test_pending_requests_are_released_with_502(acp: Acp, server_id: str) -> None:
     calls = [acp.in_background(acp.send, server_id, "test/silent", request_id=f"p{n}") for n in range(5)]
     acp.wait_until_pending(server_id, 5)
@@ -68,6 +68,7 @@ def test_pending_requests_are_released_with_502(acp: Acp, server_id: str) -> Non
     for call in calls:
         problem = assert_problem(call.result(5), 502, "agent_process_exited")
         assert problem["agent"] == AGENT
+        assert problem["details"] == {"closed": True}, "the agent did not crash"
     assert time.monotonic() - began < 2.0
 
 

@@ -49,6 +49,19 @@ def test_an_instance_is_created_before_its_first_message(acp: Acp) -> None:
         acp.delete(server_id)
 
 
+@pytest.mark.ours
+@pytest.mark.clause("http-created-at")
+def test_the_answer_to_a_post_with_agent_says_since_when_the_instance_runs(acp: Acp) -> None:
+    name = "x-sandbox-agent-created-at-ms"
+    first = acp.post("dated", b'{"id":1,"method":"test/info"}', agent=AGENT)
+    again = acp.post("dated", b'{"id":2,"method":"test/info"}', agent=AGENT)
+    without = acp.post("dated", b'{"id":3,"method":"test/info"}')
+    row = acp.entry("dated")
+    assert row is not None
+    assert first.header(name) == again.header(name) == str(row["createdAtMs"])
+    assert without.header(name) is None
+
+
 @pytest.mark.clause("spec1-3.1-list")
 def test_rows_are_sorted_by_server_id(acp: Acp) -> None:
     ids = ["zeta", "alpha", "Mid", "10", "9"]

@@ -24,7 +24,7 @@ from tests.support.server_process import ServerProcess, free_port
 READERS = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}
 NEVER_RUN = {"text", "mermaid"}
 RUN = {"sh", "bash", "python"}
-LIMIT_S = 50
+LIMIT_S = 120
 DOCUMENTED_PORT = "2468"
 
 
@@ -71,6 +71,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     process.stop()
 
 
+@pytest.mark.timeout(LIMIT_S + 30)
 @pytest.mark.clause("docs-checked")
 @pytest.mark.parametrize("block", _runnable(), ids=lambda block: block.name)
 def test_a_block_does_what_it_says(

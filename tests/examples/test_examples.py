@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+import os
 import subprocess
 import sys
+import types
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,8 +21,9 @@ from tests.support.processes import wait_until
 from tests.support.server_process import free_port
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-INTERACTIVE = {"chat_terminal.py", "web_backend.py"}
+INTERACTIVE = {"chat_terminal.py", "web_backend.py", "test_with_pytest.py"}
 SAYS = {
+    "batch_eval.py": "0 agents left",
     "custom_agent.py": "HELLO FROM MY OWN AGENT!",
     "files_and_mcp.py": "the agent was given: clock",
     "resume.py": "the agent knows the past: True",
@@ -47,6 +52,39 @@ def test_an_example_runs(name: str, sandbox: SandboxDirectory) -> None:
 def test_the_custom_agent_has_no_more_than_forty_lines_of_code() -> None:
     text = (EXAMPLES / "custom_agent.py").read_text().split('"""', 2)[2]
     assert len([line for line in text.splitlines() if line.strip()]) <= 40
+
+
+@pytest.mark.clause("docs-examples")
+def test_the_tests_of_the_pytest_example_pass(sandbox: SandboxDirectory) -> None:
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "sandbox_agent.testing", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "--rootdir", str(sandbox.home), "-c", os.devnull, str(EXAMPLES / "test_with_pytest.py")],
+        env=sandbox.environment,
+        cwd=sandbox.home,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0 and "2 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.clause("docs-examples")
+async def test_every_cell_of_the_notebook_runs(
+    sandbox: SandboxDirectory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in sandbox.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(sandbox.home)
+    cells = json.loads((EXAMPLES / "notebook.ipynb").read_text(encoding="utf-8"))["cells"]
+    names: dict[str, object] = {"__name__": "__main__"}
+    for number, cell in enumerate(cell for cell in cells if cell["cell_type"] == "code"):
+        source = "".join(cell["source"])
+        # As a notebook does: on a running loop, with `await` outside of a function.
+        compiled = compile(source, f"cell {number}", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+        running = types.FunctionType(compiled, names)()
+        if inspect.isawaitable(running):
+            await running
+    assert "end_turn chunk 20" in capsys.readouterr().out
 
 
 @pytest.mark.clause("docs-examples")
@@ -100,7 +138,7 @@ def backend(sandbox: SandboxDirectory) -> Iterator[str]:
 
     def up() -> bool:
         try:
-            return httpx.get(url).status_code == 401
+            return httpx.post(f"{url}/chats").status_code == 401
         except httpx.TransportError:
             return False
 
@@ -122,6 +160,7 @@ def test_a_web_backend_relays_a_session(backend: str) -> None:
         seen: list[dict[str, object]] = []
         with ann.stream("GET", f"/chats/{chat}/events") as stream:
             assert ann.post(f"/chats/{chat}/prompts", json={"text": "permission"}).status_code == 202
+            assert ann.post(f"/chats/{chat}/prompts", json={"text": "too early"}).status_code == 409
             for line in stream.iter_lines():
                 if not line.startswith("data: "):
                     continue

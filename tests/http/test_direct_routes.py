@@ -25,14 +25,14 @@ class AsyncioAsOwnLoop:
 
 @pytest.fixture
 def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    from sandbox_agent.http.access import AccessCheck
+    from sandbox_agent.http.access.access_check import AccessCheck
 
     seen: list[str] = []
     original = AccessCheck.check
 
-    def check(self: AccessCheck, method: str, path: bytes, headers: Any) -> Any:
+    def check(self: AccessCheck, method: str, path: bytes, *others: Any) -> Any:
         seen.append(f"{method} {path.decode()}")
-        return original(self, method, path, headers)
+        return original(self, method, path, *others)
 
     monkeypatch.setattr(AccessCheck, "check", check)
     yield seen

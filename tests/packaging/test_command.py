@@ -9,6 +9,9 @@ import pytest
 from .conftest import Built, install
 from .program import Program
 
+# What is built and installed once counts for the first test that needs it.
+pytestmark = pytest.mark.timeout(300)
+
 
 @pytest.mark.clause("packaging-wheel-and-sdist")
 def test_the_command_loads_nothing_that_costs_before_our_code(installed: Path) -> None:

@@ -13,6 +13,9 @@ import pytest
 from .conftest import Built
 from .program import Program, fetch, initialized
 
+# What is built and installed once counts for the first test that needs it.
+pytestmark = pytest.mark.timeout(300)
+
 BARE_PYTHON = [str(Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}"), "-I", "-S"]
 
 

@@ -9,6 +9,9 @@ import pytest
 
 from .program import Program, fetch, initialized
 
+# What is built and installed once counts for the first test that needs it.
+pytestmark = pytest.mark.timeout(300)
+
 SCRIPT = """
 from sandbox_agent import SandboxAgent
 

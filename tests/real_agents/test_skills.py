@@ -10,6 +10,7 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent
 from sandbox_agent.agents.catalog.catalog import Catalog
+from tests.agents.adapters.recipes import NATIVE_RECIPES
 from tests.real_agents.conftest import client
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
@@ -17,9 +18,10 @@ from tests.real_agents.recipes import CI_AGENTS, RECIPES
 from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.timeout(600)
+_RECIPES = {**RECIPES, **NATIVE_RECIPES}
 AGENTS = [
     pytest.param(agent, marks=() if agent in CI_AGENTS else pytest.mark.full)
-    for agent in RECIPES
+    for agent in _RECIPES
     # Grok asks its user on a terminal whether a directory is trusted.
     if Catalog().get(agent).skills_directory is not None and agent != "grok"
 ]
@@ -51,7 +53,7 @@ async def test_the_model_of_a_real_agent_sees_the_skill(
     async with client(server) as http:
         answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=400)
         assert answer.status_code == 200, answer.text
-        matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
+        matrix = Matrix(_RECIPES[agent], http, model.base, tmp_path / "agent")
     trust_directory(matrix)
     given, configured = (f"{word} the {os.urandom(4).hex()}" for word in ("polish", "measure"))
     for name, words in (("given", given), ("configured", configured)):

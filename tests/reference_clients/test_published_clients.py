@@ -73,3 +73,25 @@ def check_session(seen: dict[str, Any]) -> None:
     assert seen["events"] > 15
     assert seen["agents"][:7] == ["claude", "codex", "opencode", "amp", "pi", "cursor", "mock"]
     assert seen["agentSessionId"]
+
+
+@pytest.mark.clause("processes-published-client")
+def test_every_process_and_terminal_method_of_the_sdk_works(
+    server: ServerProcess, run_node: Callable[..., Any]
+) -> None:
+    # Node 20 has a WebSocket behind this option only.
+    seen = run_node("processes.mjs", NODE_OPTIONS="--experimental-websocket", **connected(server))
+    assert seen["changed"] == {**seen["config"], "maxConcurrentProcesses": 7}
+    assert (seen["run"]["exitCode"], seen["run"]["stdout"], seen["run"]["stderr"]) == (3, "out\n", "err\n")
+    assert seen["written"] == {"bytesWritten": 6}
+    assert seen["followed"] == seen["logs"] == ["got hello\n"]
+    assert (seen["exited"]["status"], seen["exited"]["exitCode"]) == ("exited", 4)
+    assert seen["size"] == {"cols": 100, "rows": 30}
+    terminal = seen["seen"]
+    assert (terminal["ready"], terminal["exit"], terminal["errors"]) == ("proc_2", 5, [])
+    assert "30 100" in terminal["data"] and "20 90" in terminal["data"]
+    assert seen["first"] == {"processId": "proc_3", "type": "ready"}
+    assert (seen["stillRunning"], seen["stopped"], seen["killed"]) == ("running", "exited", "exited")
+    assert seen["listed"] == ["proc_2", "proc_3", "proc_4"]
+    assert seen["fault"][0] == 404
+    assert seen["url"].endswith("/v1/processes/proc_3/terminal/ws?access_token=t")

@@ -1,7 +1,9 @@
 """A TCP proxy that cuts connections when and where a test says.
 
 Every connection is numbered from 0 in the order it is made. A `Cut` names how many bytes may pass in
-one direction before both ends are closed, hard (reset) or politely. `cut_now` ends what is open.
+one direction before both ends are closed, hard (reset) or politely. `cut_now` ends what is open. A `silent`
+proxy keeps and accepts connections but passes no byte, as a network that has lost its route; what was sent
+meanwhile arrives when it `speaks` again.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ class CuttingProxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self.plan: Plan = lambda number, head: None
         self.refuse = False
+        self._passing = asyncio.Event()
+        self._passing.set()
         self.connections = 0
         self.cuts = 0
 
@@ -58,6 +62,12 @@ class CuttingProxy:
     def url(self) -> str:
         assert self._server is not None
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    def silent(self) -> None:
+        self._passing.clear()
+
+    def speaks(self) -> None:
+        self._passing.set()
 
     def cut_now(self) -> None:
         self.cuts += len(self._open) // 2
@@ -103,6 +113,7 @@ class CuttingProxy:
             passed = 0
             data = first or await source.read(65536)
             while data:
+                await self._passing.wait()
                 if cut is not None and cut.direction == direction and passed + len(data) > cut.after_bytes:
                     target.write(data[: cut.after_bytes - passed])
                     await target.drain()

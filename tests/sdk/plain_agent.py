@@ -10,6 +10,7 @@ standard library.
 
 import json
 import sys
+import time
 from typing import Any
 
 LOGIN_NEEDED = "--login" in sys.argv
@@ -47,6 +48,12 @@ def prompt(request_id: Any, params: dict[str, Any]) -> None:
     elif blocks[-1].get("text") == "strange":
         open_prompt.update(id=request_id, session=session_id)
         send(id="strange-1", method="craft/drainMidTurnQueue", params={"sessionId": session_id})
+    elif blocks[-1].get("text") == "busy":
+        # It reads nothing meanwhile, so it does not notice a cancel.
+        for _ in range(20):
+            say(session_id, "still busy\n")
+            time.sleep(0.1)
+        send(id=request_id, result={"stopReason": "end_turn"})
     elif blocks[-1].get("text") == "blocks":
         say(session_id, json.dumps(blocks))
         send(id=request_id, result={"stopReason": "end_turn"})

@@ -166,6 +166,23 @@ async def test_a_turn_on_a_dead_embedded_server_fails_at_once(tmp_path: Path) ->
             await session.prompt("echo x")
 
 
+@pytest.mark.clause("sdk-recorded-once")
+async def test_the_end_of_an_embedded_server_is_told_once_and_nothing_follows_it(tmp_path: Path) -> None:
+    async with AsyncSandboxAgent.start(default_directory=tmp_path) as client:
+        session = await client.sessions.create("mock")
+        turn = session.start("hang")
+        await asyncio.wait_for(turn.sent.wait(), 10)
+        assert client.provider is not None
+        await client.provider.destroy(str(client.sandbox_id).partition("/")[2])
+        with pytest.raises(SandboxAgentError) as failure:
+            await asyncio.wait_for(turn.result(), 10)
+        await eventually(lambda: session.info.ended)
+        kinds = [event.type for event in await session.events()]
+    assert kinds.count("error") == kinds.count("turn.ended") == kinds.count("session.ended") == 1, kinds
+    assert kinds.index("error") < kinds.index("session.ended"), kinds
+    assert failure.value.result.events[-1].type == "session.ended"
+
+
 async def test_a_missing_file_is_not_found_with_its_details(client: AsyncSandboxAgent) -> None:
     with pytest.raises(NotFoundError) as failure:
         await client.fs.read("/no/such/file")

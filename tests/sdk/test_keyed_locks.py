@@ -49,4 +49,4 @@ async def test_a_client_keeps_no_lock_of_sessions_it_created_or_resumed(client: 
         await (await client.sessions.resume(session.id)).terminate()
     with pytest.raises(SessionNotFoundError):
         await client.sessions.resume("no such session")
-    assert len(client.sessions._resuming) == 0 and len(client._pool._locks) == 0
+    assert len(client.sessions._locks) == 0 and len(client._pool._locks) == 0

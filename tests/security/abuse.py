@@ -101,6 +101,28 @@ def nonsense(attacker: Attacker) -> None:
         attacker.send_to_all(attacker.random.randbytes(20_000), 1)
 
 
+def refused_upgrades(attacker: Attacker) -> None:
+    """WebSocket handshakes without a token, to a terminal and to ACP's own transport."""
+    for path in (b"/v1/processes/x/terminal/ws", b"/acp"):
+        head = b"GET " + path + b" HTTP/1.1\r\n" + HOST + b"Upgrade: websocket\r\nConnection: Upgrade\r\n"
+        head += b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+        attacker.send_to_all(head + b"Sec-WebSocket-Protocol: " + PADDING + b"\r\n\r\n")
+
+
+def pages_and_preflights(attacker: Attacker) -> None:
+    """What is answered without a token: pages, the API document, preflights."""
+    for line in (b"GET /ui/?" + PADDING[:20_000], b"GET /docs", b"GET /openapi.json", b"OPTIONS /v1/acp/x"):
+        headers = HOST + b"Access-Control-Request-Headers: " + PADDING[:20_000] + b"\r\n"
+        attacker.send_to_all(line + b" HTTP/1.1\r\n" + headers + b"\r\n", attacker.connections // 4)
+
+
+def refused_bodies(attacker: Attacker) -> None:
+    """Bodies of refused requests, whole and cut, to both transports."""
+    for path in (b"/v1/acp/x", b"/acp", b"/v1/fs/upload-batch"):
+        head = b"POST " + path + b" HTTP/1.1\r\n" + HOST + b"Content-Length: 2000000\r\n\r\n"
+        attacker.send_to_all(head + b"x" * attacker.random.choice((1_000, 500_000, 2_000_000)), 30)
+
+
 KINDS = [
     refused_large_heads,
     large_ids,
@@ -112,4 +134,7 @@ KINDS = [
     slow_heads,
     cut_connections,
     nonsense,
+    refused_upgrades,
+    pages_and_preflights,
+    refused_bodies,
 ]

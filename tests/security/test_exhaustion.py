@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 from sandbox_agent.errors import TokenInvalid
-from sandbox_agent.http.access import AccessCheck
+from sandbox_agent.http.access.access_check import AccessCheck
 from sandbox_agent.http.http1.options import Http1Options
 from sandbox_agent.http.http1.server import Http1Server
 from sandbox_agent.runtime.loop import Loop

@@ -146,6 +146,43 @@ def test_another_user_with_the_capabilities_of_a_container(start_with, sleepers,
     is_gone(sleepers)
 
 
+def with_shell_that_cannot_set_tags(directory: Path) -> list[str]:
+    """A namespace in which the `ulimit` of /bin/sh knows neither -w nor -x, as in some small shells."""
+    shell = directory / "sh"
+    shell.write_text(
+        "#!/bin/bash\n"
+        'ulimit() { case $1 in -w | -x) return 2 ;; *) builtin ulimit "$@" ;; esac; }\n'
+        'shift; script=$1; shift; shift; eval "$script"\n'
+    )
+    shell.chmod(0o755)
+    return ["unshare", "-m", "bash", "-c", f'mount --bind {shell} "$(realpath /bin/sh)" && exec "$@"', "bash"]
+
+
+@pytest.mark.root
+@pytest.mark.clause("security-H3", "promise-H")
+def test_the_tag_is_there_before_the_user_changes(start_server, sleepers, tmp_path: Path) -> None:
+    open_for_all_users(tmp_path)
+    server: ServerProcess = start_server(
+        arguments=["--agent-user", "nobody"],
+        prefix=[
+            *WITHOUT_GROUPS,
+            *with_shell_that_cannot_set_tags(tmp_path),
+            *WITH_DOCKER_CAPABILITIES,
+        ],
+    )
+    script = agent_script(sleepers.seconds, *DETACHED.values()).replace("#!/bin/sh", "#!/bin/bash")
+    place_launcher(server.data_home, "pi", script)
+    open_for_all_users(server.data_home / "sandbox-agent" / "bin" / "agent_processes")
+    server.acp.call("x", "go", request_id=1, agent="pi")
+    wait_until(lambda: len(sleepers.alive()) == len(DETACHED) + 1, 10, "all processes of the agent")
+    limits = [Path(f"/proc/{pid}/limits").read_text() for pid in sleepers.alive()]
+    assert not any(re.search(r"Max file locks +unlimited", text) for text in limits), limits[0]
+    assert "process_tags.unavailable" not in server.log()
+    server.signal(signal.SIGKILL)
+    server.wait_for_exit(5)
+    is_gone(sleepers)
+
+
 @pytest.mark.root
 @pytest.mark.clause("security-M3", "promise-H")
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -16,10 +16,13 @@ from typing import Any
 
 from tests.support.raw_http import DEFAULT_TIMEOUT, Client, Connection, ConnectionClosed
 
+# On /acp an event has no name, as in the servers of the official SDKs.
+REMOTE_MESSAGE = re.compile(rb"id: ([1-9][0-9]*)\ndata: ([^\r\n]*)\n\n", re.DOTALL)
 MESSAGE = re.compile(rb"event: message\nid: ([1-9][0-9]*)\ndata: ([^\r\n]*)\n\n", re.DOTALL)
 # Much smaller windows than this make loopback crawl.
 SMALL_BUFFER = 128 * 1024
 GAP = re.compile(rb'event: gap\ndata: \{"oldest":([0-9]+),"newest":([0-9]+)\}\n\n')
+SERVER = re.compile(rb'event: (server|end)\ndata: (\{"serverId": [^\r\n]*\})\n\n')
 HEARTBEAT = b": heartbeat\n\n"
 STOPPING = b": server stopping\n\n"
 
@@ -30,7 +33,7 @@ class StreamEnded(Exception):
 
 @dataclass(frozen=True)
 class Event:
-    """A message (with its number), a gap (number None, data the JSON) or a comment (data empty)."""
+    """A message (with its number), a comment (data empty), or without a number: gap, server, end (JSON)."""
 
     kind: str
     number: int | None
@@ -40,36 +43,45 @@ class Event:
         return json.loads(self.data)
 
 
-def parse_frame(frame: bytes) -> Event:
+def parse_frame(frame: bytes, message: re.Pattern[bytes]) -> Event:
     if frame == HEARTBEAT:
         return Event("heartbeat", None, b"")
     if frame == STOPPING:
         return Event("stopping", None, b"")
-    if match := MESSAGE.fullmatch(frame):
+    if match := message.fullmatch(frame):
         return Event("message", int(match[1]), match[2])
     if GAP.fullmatch(frame):
         return Event("gap", None, frame[len(b"event: gap\ndata: ") : -2])
+    if match := SERVER.fullmatch(frame):
+        return Event(match[1].decode(), None, match[2])
     raise AssertionError(f"not a frame of the wire: {frame[:300]!r}")
 
 
 class EventStream:
-    """One open `GET /v1/acp/{server_id}`; a small receive buffer makes a pause felt by the server soon."""
+    """One open `GET /v1/acp/{server_id}`; a small receive buffer makes a pause felt by the server soon.
+
+    `path` names another stream, whose messages look like `message`; `headers` are added to the request.
+    """
 
     def __init__(
         self,
         client: Client,
-        server_id: str,
+        server_id: str = "",
         *,
         last_event_id: str | int | None = None,
         timeout: float = DEFAULT_TIMEOUT,
         receive_buffer: int | None = None,
+        path: str | None = None,
+        headers: dict[str, str] | None = None,
+        message: re.Pattern[bytes] = MESSAGE,
     ) -> None:
-        headers = {"accept": "text/event-stream"}
+        headers = {"accept": "text/event-stream", **(headers or {})}
         if last_event_id is not None:
             headers["last-event-id"] = str(last_event_id)
+        self._message = message
         self.connection: Connection = client.connect(timeout, receive_buffer)
         try:
-            self.connection.send(client.build("GET", f"/v1/acp/{server_id}", headers=headers))
+            self.connection.send(client.build("GET", path or f"/v1/acp/{server_id}", headers=headers))
             self.status, self.headers, self.head = self.connection.read_head()
             assert self.status == 200, self.head
         except BaseException:
@@ -100,7 +112,7 @@ class EventStream:
             self._text += chunk
         frame = bytes(self._text[: end + 2])
         del self._text[: end + 2]
-        return parse_frame(frame)
+        return parse_frame(frame, self._message)
 
     def next_message(self, timeout: float = DEFAULT_TIMEOUT) -> Event:
         """The next frame that is not a comment."""

@@ -48,6 +48,18 @@ REQUIREMENTS = {
         "needs the Debian packages nginx, haproxy and caddy",
         lambda: all(shutil.which(name, path=SYSTEM_PATH) for name in ("nginx", "haproxy", "caddy")),
     ),
+    "podman": Requirement(
+        "needs root and the Debian packages podman and runc",
+        lambda: _is_root() and all(shutil.which(name, path=SYSTEM_PATH) for name in ("podman", "runc")),
+    ),
+    "netns": Requirement(
+        "needs root and the Debian package iproute2",
+        lambda: _is_root() and shutil.which("ip", path=SYSTEM_PATH) is not None,
+    ),
+    "dockerd": Requirement(
+        "needs root and the Debian package docker.io",
+        lambda: _is_root() and shutil.which("dockerd", path=SYSTEM_PATH) is not None,
+    ),
     "gcc": Requirement("needs a C compiler", lambda: shutil.which("gcc") is not None),
     "node": Requirement(
         "needs Node and npm", lambda: shutil.which("node") is not None and shutil.which("npm") is not None

@@ -86,12 +86,12 @@ async def test_list_starts_with_the_reference_and_has_the_users_agents(tmp_path:
 async def test_keys_have_the_order_of_the_response(tmp_path: Path) -> None:
     environment = InstallEnvironment(tmp_path, "")
     assert list(await inventory(environment).describe("mock")) == [
-        *("id", "installed", "credentialsAvailable", "capabilities", "permissionRequests"),
-        "skillsDirectory",
+        *("id", "name", "installed", "credentialsAvailable", "capabilities", "permissionRequests"),
+        *("skillsDirectory", "allowedToolsParameter"),
     ]
     assert list(await inventory(environment).describe("mock", config=True)) == [
-        *("id", "installed", "credentialsAvailable", "version", "path", "capabilities"),
-        *("permissionRequests", "skillsDirectory"),
+        *("id", "name", "installed", "credentialsAvailable", "version", "path", "capabilities"),
+        *("permissionRequests", "skillsDirectory", "allowedToolsParameter"),
         *("configStatus", "configOptions", "models", "defaultModel", "modes"),
     ]
 
@@ -154,6 +154,25 @@ async def test_models_and_modes_are_read_from_the_agent_after_the_response(tmp_p
     assert tiny["modes"] == [{"id": "careful", "name": "Careful", "description": "Slow"}]
     assert "configError" not in tiny
     await stock.aclose()
+
+
+@pytest.mark.clause("agents-probe-directory")
+async def test_agent_is_always_asked_in_the_same_directory(tmp_path: Path) -> None:
+    """Agents keep a folder in the user's home for every directory in which they had a session."""
+    seen = tmp_path / "seen"
+    script = LOGIN_AGENT.replace("PYTHON", sys.executable).replace(
+        "logged_in = False",
+        f"import os; open({str(seen)!r}, 'a').write(os.getcwd() + chr(10)); logged_in = False",
+    )
+    environment = own_agent(tmp_path, script)
+    environment.environ["OWN_KEY"] = "k"
+    for _ in range(2):
+        stock = inventory(environment)
+        assert (await until_asked(stock, "own"))["configStatus"] == "known"
+        await stock.aclose()
+    places = seen.read_text().splitlines()
+    assert len(places) == 2 and len(set(places)) == 1
+    assert os.listdir(places[0]) == []
 
 
 async def test_agent_without_credentials_is_not_asked(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from sandbox_agent import errors
 from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES
 from sandbox_agent.agents.install import install_result, progress
 from sandbox_agent.http import problems
+from sandbox_agent.http.direct_routes import HEALTH_BODY
 from sandbox_agent.http.endpoints.agent_bodies import AgentCapabilities, InstallProgress, InstallResult
 from sandbox_agent.http.endpoints.health import Health
-from sandbox_agent.http.endpoints.health_body import HEALTH_BODY
 from sandbox_agent.http.openapi.problem_responses import PROBLEM_EXAMPLES, Kind
 
 

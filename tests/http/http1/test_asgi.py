@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox_agent.http.http1.connection import ConnectionState
-from sandbox_agent.http.http1.listener import Listener
+from sandbox_agent.http.http1.sockets.listener import Listener
 from sandbox_agent.http.messages import Message, Receive, Scope, Send
 from tests.http.http1.http1_client import BOUND_S, GET, Http1Client, asgi_handler
 from tests.support.polling import eventually

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from sandbox_agent import logs
-from sandbox_agent.http.access import AccessCheck
+from sandbox_agent.http.access.access_check import AccessCheck
 from sandbox_agent.http.http1.exchange import Exchange
 from sandbox_agent.http.messages import Message, Receive, Response, Scope, Send
 from sandbox_agent.settings import Settings

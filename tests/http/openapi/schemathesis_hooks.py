@@ -34,9 +34,20 @@ def no_fault_of_the_server(_context: Any, response: Any, _case: Any) -> None:
 
 @schemathesis.hook
 def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
-    """Nothing is installed, and no stream is opened that never ends."""
+    """Nothing is installed, no generated command is run, and nothing is waited for that never ends."""
     operation = case.operation.definition.raw.get("operationId")
     if operation == "installAgent" and case.path_parameters.get("agent") != "mock":
         case.path_parameters["agent"] = f"no-{case.path_parameters.get('agent')}"
+    if operation == "watchFs":
+        case.query["path"] = f"missing-directory/{case.query.get('path')}"
+    if operation in ("createProcess", "runProcess") and isinstance(case.body, dict):
+        if isinstance(case.body.get("command"), str) and case.body["command"].strip():
+            case.body["command"] = "/bin/true"
+    if operation in ("stopProcess", "killProcess") and str((case.query or {}).get("waitMs", "")).isdigit():
+        case.query["waitMs"] = 50
     if operation == "streamAcpEvents":
         case.path_parameters["server_id"] = f"unknown-{case.path_parameters.get('server_id')}"
+    if operation in ("readToolCalls", "callTool"):
+        case.path_parameters["relay_id"] = f"unknown-{case.path_parameters.get('relay_id')}"
+    if operation == "streamEvents":
+        case.query["servers"] = f",{case.query.get('servers')}"  # refused: no name before the comma

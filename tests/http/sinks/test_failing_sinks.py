@@ -10,7 +10,7 @@ import pytest
 from sandbox_agent.bridge.eventlog.event_log import EventLog, Retention
 from sandbox_agent.errors import InternalError
 from sandbox_agent.http.acp.reply import PostReply
-from sandbox_agent.http.acp.stream import StreamPump
+from sandbox_agent.http.acp.stream import Source, StreamPump
 from sandbox_agent.http.services import Services
 from sandbox_agent.settings import Settings
 
@@ -71,7 +71,7 @@ async def test_a_heartbeat_that_cannot_be_written_fails_the_stream() -> None:
     services = Services(Settings(acp_heartbeat_ms=1))
     log = EventLog(Retention(100, 10_000))
     sink = FailingSink("write")
-    StreamPump(sink, services, log, None, [])
+    StreamPump(sink, services, [Source(log, None)], [])
     async with asyncio.timeout(5):
         while not sink.failures:  # noqa: ASYNC110 - the sink has no event
             await asyncio.sleep(0.001)
@@ -95,7 +95,7 @@ async def test_a_stream_that_cannot_be_written_ends_and_leaves_other_streams_alo
     log = EventLog(Retention(100, 10_000))
     broken, healthy = FailingSink("write"), FailingSink("nothing")
     for sink in (broken, healthy):
-        StreamPump(sink, services, log, None, [])
+        StreamPump(sink, services, [Source(log, None)], [])
     log.publish([b"{}"])
     assert [type(error) for error in broken.failures] == [ZeroDivisionError]
     assert healthy.failures == []
@@ -107,7 +107,7 @@ async def test_a_stream_that_cannot_start_takes_no_slot() -> None:
     services = Services(Settings(max_streams=1))
     log = EventLog(Retention(100, 10_000))
     with pytest.raises(ZeroDivisionError):
-        StreamPump(FailingSink("start"), services, log, None, [])
-    StreamPump(FailingSink("nothing"), services, log, None, [])
+        StreamPump(FailingSink("start"), services, [Source(log, None)], [])
+    StreamPump(FailingSink("nothing"), services, [Source(log, None)], [])
     assert log.subscribers == 1
     log.close()

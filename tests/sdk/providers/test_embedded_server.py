@@ -30,6 +30,10 @@ from tests.support.polling import eventually
 from tests.support.server_process import free_port
 
 
+def command_line(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 def alive(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
@@ -237,3 +241,49 @@ async def test_closing_keeps_agents_running_only_when_asked(own_server: LiveServ
 async def test_the_wait_for_health_is_bounded() -> None:
     with pytest.raises(APITimeoutError, match="was not healthy within"):
         await AsyncSandboxAgent.connect("http://127.0.0.1:9", wait_for_health=0.3)
+
+
+@pytest.mark.clause("sdk-token-not-in-ps")
+async def test_the_token_is_not_on_the_command_line(tmp_path: Path) -> None:
+    options = SpawnOptions(token="a-secret-of-the-test", env={"HOME": str(tmp_path)})
+    with await asyncio.to_thread(spawn_server, options) as server:
+        assert server.token == "a-secret-of-the-test"
+        shown = command_line(server.pid)
+        assert b"server" in shown and b"a-secret-of-the-test" not in shown
+        async with httpx.AsyncClient(headers={"authorization": f"Bearer {server.token}"}) as client:
+            assert (await client.get(f"{server.base_url}/v1/health")).status_code == 200
+
+
+FORKING = """
+import os, sys
+from sandbox_agent import ClientClosedError, SandboxAgent
+
+client = SandboxAgent.start()
+session = client.sessions.create("mock")
+children = []
+for use in ("leave", "use", "close"):
+    child = os.fork()
+    if child == 0:
+        if use == "use":
+            try:
+                session.prompt("echo in the child")
+            except ClientClosedError as error:
+                print("refused", "fork" in str(error), flush=True)
+        if use == "close":
+            client.close()
+        sys.exit(7)
+    children.append(child)
+print([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children], flush=True)
+print(session.prompt("echo parent").text, flush=True)
+client.close()
+"""
+
+
+@pytest.mark.clause("sdk-fork")
+def test_forked_children_exit_and_leave_the_server_to_their_parent(tmp_path: Path) -> None:
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "d")}
+    done = subprocess.run(
+        [sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=50, env=environment
+    )
+    assert done.stdout.splitlines() == ["refused True", "[7, 7, 7]", "parent"], done.stderr
+    assert done.returncode == 0

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent import AsyncSandboxAgent, ConflictError, NotFoundError
+from sandbox_agent import AsyncSandboxAgent, AuthenticationError, ConflictError, NotFoundError
 from sandbox_agent.sdk.resources.config import AsyncConfigEntries
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.transport.http_api import HttpApi
+from tests.sdk.conftest import Connect
 
 MIB = 1024 * 1024
 
@@ -148,6 +149,29 @@ async def test_instances_are_listed_and_closed(client: AsyncSandboxAgent) -> Non
     await client.acp.close("never seen")
     assert await client.acp.list() == []
     assert (await session.prompt("echo back again")).text == "back again"
+
+
+@pytest.mark.clause("share-read-only", "share-revocable")
+async def test_a_share_reads_an_instance_until_it_is_revoked(connect: Connect) -> None:
+    client = await connect()
+    session = await client.sessions.create("mock")
+    server_id = session.info.server_id
+    share = await client.acp.share(server_id, expires_s=60)
+    assert share.ticket and share.url and share.url.endswith(f"/ui/shared/{server_id}#ticket={share.ticket}")
+    assert share.ticket not in repr(share)
+    reader = HttpApi(client.base_url, token=share.ticket)
+    try:
+        status = await reader.request("GET", "/v1/acp", query={"serverId": server_id})
+        assert status.json()["servers"][0]["agent"] == "mock"
+        with pytest.raises(AuthenticationError):
+            await reader.request("DELETE", f"/v1/acp/{server_id}")
+        assert [(one.id, one.ticket) for one in await client.acp.shares(server_id)] == [(share.id, None)]
+        await client.acp.revoke(share)
+        await client.acp.revoke(share)
+        with pytest.raises(AuthenticationError):
+            await reader.request("GET", "/v1/acp", query={"serverId": server_id})
+    finally:
+        await reader.aclose()
 
 
 async def test_an_open_session_is_resumed_as_it_is(client: AsyncSandboxAgent) -> None:

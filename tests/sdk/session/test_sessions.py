@@ -198,8 +198,8 @@ async def test_sessions_are_listed_archived_and_forgotten(client: AsyncSandboxAg
     for name in ("a", "b", "c"):
         await client.sessions.create("mock", id=name)
     await client.sessions.archive("b")
-    assert {record.id async for record in client.sessions.list()} == {"a", "b", "c"}
-    assert {record.id async for record in client.sessions.list(archived=False)} == {"a", "c"}
+    assert {record.id for record in await client.sessions.list()} == {"a", "b", "c"}
+    assert {record.id for record in await client.sessions.list(archived=False)} == {"a", "c"}
     await client.sessions.forget("c")
     with pytest.raises(SessionNotFoundError):
         await client.sessions.get("c")

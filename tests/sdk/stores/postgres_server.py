@@ -16,8 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import psycopg
-
 START_LIMIT_S = 60
 STOP_LIMIT_S = 30
 
@@ -57,7 +55,7 @@ def running_postgres(binaries: Path) -> Iterator[str]:
             stdout=log, stderr=log, cwd=home, env=environment, start_new_session=True, **as_user,
         )  # fmt: skip
         dsn = f"host={home} user=postgres dbname=postgres"
-        _wait_until_ready(dsn, server, home / "log")
+        _wait_until_ready(binaries, dsn, server, home / "log")
         yield dsn
     finally:
         if server is not None:
@@ -73,16 +71,13 @@ def _unprivileged_user() -> pwd.struct_passwd | None:
     return names.get("postgres") or names["nobody"]
 
 
-def _wait_until_ready(dsn: str, server: subprocess.Popen[bytes], log: Path) -> None:
+def _wait_until_ready(binaries: Path, dsn: str, server: subprocess.Popen[bytes], log: Path) -> None:
     deadline = time.monotonic() + START_LIMIT_S
-    while True:
-        try:
-            psycopg.connect(dsn, connect_timeout=5).close()
-            return
-        except psycopg.OperationalError:
-            if server.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"Postgres did not start:\n{log.read_text()}") from None
-            time.sleep(0.05)
+    asked = [binaries / "pg_isready", "-q", "-t", "5", "-d", dsn]
+    while subprocess.run(asked, check=False).returncode:
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise RuntimeError(f"Postgres did not start:\n{log.read_text()}")
+        time.sleep(0.05)
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from sandbox_agent.sdk.stores import EventConflictError, EventRecord, MemoryStore, SessionStore, SqliteStore
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,6 +13,56 @@ import pytest
 from sandbox_agent.sdk.stores import PostgresStore, StoreUnavailableError, StoreVersionError
 
 from .samples import a_session, an_event
+
+
+class RoundTrips:
+    """A proxy in front of Postgres that counts how often the client sends after it has received."""
+
+    def __init__(self, directory: Path, target: Path) -> None:
+        self.count = 0
+        self.directory = directory
+        self._target = target
+        self._client_is_next = True
+
+    async def __aenter__(self) -> RoundTrips:
+        self._server = await asyncio.start_unix_server(self._accept, self.directory / ".s.PGSQL.5432")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        await self._server.wait_closed()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, forth = await asyncio.open_unix_connection(self._target / ".s.PGSQL.5432")
+        await asyncio.gather(self._copy(reader, forth, True), self._copy(back, writer, False))
+
+    async def _copy(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, from_client: bool
+    ) -> None:
+        while data := await reader.read(1 << 16):
+            self.count += from_client and self._client_is_next
+            self._client_is_next = not from_client
+            writer.write(data)
+        writer.close()
+
+
+@pytest.mark.clause("sdk-batched-writes")
+async def test_a_batch_of_events_needs_a_few_round_trips_and_a_change_one(
+    postgres_dsn: str, postgres_schema: str, tmp_path: Path
+) -> None:
+    target = Path(dict(part.split("=") for part in postgres_dsn.split())["host"])
+    async with RoundTrips(tmp_path, target) as proxy:
+        dsn = f"host={tmp_path} user=postgres dbname=postgres"
+        async with PostgresStore(dsn, schema=postgres_schema) as store:
+            await store.update_session(a_session())
+            before = proxy.count
+            await store.insert_events([an_event(number) for number in range(256)])
+            # Two round trips of the pipeline; the server may begin to answer before all of it is sent.
+            assert proxy.count - before <= 8
+            before = proxy.count
+            await store.patch_session("s1", last_event_id=256)
+            assert proxy.count - before <= 1  # the proxy may see the answer before it counts
+            assert await store.count_events("s1") == 256
 
 
 async def columns_of(dsn: str, schema: str, table: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from sandbox_agent.sdk.stores import (
     StoreUnavailableError,
     StoreVersionError,
 )
+from sandbox_agent.sdk.stores.columns import SCHEMA_VERSION
 
 from .samples import a_session, an_event
 
@@ -194,7 +195,7 @@ async def test_a_file_of_a_newer_version_is_refused_and_left_alone(tmp_path: Pat
     store = SqliteStore(tmp_path / "store.db")
     with pytest.raises(StoreVersionError, match="version 99") as caught:
         await store.get_session("s1")
-    assert (caught.value.found, caught.value.known) == (99, 1)
+    assert (caught.value.found, caught.value.known) == (99, SCHEMA_VERSION)
     await store.close()
 
 

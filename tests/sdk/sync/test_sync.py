@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import inspect
 import subprocess
 import sys
@@ -14,7 +15,15 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent import AgentExitedError, PermissionRequest, SandboxAgent, asgi, auto_approve
+from sandbox_agent import (
+    AgentExitedError,
+    ClientClosedError,
+    PermissionRequest,
+    SandboxAgent,
+    SessionEndedError,
+    asgi,
+    auto_approve,
+)
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.resources.acp import AsyncAcp
 from sandbox_agent.sdk.resources.acp_client import AsyncAcpClient
@@ -47,9 +56,9 @@ TWINS = [
 ]
 # Called by the turn queue, the connection or the client, not by users; and attributes of an instance.
 INTERNAL = {
-    AsyncTurn: {"start", "take", "make_result", "give_up", "settled"},
+    AsyncTurn: {"start", "take", "make_result", "give_up", "settled", "until_idle"},
     AsyncAcpClient: {"message_received", "events_lost", "instance_lost"},
-    AsyncSessions: {"aclose"},
+    AsyncSessions: {"aclose", "opened", "closed"},
 }
 OF_AN_INSTANCE = {SandboxAgent: {"store"}, AcpClient: {"server_id", "init_result"}}
 
@@ -168,3 +177,58 @@ def test_follow_reads_stored_and_live_events(client: SandboxAgent) -> None:
         if event.type == "turn.ended":
             break
     assert seen == list(range(1, len(seen) + 1))
+
+
+@pytest.mark.clause("sdk-follow-ends")
+def test_a_reader_thread_ends_with_the_client(home: Path) -> None:
+    client = SandboxAgent.start(asgi(), default_directory=str(home))
+    session = client.sessions.create("mock")
+    seen: list[str] = []
+    ended: list[BaseException | None] = []
+
+    def read() -> None:
+        try:
+            seen.extend(event.type for event in session.follow())
+            ended.append(None)
+        except BaseException as error:
+            ended.append(error)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    session.prompt("echo x")
+    client.close()
+    reader.join(20)
+    assert not reader.is_alive() and ended == [None]
+    with pytest.raises(ClientClosedError):
+        session.prompt("echo y")
+
+
+def test_a_session_is_a_context_manager(client: SandboxAgent) -> None:
+    with client.sessions.create("mock") as session:
+        assert session.prompt("echo x").text == "x"
+    with pytest.raises(SessionEndedError):
+        session.prompt("echo y")
+
+
+@pytest.mark.clause("sdk-follow-ends")
+def test_abandoned_readers_are_collected_on_any_thread(client: SandboxAgent) -> None:
+    session = client.sessions.create("mock")
+    session.prompt("stream 30 0")
+
+    def abandon() -> None:
+        for source in (session.follow(), session.follow_raw(), iter(session.stream("stream 30 0"))):
+            next(source)
+            cycle: list[Any] = [source]
+            cycle.append(cycle)
+
+    async def collect() -> None:
+        gc.collect()
+
+    gc.disable()
+    try:
+        abandon()
+        client._portal.run(collect())
+    finally:
+        gc.enable()
+    # pytest fails the test if a destructor raised.
+    assert session.prompt("echo still here").text == "still here"

@@ -51,7 +51,7 @@ async def test_an_instance_the_server_does_not_have_is_gone(
     with pytest.raises(AgentExitedError) as failure:
         await acp.request("session/prompt", {})
     assert failure.value.vanished and failure.value.never_delivered
-    assert listener.lost == [failure.value]
+    assert [str(error) for error in listener.lost] == [str(failure.value)]
     await acp.close(delete=False)
 
 

@@ -16,9 +16,9 @@ def load(path: Path) -> dict[str, Any]:
     return fixture
 
 
-def mapper_for(fixture: dict[str, Any]) -> UniversalMapper:
+def mapper_for(fixture: dict[str, Any], **more: Any) -> UniversalMapper:
     options = dict(fixture["mapper"])
-    return UniversalMapper(options.pop("session_id"), **options)
+    return UniversalMapper(options.pop("session_id"), **options, **more)
 
 
 def derive(fixture: dict[str, Any]) -> list[UniversalEvent]:

@@ -56,6 +56,19 @@ def test_bytes_of_the_wire_give_the_same_events_as_stored_messages(path: Path) -
     assert from_bytes == fixture["expected"]
 
 
+@pytest.mark.clause("sdk-mapper-checkpoints")
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_a_mapper_continues_from_the_stored_state_of_another_after_every_message(path: Path) -> None:
+    fixture = load(path)
+    mapper, events = mapper_for(fixture), []
+    for step in fixture["input"]:
+        events += mapper.feed(step["message"], step["direction"], time=step["time"])
+        state = mapper.state()
+        assert state is not None
+        mapper = mapper_for(fixture, state=state)
+    assert [event_to_dict(event) for event in events] == fixture["expected"]
+
+
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_the_json_reads_back_as_the_same_event(path: Path) -> None:
     for event in derive(load(path)):

@@ -100,7 +100,7 @@ def test_timeout_answers_for_a_server_that_does_not(program: Path, tmp_path: Pat
 def test_variables_of_a_remote_server_are_read_from_the_environment() -> None:
     entry = {
         "type": "http",
-        "url": "u",
+        "url": "https://u",
         "headers": {"X": "1"},
         "bearerTokenEnvVar": "TOK",
         "envHeaders": {"Y": "VAR"},
@@ -110,7 +110,7 @@ def test_variables_of_a_remote_server_are_read_from_the_environment() -> None:
         {
             "type": "http",
             "name": "r",
-            "url": "u",
+            "url": "https://u",
             "headers": [
                 {"name": "X", "value": "1"},
                 {"name": "Y", "value": "v"},

@@ -18,7 +18,7 @@ from sandbox_agent import (
     auto_approve,
 )
 from sandbox_agent.sdk.session.history.transcript import render_transcript
-from sandbox_agent.sdk.universal import PermissionRequested, SessionStarted, UniversalMapper
+from sandbox_agent.sdk.universal import ItemCompleted, PermissionRequested, SessionStarted, UniversalMapper
 from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
 from tests.support.polling import eventually
@@ -353,17 +353,20 @@ def test_a_transcript_keeps_the_newest_and_says_what_is_missing() -> None:
         }
         events += mapper.feed(prompt, "client", time=0)
         events += mapper.feed({"id": number, "result": {"stopReason": "end_turn"}}, "agent", time=0)
-    few = render_transcript(events, max_events=3, max_chars=10_000)
+    items = [event.item for event in events if isinstance(event, ItemCompleted)]
+    few = render_transcript(items, max_events=3, max_chars=10_000)
     assert few is not None and few.splitlines()[1:] == [
         "[older history left out]",
         "user: m18",
         "user: m19",
         "user: m20",
     ]
-    tight = render_transcript(events, max_events=50, max_chars=160)
+    tight = render_transcript(items, max_events=50, max_chars=160)
     assert (
         tight is not None and len(tight) <= 160 and tight.endswith("user: m20") and "user: m1\n" not in tight
     )
-    everything = render_transcript(events, max_events=50, max_chars=10_000)
+    everything = render_transcript(items, max_events=50, max_chars=10_000)
     assert everything is not None and "left out" not in everything
+    end = render_transcript(items, max_events=50, max_chars=10_000, whole=False)
+    assert end is not None and "left out" in end
     assert render_transcript([], max_events=5, max_chars=100) is None

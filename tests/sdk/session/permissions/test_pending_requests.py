@@ -332,3 +332,18 @@ async def test_a_client_wide_callback_serves_every_session(client: AsyncSandboxA
     client.sessions.handlers.on_permission = auto_approve
     session = await client.sessions.create("mock")
     assert "allow_once" in (await session.prompt("permission")).text
+
+
+@pytest.mark.clause("sdk-policies")
+@pytest.mark.parametrize("failure", [asyncio.CancelledError, SystemExit, GeneratorExit])
+async def test_a_callback_that_leaves_in_any_way_ends_its_request(
+    client: AsyncSandboxAgent, failure: type[BaseException]
+) -> None:
+    async def leaves(_: object) -> str:
+        raise failure
+
+    session = await client.sessions.create("mock", on_permission=leaves)
+    with pytest.raises(CallbackError) as raised:
+        await asyncio.wait_for(session.prompt("permission"), 20)
+    assert isinstance(raised.value.__cause__, failure)
+    assert session.pending_permissions == []

@@ -13,7 +13,6 @@ import pytest
 from sandbox_agent import AgentExitedError, AsyncSandboxAgent
 from sandbox_agent.http.app import create_app
 from sandbox_agent.sdk.providers.asgi_transport import StreamingAsgiTransport
-from sandbox_agent.sdk.transport import stream_reader
 from sandbox_agent.settings import Settings
 from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
@@ -104,13 +103,11 @@ async def test_the_page_of_a_gateway_does_not_end_the_turn(gateway: ImpatientGat
 
 @pytest.mark.clause("sdk-reconnect")
 async def test_a_stream_that_falls_silent_is_dropped_and_read_again(
-    own_server: LiveServer, connect: Connect, monkeypatch: pytest.MonkeyPatch
+    own_server: LiveServer, connect: Connect
 ) -> None:
-    monkeypatch.setattr(stream_reader, "SILENCE_S", 0.2)
-    client = await connect()
+    client = await connect(network_patience=2.0)
     session = await client.sessions.create("mock")
-    await asyncio.sleep(0.6)  # the silence that the test is about, three times SILENCE_S
-    result = await session.prompt("slow 900")
+    result = await session.prompt("slow 3200")  # silent for longer than the reader waits, 1.5 s
     assert result.stop_reason == "end_turn"
     events = await session.events(limit=1000)
     assert [event.sequence for event in events] == list(range(1, len(events) + 1))

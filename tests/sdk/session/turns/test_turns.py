@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import json
+import pickle
+import time
 from pathlib import Path
 
 import pytest
 
 from sandbox_agent import (
+    AgentExitedError,
     APITimeoutError,
     AsyncSandboxAgent,
     Attachment,
+    CallbackError,
     ConcurrentPromptError,
     RpcError,
     image,
     resource_link,
     text,
 )
+from sandbox_agent.sdk.session.turns import turn_queue
+from tests.sdk.conftest import Connect
 
 
 @pytest.mark.clause("spec2-3-session-prompt")
@@ -243,3 +250,132 @@ async def test_follow_gives_stored_then_live_events_without_gap_or_double(client
 
 def test_text_blocks_are_plain_data() -> None:
     assert text("a") == {"type": "text", "text": "a"}
+
+
+# -- starting a turn ------------------------------------------------------------------------------------
+
+
+@pytest.mark.clause("sdk-turns-start")
+async def test_a_stream_starts_when_it_is_first_used(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock")
+    types = [event.type async for event in session.stream("echo one")]
+    assert types[0] == "turn.started" and types[-1] == "turn.ended"
+    assert "".join([piece async for piece in session.stream("echo two").text_deltas]) == "two"
+    assert (await session.stream("echo three").result()).text == "three"
+
+
+@pytest.mark.clause("sdk-turns-start")
+async def test_a_stream_that_is_never_used_warns(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock")
+    with pytest.warns(RuntimeWarning, match=r"session\.start\(\)"):
+        session.stream("echo lost")
+        gc.collect()
+
+
+@pytest.mark.clause("sdk-turns-start")
+async def test_a_started_turn_runs_without_a_reader(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock")
+    turn = session.start("stream 5 1")
+    assert not turn.done and session.start("echo next").id != turn.id
+    assert (await asyncio.wait_for(turn.result(), 20)).text.count("chunk") == 5
+
+
+@pytest.mark.clause("sdk-turns-start")
+async def test_queue_false_admits_one_of_many_in_the_same_moment(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock")
+    outcomes = await asyncio.gather(
+        *(session.prompt(f"echo {number}", queue=False) for number in range(5)), return_exceptions=True
+    )
+    refused = [one for one in outcomes if isinstance(one, ConcurrentPromptError)]
+    assert len(refused) == 4
+    turn = session.start("stream 3 10", queue=False)
+    with pytest.raises(ConcurrentPromptError):
+        session.start("echo refused", queue=False)
+    stream = session.stream("echo later", queue=False)
+    with pytest.raises(ConcurrentPromptError):
+        await stream.result()
+    await turn.result()
+    assert (await session.prompt("echo free", queue=False)).text == "free"
+
+
+@pytest.mark.clause("sdk-turns-start")
+async def test_a_cancel_in_the_step_of_the_start_is_not_lost(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock")
+    turn = session.start("hang")
+    await session.cancel()
+    assert (await asyncio.wait_for(turn.result(), 20)).stop_reason == "cancelled"
+    assert (await session.prompt("echo next")).text == "next"
+
+
+# -- time limits and partial results --------------------------------------------------------------------
+
+
+@pytest.mark.clause("sdk-one-timeout")
+@pytest.mark.parametrize("limit_s", [0.2, 1.4, 2.4])
+async def test_a_time_limit_is_kept_to_and_raises_one_error(
+    client: AsyncSandboxAgent, limit_s: float
+) -> None:
+    session = await client.sessions.create("mock")
+    began = time.monotonic()
+    with pytest.raises(APITimeoutError) as failure:
+        await session.prompt("hang", timeout=limit_s)
+    assert time.monotonic() - began >= limit_s and failure.value.result.stop_reason == "error"
+
+
+@pytest.mark.clause("sdk-one-timeout")
+async def test_an_answer_that_came_while_the_loop_was_busy_counts(connect: Connect) -> None:
+    session = await (await connect()).sessions.create("mock")
+    for _ in range(5):
+        turn = session.start("slow 100", timeout=0.4)
+        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.sleep(0.01)
+        time.sleep(0.6)  # noqa: ASYNC251 - the busy loop that the test is about
+        assert (await turn.result()).stop_reason == "end_turn"
+
+
+@pytest.mark.clause("sdk-partial-result")
+async def test_every_error_of_a_turn_has_the_result_so_far(client: AsyncSandboxAgent) -> None:
+    session = await client.sessions.create("mock")
+    with pytest.raises(APITimeoutError) as timed_out:
+        await session.prompt("stream 100000 2", timeout=0.5)
+    assert timed_out.value.result.text.startswith("chunk 1\nchunk 2\n")
+    assert timed_out.value.result.items and timed_out.value.result.events
+
+    async def fails(_: object) -> str:
+        raise ZeroDivisionError
+
+    session.handlers.on_permission = fails
+    with pytest.raises(CallbackError) as failed:
+        await session.prompt("permission")
+    assert failed.value.result.events[0].type == "turn.started"
+    with pytest.raises(AgentExitedError) as exited:
+        await session.prompt("crash 3")
+    assert exited.value.result.turn_id
+    assert pickle.loads(pickle.dumps(timed_out.value)).result.text  # noqa: S301 - our own object
+
+
+@pytest.mark.clause("sdk-old-turns-stay-apart")
+async def test_an_agent_that_ignores_the_cancel_does_not_mix_its_turns(
+    client: AsyncSandboxAgent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_queue, "LEFTOVER_TURN_S", 0.3)
+    session = await client.sessions.create("amp")
+    with pytest.raises(APITimeoutError) as failure:
+        await session.prompt("busy", timeout=0.5)
+    assert failure.value.result.text.startswith("still busy")
+    result = await asyncio.wait_for(session.prompt("THE ANSWER"), 50)
+    assert result.text == "THE ANSWER"
+    assert [event.type for event in result.events].count("turn.ended") == 1
+
+
+@pytest.mark.clause("sdk-errors")
+async def test_waiting_tasks_have_error_objects_of_their_own(connect: Connect) -> None:
+    client = await connect()
+    *sessions, last = [await client.sessions.create("mock") for _ in range(4)]
+    turns = [session.start("hang") for session in sessions]
+    for turn in turns:
+        await asyncio.wait_for(turn.sent.wait(), 10)
+    turns.append(last.start("crash 3"))
+    outcomes = await asyncio.gather(*(turn.result() for turn in turns), return_exceptions=True)
+    errors = [one for one in outcomes if isinstance(one, AgentExitedError)]
+    assert len({id(error) for error in errors}) == len(outcomes)

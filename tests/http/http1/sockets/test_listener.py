@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sandbox_agent.http.http1 import socket_options
-from sandbox_agent.http.http1.listener import Listener
+from sandbox_agent.http.http1.sockets import socket_options
+from sandbox_agent.http.http1.sockets.listener import Listener
 from sandbox_agent.runtime.loop import Loop
 
 

@@ -13,8 +13,8 @@ from typing import Any, cast
 import pytest
 
 from sandbox_agent.bridge.eventlog.file_range import FileRange, SegmentFile
-from sandbox_agent.http.http1.hangup_watch import HangupWatch
-from sandbox_agent.http.http1.socket_transport import SocketTransport
+from sandbox_agent.http.http1.sockets.hangup_watch import HangupWatch
+from sandbox_agent.http.http1.sockets.socket_transport import SocketTransport
 from tests.support.polling import eventually
 
 BOUND_S = 20

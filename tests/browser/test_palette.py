@@ -1,0 +1,47 @@
+"""Ctrl+K and the list of keys."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.inspector_page import InspectorPage
+from tests.browser.test_accessibility import serious_findings
+
+
+@pytest.mark.clause("inspector-palette")
+def test_sessions_panels_and_actions_are_reached_by_name(inspector: InspectorPage) -> None:
+    page, keys = inspector.page, inspector.page.keyboard
+    first = inspector.create_session()
+    inspector.say_and_wait("echo the needle of the first session")
+    inspector.create_session()
+    palette = page.get_by_role("dialog", name="Go to")
+
+    def open_palette() -> None:
+        keys.press("Control+k")
+        expect(palette.get_by_role("combobox")).to_be_focused()
+
+    open_palette()
+    assert serious_findings(inspector) == []
+    keys.type("needle")
+    expect(palette.get_by_role("option")).to_have_count(1)
+    keys.press("Enter")
+    expect(palette).to_have_count(0)
+    assert page.url.endswith(first)
+    open_palette()
+    keys.type("panel")
+    keys.press("ArrowDown")
+    expect(palette.get_by_role("option", selected=True)).to_contain_text("Timeline")
+    keys.press("Enter")
+    expect(page.get_by_role("tab", name="Timeline")).to_have_attribute("aria-selected", "true")
+    open_palette()
+    keys.type("theme")
+    keys.press("Enter")
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.get_by_role("tab", name="Timeline").focus()
+    keys.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard shortcuts")).to_contain_text("Ctrl+K")
+    keys.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    inspector.composer.fill("what?")
+    expect(page.get_by_role("dialog")).to_have_count(0)

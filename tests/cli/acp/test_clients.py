@@ -1,0 +1,170 @@
+"""Published ACP clients, unchanged, start `sandbox-agent acp` in both forms."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import acp
+import pytest
+from acp.schema import AllowedOutcome, RequestPermissionResponse
+
+from tests.cli.acp.front import Front, token_file
+from tests.support.polling import eventually
+from tests.support.server_process import ServerProcess
+
+CACHE = Path(__file__).parents[3] / ".cache" / "acp-clients"
+PACKAGES = ("acpx@0.1.15", "@agentclientprotocol/sdk@2.4.0")
+PROMPTS = ("echo hello", "permission")
+
+
+@pytest.fixture(scope="session")
+def packages() -> Path:
+    """The node_modules directory with the published clients."""
+    modules = CACHE / "node_modules"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE.parent / "acp-clients.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not all((modules / name.rpartition("@")[0] / "dist").is_dir() for name in PACKAGES):
+            npm = shutil.which("npm") or "npm"
+            command = [npm, "install", "--prefix", str(CACHE), "--no-audit", "--no-fund", *PACKAGES]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
+            assert done.returncode == 0, done.stderr
+    return modules
+
+
+class Editor:
+    """The command and environment that a client starts, and what must be gone afterwards."""
+
+    def __init__(self, front: Front, server: ServerProcess | None) -> None:
+        self.command = [sys.executable, "-m", "sandbox_agent", "acp", *front.words]
+        self.environment = front.environment
+        self.directory = str(front.home)
+        self._front, self._server = front, server
+
+    async def run(self, *command: str, variables: Mapping[str, str] | None = None) -> str:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            env={**self.environment, **(variables or {})},
+            cwd=self.directory,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, errors = await asyncio.wait_for(process.communicate(), 50)
+        assert process.returncode == 0, (out[-2000:], errors[-4000:])
+        return out.decode()
+
+    async def nothing_is_left(self) -> None:
+        await eventually(lambda: not self._front.left(), 20)
+        if self._server is not None:
+            assert self._server.client.get("/v1/acp").json()["servers"] == []
+
+
+@pytest.fixture(params=["local", "remote"])
+async def editor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Editor]:
+    if request.param == "local":
+        yield Editor(Front(tmp_path / "editor", "--agent", "mock"), None)
+        return
+    server: ServerProcess = request.getfixturevalue("server")
+    token = token_file(tmp_path, server.token or "")
+    words = ("--url", f"http://127.0.0.1:{server.port}", "--token-file", token, "--agent", "mock")
+    yield Editor(Front(tmp_path / "editor", *words), server)
+
+
+class PythonClient(acp.Client):
+    """Collects what the agent says, and allows everything once."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.asked = 0
+
+    async def request_permission(
+        self, session_id: str, tool_call: Any, options: list[Any], **_: Any
+    ) -> RequestPermissionResponse:
+        self.asked += 1
+        return RequestPermissionResponse(
+            outcome=AllowedOutcome(outcome="selected", option_id=options[0].option_id)
+        )
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        if update.session_update == "agent_message_chunk":
+            self.texts.append(update.content.text)
+
+
+@pytest.mark.clause("front-clients")
+async def test_the_python_sdk_runs_turns(editor: Editor) -> None:
+    client = PythonClient()
+    command, *words = editor.command
+    async with acp.spawn_agent_process(
+        client, command, *words, env=editor.environment, cwd=editor.directory
+    ) as (connection, process):
+        await connection.initialize(protocol_version=1)
+        session = await connection.new_session(cwd=editor.directory, mcp_servers=[])
+        for text in PROMPTS:
+            blocks = [acp.text_block(text)]
+            turn = await connection.prompt(session_id=session.session_id, prompt=blocks)
+            assert turn.stop_reason == "end_turn"
+    assert process.returncode == 0
+    assert client.asked == 1 and "hello" in client.texts[0]
+    assert "Permission outcome: selected" in "".join(client.texts)
+    await editor.nothing_is_left()
+
+
+@pytest.mark.node
+@pytest.mark.network
+@pytest.mark.clause("front-clients")
+async def test_the_typescript_sdk_runs_turns(editor: Editor, packages: Path) -> None:
+    variables = {
+        "PACKAGES": str(packages),
+        "COMMAND": json.dumps(editor.command),
+        "CWD": editor.directory,
+        "PROMPTS": json.dumps(PROMPTS),
+    }
+    script = str(Path(__file__).with_name("sdk_turn.mjs"))
+    output = await editor.run(shutil.which("node") or "node", script, variables=variables)
+    seen = json.loads(output.splitlines()[-1])
+    assert seen["stopReasons"] == ["end_turn", "end_turn"] and seen["asked"] == 1 and seen["code"] == 0
+    assert "hello" in seen["text"] and "Permission outcome: selected" in seen["text"]
+    await editor.nothing_is_left()
+
+
+@pytest.mark.node
+@pytest.mark.network
+@pytest.mark.clause("front-clients")
+@pytest.mark.parametrize(("prompt", "said"), [("echo hello", "hello"), ("permission", "Permission outcome")])
+async def test_acpx_runs_a_turn(editor: Editor, packages: Path, prompt: str, said: str) -> None:
+    acpx = str(packages / ".bin" / "acpx")
+    options = ("--approve-all", "--cwd", editor.directory, "--agent", shlex.join(editor.command))
+    output = await editor.run(acpx, *options, "exec", prompt)
+    assert said in output
+    await editor.nothing_is_left()
+
+
+@pytest.mark.node
+@pytest.mark.network
+@pytest.mark.clause("front-clients")
+async def test_acpx_continues_a_session_in_another_process(editor: Editor, packages: Path) -> None:
+    acpx = str(packages / ".bin" / "acpx")
+    options = (
+        "--approve-all",
+        "--ttl",
+        "1",
+        "--cwd",
+        editor.directory,
+        "--agent",
+        shlex.join(editor.command),
+    )
+    await editor.run(acpx, *options, "sessions", "new")
+    for text in ("echo first", "echo second"):
+        assert text.removeprefix("echo ") in await editor.run(acpx, *options, "prompt", text)
+    await editor.run(acpx, *options, "sessions", "close")
+    await editor.nothing_is_left()

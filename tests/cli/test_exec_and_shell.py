@@ -1,0 +1,160 @@
+"""`exec`, `shell` and `api processes` against a real server."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from tests.cli.sandbox_directory import PROGRAM, Result
+from tests.support.processes import wait_until
+
+from .conftest import Api
+
+pytestmark = pytest.mark.process
+Exec = Callable[..., Result]
+
+
+@pytest.fixture
+def execute(api: Api) -> Exec:
+    def run(*words: str, stdin: str | bytes = b"") -> Result:
+        return api.sandbox.run("exec", *words, stdin=stdin, environment=api.environment)
+
+    return run
+
+
+@pytest.mark.clause("processes-cli")
+def test_exec_passes_input_output_and_exit_code_on(execute: Exec, api: Api) -> None:
+    done = execute("--", "sh", "-c", "cat; echo err >&2; exit 3", stdin="in\n")
+    assert (done.code, done.out, done.err) == (3, "in\n", "err\n")
+    assert execute("sh", "-c", "kill -9 $$").code == 128 + signal.SIGKILL
+    assert execute("-C", "/", "-E", "NAME=a b", "--", "sh", "-c", 'pwd; echo "$NAME"').out == "/\na b\n"
+    lines = "".join(f"{number}\n" for number in range(60_000))
+    assert execute("cat", stdin=lines).out == lines
+    assert execute("-E", "wrong", "true").code == 2
+    assert execute("no-such-program").code == 1
+    assert api("processes", "list").json["processes"] == []
+
+
+@pytest.mark.clause("processes-cli")
+def test_ctrl_c_ends_the_command_and_what_it_started(api: Api, tmp_path: Path) -> None:
+    process = api.sandbox.open(
+        "exec", "--", "sh", "-c", f"sleep 600 & echo $! > {tmp_path}/pid; wait", environment=api.environment
+    )
+    wait_until((tmp_path / "pid").exists, 30, "the command runs")
+    wait_until(lambda: (tmp_path / "pid").read_text().strip().isdigit(), 10, "it has written its child")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 128 + signal.SIGTERM
+    child = (tmp_path / "pid").read_text().strip()
+    wait_until(lambda: not Path(f"/proc/{child}").exists(), 10, "its child is gone")
+
+
+@pytest.mark.clause("processes-cli")
+def test_a_detached_process_is_listed_read_fed_and_ended(execute: Exec, api: Api) -> None:
+    id = execute("--detach", "--", "sh", "-c", "echo begin; cat; exit 2").good().out.strip()
+    shown = api("processes", "show", id).good().json
+    assert shown["status"] == "running"
+    assert id in api("processes", "list", "-o", "table").good().out
+    wait_until(lambda: api("processes", "logs", id).good().out == "begin\n", 20, "the first line")
+    api("processes", "input", id, "--close", stdin="typed\n").good()
+    assert api("processes", "logs", id, "--follow").good().out == "begin\ntyped\n"
+    assert api("processes", "show", id).good().json["exitCode"] == 2
+    api("processes", "delete", id).good()
+    assert api("processes", "show", id).code == 1
+    for how, name in (("stop", "SIGTERM"), ("kill", "SIGKILL")):
+        id = execute("--detach", "sleep", "600").good().out.strip()
+        api("processes", how, id).good()
+        assert api("processes", "show", id).good().json["signal"] == name
+        api("processes", "delete", id).good()
+
+
+@pytest.fixture
+def shell(api: Api) -> Iterator[Callable[..., pexpect.spawn]]:
+    opened: list[pexpect.spawn] = []
+
+    def spawn(*words: str) -> pexpect.spawn:
+        child = pexpect.spawn(
+            PROGRAM[0],
+            ["shell", *words],
+            env={**api.sandbox.environment, **api.environment, "TERM": "xterm-256color"},
+            cwd=str(api.sandbox.home),
+            timeout=30,
+            encoding="utf-8",
+            dimensions=(30, 100),
+        )
+        opened.append(child)
+        return child
+
+    yield spawn
+    for child in opened:
+        child.close(force=True)
+
+
+@pytest.mark.clause("processes-cli")
+def test_a_shell_has_size_colours_and_keys_and_can_be_left_and_found_again(
+    shell: Callable[..., pexpect.spawn], api: Api
+) -> None:
+    child = shell("-E", "PS1=ready> ", "--", "sh")
+    child.expect_exact("ready> ")
+    child.sendline("stty size; echo term-$TERM")
+    child.expect_exact("30 100")
+    child.expect_exact("term-xterm-256color")
+    child.setwinsize(40, 120)
+    child.sendline("until stty size | grep 120; do :; done")
+    child.expect_exact("40 120")
+    child.sendline("sleep 600")
+    child.send("\x03")
+    child.expect_exact("ready> ")
+    child.sendline("value=kept")
+    child.send("\x1d")
+    child.expect(r"--attach (proc_\d+)")
+    id = child.match[1]
+    child.expect(pexpect.EOF)
+    again = shell("--attach", id)
+    again.expect_exact("term-xterm-256color")
+    again.sendline("echo value-$value")
+    again.expect_exact("value-kept")
+    again.sendline("exit 9")
+    again.expect(pexpect.EOF)
+    again.wait()
+    assert again.exitstatus == 9
+    assert api("processes", "list").json["processes"] == []
+
+
+@pytest.mark.clause("processes-cli", "processes-programs")
+def test_an_editor_and_an_interpreter_work_in_a_shell(
+    shell: Callable[..., pexpect.spawn], tmp_path: Path
+) -> None:
+    file = tmp_path / "grüße.txt"
+    child = shell("-E", "PS1=ready> ", "-E", "LC_ALL=C.UTF-8", "--", "bash", "--norc")
+    child.expect_exact("\x1b[?2004hready> ")
+    child.sendline(f"cd '{tmp_path}'")
+    child.expect_exact("\x1b[?2004hready> ")
+    child.send("\x1b[200~vim -u NONE -N grüße.txt\x1b[201~\r")
+    child.expect_exact("\x1b[?1049h")
+    child.send("i24-bit \U0001f642\x1b:wq\r")
+    child.expect_exact("\x1b[?1049l")
+    child.expect_exact("ready> ")
+    assert file.read_text("utf-8") == "24-bit \U0001f642\n"
+    child.sendline(f"{sys.executable} -I -q")
+    child.expect_exact(">>> ")
+    child.sendline("print('\\x1b[38;2;9;8;7m' + 'c' + 'olour'); import time; time.sleep(600)")
+    child.expect_exact("\x1b[38;2;9;8;7mcolour")
+    child.send("\x03")
+    child.expect_exact("KeyboardInterrupt")
+    child.expect_exact(">>> ")
+    child.send("\x04")
+    child.expect_exact("ready> ")
+    child.sendline("exit 3")
+    child.expect(pexpect.EOF)
+    child.wait()
+    assert child.exitstatus == 3
+
+
+def test_a_shell_without_a_terminal_is_refused(api: Api) -> None:
+    done = api.sandbox.run("shell", environment=api.environment)
+    assert done.code == 2 and "needs a terminal" in done.err

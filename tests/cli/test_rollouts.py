@@ -1,0 +1,116 @@
+"""`sandbox-agent rollouts` and what `sandbox-agent run` leaves for frameworks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pexpect
+import pytest
+
+
+def command(place: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "HOME": str(place), "XDG_DATA_HOME": str(place / "data"), **variables}
+    return subprocess.run(
+        [sys.executable, "-m", "sandbox_agent", *words],
+        cwd=place,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.clause("rollouts-cli")
+def test_tasks_of_a_file_are_run_shown_and_continued(tmp_path: Path) -> None:
+    tasks = tmp_path / "tasks.jsonl"
+    tasks.write_text('{"id": "a", "word": "one"}\n{"id": "b", "word": "two"}\n')
+    words = ["rollouts", "tasks.jsonl", "--agent", "mock", "-o", "out", "--prompt", "echo {word}", "-q"]
+    first = command(tmp_path, *words, "--after", "true", "--sandbox", "local")
+    assert first.returncode == 0, first.stderr
+    figures = json.loads(command(tmp_path, "rollouts", "show", "out", "--json").stdout)
+    assert (figures["rollouts"], figures["passed"], figures["pass_rate"]) == (2, 2, 1.0)
+    with tasks.open("a") as file:
+        file.write('{"id": "c", "word": "three"}\n')
+    assert command(tmp_path, *words, "--after", "false").returncode == 1
+    shown = command(tmp_path, "rollouts", "show", "out", "--picture", "times.svg")
+    assert "pass rate" in shown.stdout and "█" in shown.stdout
+    picture = ElementTree.parse(tmp_path / "times.svg").getroot()  # noqa: S314 - our own file
+    texts = [element.text for element in picture.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "out: 2 of 3 passed"
+    trajectory = json.loads((tmp_path / "out" / "runs" / "a" / "trajectory.json").read_text())
+    assert trajectory["steps"][-1]["message"] == "one"
+
+
+@pytest.mark.clause("rollouts-cli", "rollouts-resume")
+def test_progress_is_shown_and_ctrl_c_leaves_rows_to_continue(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": str(n), "prompt": "echo x" if n < 2 else "hang"}) for n in range(4)]
+    (tmp_path / "tasks.jsonl").write_text("\n".join(lines))
+    words = [
+        "-m",
+        "sandbox_agent",
+        "rollouts",
+        "tasks.jsonl",
+        "--agent",
+        "mock",
+        "-o",
+        "out",
+        "--at-once",
+        "2",
+    ]
+    environment = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "TERM": "xterm",
+    }
+    terminal = pexpect.spawn(
+        sys.executable, words, cwd=tmp_path, env=environment, timeout=60, dimensions=(24, 120)
+    )
+    terminal.expect(r"2/4.*passed 100%.*failed 0.*\$0\.00.*\d:\d\d:\d\d")
+    terminal.sendintr()
+    terminal.expect("interrupted; the same command continues")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    assert terminal.exitstatus == 130
+    figures = json.loads(command(tmp_path, "rollouts", "show", "out", "--json").stdout)
+    assert figures["rollouts"] == 2
+
+
+@pytest.mark.clause("rollouts-cli")
+def test_wrong_usage_is_named(tmp_path: Path) -> None:
+    missing = command(tmp_path, "rollouts", "none.jsonl", "--agent", "mock", "-o", "out", "-q")
+    assert missing.returncode == 1 and "none.jsonl" in missing.stderr
+    image = command(tmp_path, "rollouts", "t.jsonl", "--agent", "mock", "-o", "out", "--sandbox", "docker")
+    assert image.returncode == 2 and "--image" in image.stderr
+
+
+@pytest.mark.clause("rollouts-run")
+def test_run_writes_trajectory_and_usage_also_of_a_failed_turn(tmp_path: Path) -> None:
+    files = ["--atif", "atif.json", "--usage", "usage.json"]
+    assert command(tmp_path, "run", "mock", "tool", "-q", *files).returncode == 0
+    trajectory = json.loads((tmp_path / "atif.json").read_text())
+    calls = [step for step in trajectory["steps"] if "tool_calls" in step]
+    assert (
+        calls[0]["observation"]["results"][0]["source_call_id"] == calls[0]["tool_calls"][0]["tool_call_id"]
+    )
+    usage = json.loads((tmp_path / "usage.json").read_text())
+    assert usage["stop_reason"] == "end_turn" and usage["usage"]["totalTokens"] > 0
+    late = command(tmp_path, "run", "mock", "hang", "-q", *files, "--timeout-s", "5")
+    assert late.returncode == 124
+    assert json.loads((tmp_path / "usage.json").read_text())["stop_reason"] == "timeout"
+    assert command(tmp_path, "run", "mock", "crash", "-q", *files).returncode == 1
+    assert json.loads((tmp_path / "usage.json").read_text())["stop_reason"] == "failed"
+
+
+@pytest.mark.clause("rollouts-run")
+def test_model_address_needs_a_key_and_a_server_of_its_own(tmp_path: Path) -> None:
+    address = ["--model-base-url", "http://127.0.0.1:1"]
+    assert command(tmp_path, "run", "mock", "echo x", *address).returncode == 2
+    other = [*address, "--model-key-env", "KEY", "-e", "http://127.0.0.1:1"]
+    assert command(tmp_path, "run", "mock", "echo x", *other, KEY="k").returncode == 2
+    assert command(tmp_path, "run", "mock", "echo x", *other[:4], "-q", KEY="k").stdout == "x\n"

@@ -1,0 +1,143 @@
+"""`GET /v1/acp/{server_id}?include=client,time`."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.support.acp import Acp
+from tests.support.problems import assert_problem
+from tests.support.raw_http import Client, Connection
+
+pytestmark = pytest.mark.ours
+Frame = tuple[str, str | None, Any]
+
+
+class IncludedStream:
+    """The frames of a stream: name, id and decoded data."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._rest = b""
+
+    def next(self) -> Frame:
+        while b"\n\n" not in self._rest:
+            chunk = self._connection.read_chunk()
+            assert chunk, "the stream has ended"
+            self._rest += chunk
+        frame, _, self._rest = self._rest.partition(b"\n\n")
+        fields = dict(line.split(": ", 1) for line in frame.decode().split("\n"))
+        if "event" not in fields:
+            return self.next()  # a heartbeat
+        return fields["event"], fields.get("id"), json.loads(fields["data"])
+
+    def until(self, *names: str) -> list[Frame]:
+        """The frames up to one of each of these names, in any order."""
+        missing, frames = list(names), []
+        while missing:
+            frames.append(self.next())
+            if frames[-1][0] in missing:
+                missing.remove(frames[-1][0])
+        return frames
+
+
+@contextmanager
+def opened(client: Client, path: str, **headers: str) -> Iterator[IncludedStream]:
+    with client.connect() as connection:
+        connection.send(client.build("GET", path, headers=headers))
+        status, _, _ = connection.read_head()
+        assert status == 200
+        yield IncludedStream(connection)
+
+
+@pytest.mark.clause("decision-57")
+def test_what_clients_posted_is_on_the_stream_that_asks_for_it_and_on_no_other(acp: Acp) -> None:
+    server_id = acp.start()
+    path = acp.path(server_id)
+    with opened(acp.client, f"{path}?include=client") as stream:
+        client, answer = stream.until("client", "message")
+        assert (client[0], client[1]) == ("client", None)
+        assert (client[2]["number"], client[2]["after"]) == (1, 0)
+        assert client[2]["message"]["method"] == "test/echo"
+        assert abs(client[2]["timeMs"] / 1000 - time.time()) < 60
+        assert (answer[0], answer[1]) == ("message", "1")
+        acp.call(server_id, "test/echo", {"text": "two"})
+        frames = stream.until("client", "message")
+        (second,) = [data for name, _, data in frames if name == "client"]
+        assert (second["number"], second["after"], second["message"]["params"]) == (2, 1, {"text": "two"})
+    with opened(acp.client, path) as stream:
+        assert [stream.next()[0], stream.next()[0]] == ["message", "message"]
+
+
+@pytest.mark.clause("decision-57")
+def test_what_was_posted_comes_before_what_the_agent_answered(acp: Acp) -> None:
+    """In a replay too, whose messages are sent in large batches: a reader can put both in order."""
+    server_id = acp.start()
+    for _ in range(20):
+        acp.call(server_id, "test/echo")
+    with opened(acp.client, f"{acp.path(server_id)}?include=client") as stream:
+        frames = [stream.next() for _ in range(42)]
+    seen = 0
+    for name, number, data in frames:
+        if name == "client":
+            assert data["after"] >= seen
+        else:
+            seen = int(number or 0)
+    assert seen == 21
+
+
+@pytest.mark.clause("decision-57")
+def test_a_reader_resumes_both_numbers_by_themselves(acp: Acp) -> None:
+    server_id = acp.start()
+    for text in ("a", "b", "c"):
+        acp.call(server_id, "test/echo", {"text": text})
+    path = f"{acp.path(server_id)}?include=client&clientAfter="
+    with opened(acp.client, f"{path}3", **{"last-event-id": "3"}) as stream:
+        frames = stream.until("client", "message")
+        assert [(name, data.get("number")) for name, _, data in frames if name == "client"] == [("client", 4)]
+        assert [id for name, id, _ in frames if name == "message"] == ["4"]
+    with opened(acp.client, f"{path}99") as stream:
+        assert stream.next() == ("client-gap", None, {"oldest": 1, "newest": 4})
+        assert stream.next()[2]["number"] == 1
+
+
+@pytest.mark.clause("decision-57")
+def test_bytes_are_those_that_were_posted(acp: Acp) -> None:
+    server_id = acp.start()
+    body = b'{"jsonrpc":"2.0","id":  9,"method":"test/echo","params":{"n":1.50,"n":2,"text":"\\u00fc"}}'
+    acp.post(server_id, body)
+    with acp.client.connect() as connection:
+        path = f"{acp.path(server_id)}?include=client&clientAfter=1"
+        connection.send(acp.client.build("GET", path, headers={"last-event-id": "2"}))
+        connection.read_head()
+        assert body in connection.read_until(b"\n\n")
+
+
+@pytest.mark.clause("stream-times")
+def test_times_cover_every_message_replayed_and_live(acp: Acp) -> None:
+    before = time.time() * 1000 - 1
+    server_id = acp.start()
+    acp.call(server_id, "test/echo")
+    with opened(acp.client, f"{acp.path(server_id)}?include=time") as stream:
+        messages, covered = 0, 0
+        while covered < 2:
+            name, _, data = stream.next()
+            messages += name == "message"
+            if name == "time":
+                assert covered < data["number"] <= messages
+                assert before <= data["timeMs"] <= time.time() * 1000 + 1
+                covered = data["number"]
+        acp.call(server_id, "test/echo")
+        live = stream.until("message", "time")
+        assert [name for name, _, _ in live] == ["message", "time"] and live[1][2]["number"] == 3
+
+
+def test_wrong_parameters_are_refused(acp: Acp) -> None:
+    server_id = acp.start()
+    for query in ("include=nonsense", "include=client&clientAfter=x", "include=client&include=time"):
+        assert_problem(acp.client.get(f"{acp.path(server_id)}?{query}"), 400, "invalid_request")

@@ -1,0 +1,208 @@
+"""The plug-ins in the real frameworks, each in an environment of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.real_agents.fake_model.server import FakeModel
+from tests.real_agents.test_model_address import INPUT_TOKENS, OUTPUT_TOKENS
+from tests.support.container_engines import ROOT
+
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.network,
+    pytest.mark.timeout(1800),
+]
+COMMAND = str(Path(sys.executable).with_name("sandbox-agent"))
+
+INSPECT = """
+import sys
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.scorer import includes
+from sandbox_agent.integrations.inspect_ai import sandbox_agent
+
+samples = [Sample(input="echo forty-two", target="forty-two"), Sample(input="echo 7", target="7")]
+solver = sandbox_agent("mock", command=sys.argv[1], uses_model=False)
+task = Task(dataset=samples, solver=solver, scorer=includes(), sandbox="local")
+(log,) = eval(task, model="mockllm/model", display="none")
+print(log.status, log.results.scores[0].metrics["accuracy"].value)
+"""
+
+INSPECT_BRIDGE = """
+import sys
+import tiktoken
+
+class Encoding:  # the real one is downloaded
+    def encode(self, text, **_):
+        return list(text.encode())
+
+tiktoken.get_encoding = tiktoken.encoding_for_model = lambda name: Encoding()
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.scorer import includes
+from sandbox_agent.integrations.inspect_ai import sandbox_agent
+
+sample = Sample(input="say something", target="Default output")
+solver = sandbox_agent("codex", command=sys.argv[1])
+task = Task(dataset=[sample], solver=solver, scorer=includes(), sandbox="local")
+(log,) = eval(task, model="mockllm/model", display="none")
+calls = [event for event in log.samples[0].events if event.event == "model"]
+usage = log.stats.model_usage["mockllm/model"]
+assert usage.output_tokens == sum(call.output.usage.output_tokens for call in calls) > 0
+print(log.status, log.results.scores[0].metrics["accuracy"].value)
+"""
+
+VERIFIERS = """
+import asyncio, sys
+from verifiers.v1.agent import Agent
+from verifiers.v1.configs.agent import AgentConfig
+from verifiers.v1.configs.client import EvalClientConfig
+from verifiers.v1.runtimes import SubprocessConfig
+from verifiers.v1.task import Task, TaskData
+
+config = AgentConfig(
+    harness={"id": "sandbox-agent-verifiers", "agent": "codex", "command": sys.argv[1]},
+    runtime=SubprocessConfig(),
+    model="fake",
+    client=EvalClientConfig(base_url=sys.argv[2] + "/v1", api_key_var="KEY"),
+)
+trace = asyncio.run(Agent(config).run(Task(TaskData(prompt="say hello"))))
+assert trace.errors == [], trace.errors
+assert "say hello" in trace.messages[-1].content
+print(len(trace.calls), trace.usage.prompt_tokens, trace.usage.completion_tokens)
+"""
+
+
+HARBOR = """
+import asyncio, json, os, shutil, subprocess, sys
+from pathlib import Path, PurePosixPath
+from harbor.environments.base import BaseEnvironment, ExecResult
+from harbor.models.agent.context import AgentContext
+from harbor.models.trajectories import Trajectory
+from sandbox_agent.integrations.harbor import SandboxAgent
+
+class ThisMachine(BaseEnvironment):
+    def __init__(self):
+        pass
+
+    @staticmethod
+    def type():
+        return "this-machine"
+
+    async def exec(self, command, env=None, **_):
+        options = {"shell": True, "capture_output": True, "text": True, "env": {**os.environ, **(env or {})}}
+        done = await asyncio.to_thread(subprocess.run, command, **options)
+        return ExecResult(stdout=done.stdout, stderr=done.stderr, return_code=done.returncode)
+
+    async def upload_file(self, source_path, target_path):
+        shutil.copy(source_path, target_path)
+
+    async def download_file(self, source_path, target_path):
+        shutil.copy(source_path, target_path)
+
+    async def start(self, force_build): ...
+    async def stop(self, delete): ...
+    async def upload_dir(self, source_dir, target_dir): ...
+    async def download_dir(self, source_dir, target_dir): ...
+    def _validate_definition(self): ...
+
+place = PurePosixPath(os.getcwd()) / "in-the-environment"
+agent = SandboxAgent(
+    logs_dir=Path("logs"), environment_logs_dir=place, agent="codex", base_url=sys.argv[2], key_env="KEY"
+)
+context = AgentContext()
+asyncio.run(agent.run("say hello", ThisMachine(), context))
+trajectory = Trajectory.model_validate(json.loads(Path("logs/trajectory.json").read_text()))
+assert [step.source for step in trajectory.steps] == ["user", "agent"] and trajectory.steps[-1].message
+print(context.metadata["stop_reason"], context.n_input_tokens, context.n_output_tokens)
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """An environment with this checkout and the named packages; returns its Python."""
+
+    def make(python: str, *packages: str) -> str:
+        place = tmp_path_factory.mktemp("environment")
+        subprocess.run([python, "-m", "venv", str(place)], check=True)
+        pip = [
+            str(place / "bin" / "python"),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
+        variables = {**os.environ, "SANDBOX_AGENT_SKIP_PAGE": "1"}
+        subprocess.run([*pip, str(ROOT), *packages], check=True, capture_output=True, env=variables)
+        return str(place / "bin" / "python")
+
+    return make
+
+
+@pytest.fixture
+def codex(tmp_path: Path) -> dict[str, str]:
+    """Variables for programs that use Codex, which is installed."""
+    agents = os.environ.get("SANDBOX_AGENT_TEST_AGENTS", str(tmp_path / "data"))
+    variables = {"XDG_DATA_HOME": agents, "KEY": "dummy"}
+    install = [COMMAND, "install-agent", "codex"]
+    subprocess.run(install, check=True, capture_output=True, env={**os.environ, **variables}, timeout=900)
+    return variables
+
+
+def run(python: str, program: str, place: Path, *arguments: str, **variables: str) -> str:
+    home = {"HOME": str(place), "XDG_DATA_HOME": str(place / "data")}
+    done = subprocess.run(
+        [python, "-c", program, COMMAND, *arguments],
+        cwd=place,
+        # verifiers finds uv on the path.
+        env={**os.environ, "PATH": f"{Path(python).parent}:{os.environ['PATH']}", **home, **variables},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip().splitlines()[-1]
+
+
+@pytest.mark.clause("rollouts-plugins")
+def test_inspect_scores_samples_and_counts_the_calls_of_its_bridge(
+    environment: Callable[..., str], tmp_path: Path
+) -> None:
+    python = environment(sys.executable, "inspect-ai", "openai>=3.4")
+    assert run(python, INSPECT, tmp_path) == "success 1.0"
+    agents = os.environ.get("SANDBOX_AGENT_TEST_AGENTS", str(tmp_path / "data"))
+    assert run(python, INSPECT_BRIDGE, tmp_path, XDG_DATA_HOME=agents) == "success 1.0"
+
+
+@pytest.mark.clause("rollouts-plugins")
+def test_verifiers_counts_the_calls_of_a_real_agent(
+    environment: Callable[..., str], codex: dict[str, str], tmp_path: Path
+) -> None:
+    python = environment(sys.executable, "verifiers", "uv")
+    with FakeModel() as model:
+        counted = run(python, VERIFIERS, tmp_path, model.base, **codex)
+        calls = len(model.requests)
+    assert calls >= 1
+    assert [int(word) for word in counted.split()] == [calls, calls * INPUT_TOKENS, calls * OUTPUT_TOKENS]
+
+
+@pytest.mark.skipif(shutil.which("python3.12") is None, reason="Harbor needs Python 3.12")
+@pytest.mark.clause("rollouts-plugins")
+def test_harbor_gets_trajectory_and_usage_of_a_real_agent(
+    environment: Callable[..., str], codex: dict[str, str], tmp_path: Path
+) -> None:
+    python = environment("python3.12", "harbor")
+    with FakeModel() as model:
+        counted = run(python, HARBOR, tmp_path, model.base, **codex)
+        calls = len(model.requests)
+    assert calls >= 1
+    assert counted == f"end_turn {calls * INPUT_TOKENS} {calls * OUTPUT_TOKENS}"

@@ -1,0 +1,132 @@
+"""One rollout: steps, files, commands, grading, limits, what is kept; every failure is a row."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox_agent import LocalProvider, PermissionRequest, SpawnOptions
+from sandbox_agent.rollouts import Result, Rollout
+
+
+def half_marks(task: Any, result: Result) -> float:
+    return 0.5 if result.text == task["wanted"] else 0.0
+
+
+def broken_score(task: Any, result: Result) -> float:
+    raise KeyError("no such field")
+
+
+def refuse(request: PermissionRequest) -> str:
+    return "reject"
+
+
+def local_server(home: str) -> LocalProvider:
+    return LocalProvider(SpawnOptions(env={"HOME": home, "XDG_DATA_HOME": f"{home}/data"}))
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_task_is_prepared_prompted_and_graded() -> None:
+    rollout = Rollout(
+        agent="mock",
+        prompt=["echo first {name}", "echo second {name}"],
+        files={"note.txt": "from the rollout"},
+        before=["cat note.txt own.txt > both.txt"],
+        after=["grep -q 'of the task' both.txt", "test -f both.txt"],
+        keep_files=["both.txt", "missing.txt"],
+    )
+    task = {"id": "a", "name": "task", "files": {"own.txt": " of the task"}}
+    result = await rollout.run(task, attempt=3)
+    assert (result.error, result.id, result.attempt, result.text) == (None, "a", 3, "second task")
+    assert result.score == 1.0 and result.passed
+    assert result.exit_codes == {
+        "cat note.txt own.txt > both.txt": 0,
+        "grep -q 'of the task' both.txt": 0,
+        "test -f both.txt": 0,
+    }
+    assert result.artifacts["files/both.txt"] == b"from the rollout of the task"
+    assert result.total_tokens and result.seconds > 0 and result.node and result.sandbox
+    assert Result.from_row(json.loads(json.dumps(result.to_row()))).text == "second task"
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_transcript_events_and_patch_are_kept() -> None:
+    rollout = Rollout(
+        agent="mock",
+        prompt="diff",
+        files={"tracked": "one\n"},
+        before=[
+            "git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm base",
+            "echo two > tracked && echo new > untracked",
+        ],
+        keep=["transcript", "events", "patch"],
+    )
+    result = await rollout.run({"id": "patch"})
+    assert result.error is None, result.error
+    trajectory = json.loads(result.artifacts["trajectory.json"])
+    assert trajectory["schema_version"] == "ATIF-v1.8" and trajectory["steps"][0]["source"] == "user"
+    assert any("tool_calls" in step for step in trajectory["steps"])
+    messages = [json.loads(line) for line in result.artifacts["messages.jsonl"].splitlines()]
+    sent = {(message["sender"], message["payload"].get("method")) for message in messages}
+    assert {("client", "session/prompt"), ("agent", "session/update")} <= sent
+    assert all(message["createdAt"] > 1.7e12 for message in messages)
+    patch = result.artifacts["patch.diff"]
+    assert b"+two" in patch and b"+new" in patch
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_own_functions_score_and_decide() -> None:
+    rollout = Rollout(agent="mock", score=half_marks, permissions=refuse)
+    assert (await rollout.run({"prompt": "echo yes", "wanted": "yes"})).score == 0.5
+    assert "reject" in (await rollout.run({"prompt": "permission", "wanted": ""})).text.lower()
+    assert pickle.loads(pickle.dumps(rollout)) == rollout  # noqa: S301
+
+
+@pytest.mark.parametrize(
+    ("options", "task", "kind", "text"),
+    [
+        ({}, {"nothing": 1}, "task", "no prompt"),
+        ({"before": ["echo broken >&2; exit 3"]}, "echo x", "setup", "exited with 3: broken"),
+        ({"agent": "no-such-agent"}, "echo x", "agent", "no-such-agent"),
+        ({}, "crash 7", "agent", "7"),
+        ({"timeout_s": 3.0}, "hang", "timeout", "3 s"),
+        ({"max_cost_usd": 0.0}, {"steps": ["big 4000", "usage"]}, "cost_limit", "0 allowed"),
+        ({"score": broken_score}, "echo x", "grading", "no such field"),
+    ],
+)
+@pytest.mark.clause("rollouts-rollout")
+async def test_failure_is_a_row(options: dict[str, Any], task: Any, kind: str, text: str) -> None:
+    result = await Rollout(**{"agent": "mock", **options}).run(task, id="f")
+    assert (result.error_kind, result.failed, result.id) == (kind, True, "f")
+    assert text in str(result.error)
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_what_was_said_before_a_failure_is_kept() -> None:
+    result = await Rollout(agent="mock").run({"steps": ["echo first", "crash 3"]})
+    assert result.error_kind == "agent"
+    steps = json.loads(result.artifacts["trajectory.json"])["steps"]
+    assert [step["message"] for step in steps][:3] == ["echo first", "first", "crash 3"]
+    assert b"crash 3" in result.artifacts["messages.jsonl"]
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_failed_command_of_the_grading_is_a_score_of_zero() -> None:
+    rollout = Rollout(agent="mock", after=["sleep 60", "true"], command_timeout_s=0.5)
+    result = await rollout.run("echo x")
+    assert (result.score, result.passed, result.failed) == (0.0, False, False)
+    assert result.exit_codes == {"sleep 60": 124, "true": 0}
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_each_rollout_has_a_sandbox_of_its_own(tmp_path: Path) -> None:
+    rollout = Rollout(agent="mock", sandbox=partial(local_server, str(tmp_path)))
+    first, second = await rollout.run("echo 1"), await rollout.run("echo 2")
+    assert (first.text, second.text) == ("1", "2") and first.sandbox != second.sandbox
+    broken = Rollout(agent="mock", sandbox=LocalProvider(SpawnOptions(binary_path="/nowhere")))
+    assert (await broken.run("echo 3")).error_kind == "sandbox"

@@ -1,0 +1,185 @@
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from msgspec import UNSET
+
+from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied
+from sandbox_agent.workspace.files.workspace import Workspace
+from sandbox_agent.workspace.watch.directory_watch import DirectoryWatch, WatchReport
+
+Seen = set[tuple[str, str]]
+
+
+@contextmanager
+def watching(
+    workspace: Workspace,
+    path: Path,
+    *,
+    recursive: bool = True,
+    excluded: frozenset[str] = frozenset(),
+    max_directories: int = 1000,
+) -> Iterator[DirectoryWatch]:
+    watch = DirectoryWatch(
+        workspace, str(path), recursive=recursive, excluded=excluded, max_directories=max_directories
+    )
+    try:
+        yield watch
+    finally:
+        watch.close()
+
+
+def next_report(watch: DirectoryWatch) -> WatchReport:
+    assert select.select([watch.fileno()], [], [], 10)[0], "no event within 10 s"
+    return watch.take()
+
+
+def seen(report: WatchReport, top: Path) -> Seen:
+    return {(change.kind, os.path.relpath(change.path, top)) for change in report.changes}
+
+
+@pytest.mark.clause("changes-fs-watch")
+def test_changes_at_every_depth_are_reported(workspace: Workspace, home: Path) -> None:
+    (home / "a/b").mkdir(parents=True)
+    (home / "a/b/old").write_text("x")
+    (home / "gone").write_text("x")
+    with watching(workspace, home) as watch:
+        assert (watch.directories, watch.is_complete) == (3, True)
+        (home / "a/b/new").write_text("x")
+        (home / "a/b/old").write_text("y")
+        (home / "gone").unlink()
+        assert seen(next_report(watch), home) == {
+            ("created", "a/b/new"),
+            ("modified", "a/b/old"),
+            ("deleted", "gone"),
+        }
+
+
+@pytest.mark.clause("changes-fs-watch")
+def test_a_new_directory_is_watched_and_what_it_already_contains_is_reported(
+    workspace: Workspace, home: Path
+) -> None:
+    with watching(workspace, home) as watch:
+        (home / "x/y").mkdir(parents=True)
+        (home / "x/y/early").write_text("1")
+        found = seen(next_report(watch), home)
+        assert found == {("created", "x"), ("created", "x/y"), ("created", "x/y/early")}
+        (home / "x/y/late").write_text("1")
+        assert ("created", "x/y/late") in seen(next_report(watch), home)
+
+
+@pytest.mark.clause("changes-fs-watch")
+def test_a_rename_is_one_change_and_the_watch_follows_it(workspace: Workspace, home: Path) -> None:
+    (home / "before/in").mkdir(parents=True)
+    with watching(workspace, home) as watch:
+        (home / "before").rename(home / "after")
+        (change,) = next_report(watch).changes
+        assert (change.kind, change.path, change.previous_path, change.entry_type) == (
+            "renamed",
+            str(home / "after"),
+            str(home / "before"),
+            "directory",
+        )
+        (home / "after/in/file").write_text("x")
+        assert seen(next_report(watch), home) == {("created", "after/in/file")}
+
+
+def test_files_that_come_and_go_at_once_are_not_reported(workspace: Workspace, home: Path) -> None:
+    with watching(workspace, home) as watch:
+        (home / "temporary").write_text("x")
+        (home / "temporary").unlink()
+        (home / "stays").write_text("x")
+        (home / "stays").write_text("more")
+        report = next_report(watch)
+        assert seen(report, home) == {("created", "stays")}
+        assert report.changes[0].previous_path is UNSET
+
+
+def test_a_directory_moved_out_is_deleted_and_no_longer_watched(
+    workspace: Workspace, home: Path, tmp_path: Path
+) -> None:
+    (home / "a/b").mkdir(parents=True)
+    with watching(workspace, home) as watch:
+        (home / "a").rename(tmp_path / "elsewhere")
+        assert seen(next_report(watch), home) == {("deleted", "a")}
+        (tmp_path / "elsewhere/b/file").write_text("x")
+        (home / "visible").write_text("x")
+        assert seen(next_report(watch), home) == {("created", "visible")}
+
+
+def test_excluded_names_and_links_are_left_out(workspace: Workspace, home: Path, tmp_path: Path) -> None:
+    (home / "node_modules/deep").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (home / "link").symlink_to(tmp_path / "outside")
+    with watching(workspace, home, excluded=frozenset({"node_modules"})) as watch:
+        assert watch.directories == 1
+        (home / "node_modules/deep/file").write_text("x")
+        (tmp_path / "outside/file").write_text("x")
+        (home / "seen").write_text("x")
+        assert seen(next_report(watch), home) == {("created", "seen")}
+
+
+def test_without_recursion_only_the_directory_itself_is_watched(workspace: Workspace, home: Path) -> None:
+    (home / "below").mkdir()
+    with watching(workspace, home, recursive=False) as watch:
+        (home / "below/file").write_text("x")
+        (home / "made").mkdir()
+        assert seen(next_report(watch), home) == {("created", "made")}
+        assert watch.directories == 1
+
+
+def test_the_end_of_the_directory_ends_the_watch(workspace: Workspace, home: Path) -> None:
+    (home / "short").mkdir()
+    with watching(workspace, home / "short") as watch:
+        (home / "short").rmdir()
+        assert next_report(watch).ended
+
+
+@pytest.mark.clause("changes-fs-watch")
+def test_more_directories_than_the_limit_are_told(workspace: Workspace, home: Path) -> None:
+    for number in range(5):
+        (home / f"d{number}").mkdir()
+    with watching(workspace, home, max_directories=3) as watch:
+        assert (watch.directories, watch.is_complete) == (3, False)
+
+
+@pytest.mark.clause("changes-fs-watch")
+def test_an_overflow_is_told_and_new_directories_are_watched_afterwards(
+    workspace: Workspace, home: Path
+) -> None:
+    limit = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
+    with watching(workspace, home) as watch:
+        (home / "a").write_text("")
+        (home / "b").write_text("")
+        for _ in range(limit // 2 + 10):  # Equal reports in a row are joined, so two files take turns.
+            os.utime(home / "a")
+            os.utime(home / "b")
+        (home / "lost").mkdir()
+        while not (report := next_report(watch)).overflowed:
+            pass
+        assert report.overflowed
+        while select.select([watch.fileno()], [], [], 0)[0]:
+            watch.take()
+        (home / "lost/file").write_text("x")
+        assert ("created", "lost/file") in seen(next_report(watch), home)
+
+
+@pytest.mark.clause("changes-fs-watch", "decision-48")
+def test_what_cannot_be_watched_is_refused(
+    workspace: Workspace, bounded: Workspace, home: Path, tmp_path: Path
+) -> None:
+    (home / "file").write_text("x")
+    (home / "out").symlink_to(tmp_path)
+    for space, path, error in (
+        (workspace, home / "missing", NotFound),
+        (workspace, home / "file", InvalidRequest),
+        (bounded, tmp_path, PermissionDenied),
+        (bounded, home / "out", PermissionDenied),
+    ):
+        with pytest.raises(error):
+            DirectoryWatch(space, str(path), recursive=True, excluded=frozenset(), max_directories=9)
