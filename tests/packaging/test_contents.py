@@ -23,7 +23,8 @@ def test_the_wheel_has_the_page_the_types_and_the_catalogue_and_no_tests(built: 
         assert f"sandbox_agent/{wanted}" in names
     assert any(name.startswith("sandbox_agent/page/assets/") for name in names)
     # verifiers loads a harness by the name of a package without dots, so it has a package of its own.
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"sandbox_agent", "sandbox_agent_verifiers"}
+    packages = {name.split("/")[0].split("-")[0] for name in names}
+    assert packages == {"sandbox_agent", "sandbox_agent_verifiers"}
 
 
 @pytest.mark.clause("packaging-wheel-and-sdist")
