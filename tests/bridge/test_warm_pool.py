@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -168,7 +169,10 @@ def test_no_two_instances_ever_share_a_process(tmp_path: Path) -> None:
 def test_process_that_exits_while_it_waits_is_replaced(tmp_path: Path) -> None:
     with running(tmp_path, "own=1") as server:
         (warm,) = server.filled(1)
+        ended = os.pidfd_open(warm)
         os.kill(warm, signal.SIGKILL)
+        assert select.select([ended], [], [], 5)[0], "the end of the warm process"
+        os.close(ended)
         facts = server.first_post("a")
         assert facts["pid"] != warm, "a dead process is not given to an instance"
         server.filled(1, without={warm})
