@@ -57,3 +57,12 @@ def test_other_texts_change_nothing(line: bytes) -> None:
     turns.asked(b"2", prompt())
     turns.answered(b"2", b'{"id":2,"error":{"code":1}}')
     assert not turns.busy
+
+
+@pytest.mark.clause("security-L7")
+def test_a_line_too_long_for_a_state_is_not_read() -> None:
+    """Reading 16 MB of numbers would hold the event loop."""
+    turns = V2Turns()
+    padded = state("running")[:-1] + b',"x":[%b1]}' % (b"1," * (1 << 20))
+    turns.written(padded + b"\n" + state("running", "other") + b"\n")
+    assert turns.busy == {"other"}

@@ -20,19 +20,32 @@ ROUNDS = 5
 ANSWER = b'{"jsonrpc":"2.0","id":1,"result":{}}\n'
 
 
-def notification(text: bytes, size: int) -> bytes:
+# What stands before, in and after the value of a notification; all but its middle once.
+VALUES = {
+    "plain": (b'"', b"x", b'"'),
+    "not ASCII": (b'"', "€".encode(), b'"'),
+    "escapes": (b'"', b"\\n", b'"'),
+    "lone surrogates": (b'"', b"\\ud800", b'"'),
+    "numbers": (b"[", b"1,", b"1]"),
+    "brackets": (b"[", b"[],", b"1]"),
+    "strings": (b"[", b'"",', b"1]"),
+}
+
+
+def notification(kind: str, size: int) -> bytes:
     """One line of about `size` bytes."""
-    line = b'{"jsonrpc":"2.0","method":"a","params":{"text":"%b"}}\n'
-    return line % (text * ((size - len(line)) // len(text)))
+    before, middle, after = VALUES[kind]
+    line = b'{"jsonrpc":"2.0","method":"a","params":{"value":%b%b%b}}\n'
+    return line % (before, middle * ((size - len(line)) // len(middle)), after)
 
 
-TEXTS = {"plain": b"x", "not ASCII": "€".encode(), "lone surrogates": b"\\ud800"}
 OUTPUTS = {
-    **{f"a line of 16 MB, {kind}": (notification(text, 16 * MIB), 20.0) for kind, text in TEXTS.items()},
-    "16 MB in lines of 64 kB": (notification(b"x", 64 * 1024) * 256, 20.0),
+    **{f"a line of 16 MB, {kind}": (notification(kind, 16 * MIB), 20.0) for kind in VALUES},
+    "16 MB in lines of 64 kB": (notification("plain", 64 * 1024) * 256, 20.0),
     "16 MB of short lines": (b'{"jsonrpc":"2.0","method":"a"}\n' * (16 * MIB // 31), 20.0),
+    "16 MB of dense lines of 1 MB": (notification("brackets", MIB) * 16, 20.0),
     "lines that are not JSON": (b"x\n" * 50_000, 20.0),
-    **{f"the longest line, {kind}": (notification(text, 64 * MIB), 100.0) for kind, text in TEXTS.items()},
+    **{f"the longest line, {kind}": (notification(kind, 64 * MIB), 100.0) for kind in VALUES},
 }
 
 

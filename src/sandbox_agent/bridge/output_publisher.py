@@ -2,8 +2,8 @@
 
 A block of lines is handled as a whole as far as every line is a JSON object. From the first other line on,
 each line is handled by itself: blank lines are dropped, and a line that is not JSON is published as
-`_adapter/invalid_stdout`. A long line that only the scanner understands is scanned in a worker thread, and
-large blocks are handled in steps; later lines are held back until then, so that the order is kept.
+`_adapter/invalid_stdout`. A long line, and one that only the scanner understands, is read in a worker thread,
+and large blocks are handled in steps; later lines are held back until then, so that the order is kept.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sandbox_agent.bridge.eventlog import frames
 from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc import notification_batch
-from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
+from sandbox_agent.bridge.jsonrpc.envelope import READ_IN_THREAD_ABOVE, SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
 from sandbox_agent.bridge.stdio.line_framer import DroppedLine
 from sandbox_agent.bridge.stdio.split_lines import CR, split_lines
@@ -50,8 +50,6 @@ _LINES_PER_BLOCK = 4000
 _SHORT_LINE_BYTES = 1024
 _LINES_PER_STEP = 400
 _SCANNED_BYTES_PER_STEP = 4 * 1024
-# The encoding of a longer line is checked in a worker thread, in parts; that of 4 MiB takes 4 ms.
-_LONG_LINE_BYTES = 4 * 1024 * 1024
 
 
 class OutputPublisher:
@@ -68,7 +66,7 @@ class OutputPublisher:
         self.observer: Callable[[bytes], None] | None = None
         """Called with each block before it is published; a block that is held back comes twice."""
         self.is_held = False
-        """What an earlier step has left, or a worker thread scans, comes first; the rest waits in `_held`."""
+        """What an earlier step has left, or a worker thread reads, comes first; the rest waits in `_held`."""
 
     def take(self, pieces: list[Piece]) -> None:
         """Publish several pieces, then wake the subscribers."""
@@ -107,8 +105,8 @@ class OutputPublisher:
             return
         # The usual case: one line per read.
         line = block if newline < 0 else block[:-1]
-        if len(line) > _LONG_LINE_BYTES:
-            self._scan_in_thread(line.removesuffix(b"\r"), b"")
+        if len(line) > READ_IN_THREAD_ABOVE:
+            self._read_in_thread(line.removesuffix(b"\r"), b"")
             return
         message = envelopes.peek_quickly(line)
         if message is None:
@@ -181,13 +179,13 @@ class OutputPublisher:
         self._continue_later(block[at:])
 
     def _take_unusual(self, line: bytes, message: Envelope | None, later: bytes) -> bool:
-        """Publish any line; false if a worker thread scans it, with `later` held back until then."""
+        """Publish any line; false if a worker thread reads it, with `later` held back until then."""
         line = line.removesuffix(b"\r")
         if not line.strip(b" \t\r"):
             return True
         try:
             if message is None and len(line) > SCAN_IN_THREAD_ABOVE:
-                self._scan_in_thread(line, later)
+                self._read_in_thread(line, later)
                 return False
             self._publish(message or envelopes.peek_thoroughly(line), line)
         except NotJson as error:
@@ -202,8 +200,8 @@ class OutputPublisher:
 
     # ---- lines that are held back ------------------------------------------------------------------------
 
-    def _scan_in_thread(self, line: bytes, later: bytes) -> None:
-        def scanned(message: Envelope | None, error: BaseException | None) -> None:
+    def _read_in_thread(self, line: bytes, later: bytes) -> None:
+        def was_read(message: Envelope | None, error: BaseException | None) -> None:
             if self._owner.closed:
                 return
             if message is not None:
@@ -215,9 +213,7 @@ class OutputPublisher:
             self._continue()
 
         self._hold(later)
-        running_loop.in_thread(
-            lambda: envelopes.peek_quickly(line) or envelopes.peek_thoroughly(line), scanned
-        )
+        running_loop.in_thread(lambda: envelopes.peek_in_thread(line), was_read)
 
     def _continue_later(self, block: bytes) -> None:
         """Publish the block in another turn of the loop, so that no agent keeps others waiting."""

@@ -10,6 +10,8 @@ from __future__ import annotations
 import msgspec
 
 _PROMPT, _STATE = b'"session/prompt"', b'"state_update"'
+# A longer line of the agent is no state and no answer to a prompt; reading 16 MB may take 50 ms.
+_LONGEST_LINE_BYTES = 1024 * 1024
 
 
 class _Update(msgspec.Struct, rename="camel"):
@@ -53,7 +55,7 @@ class V2Turns:
         """The agent has answered a request; a state that it reported meanwhile is newer."""
         session_id = self._prompts.pop(key, None)
         if session_id is not None and session_id not in self._reported:
-            message = _read(line)
+            message = _read_line(line)
             if message is not None and message.result:
                 self.busy.add(session_id)
 
@@ -62,7 +64,7 @@ class V2Turns:
         if _STATE not in block:
             return
         for line in block.split(b"\n"):
-            message = _read(line) if _STATE in line else None
+            message = _read_line(line) if _STATE in line else None
             if message is None or message.params is None or message.params.update is None:
                 continue
             update, session_id = message.params.update, message.params.session_id
@@ -72,6 +74,10 @@ class V2Turns:
                     self.busy.discard(session_id)
                 else:
                     self.busy.add(session_id)
+
+
+def _read_line(line: bytes) -> _Message | None:
+    return _read(line) if len(line) <= _LONGEST_LINE_BYTES else None
 
 
 def _read(line: bytes) -> _Message | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from statistics import median
 
 import pytest
 from hypothesis import given
@@ -57,3 +59,32 @@ def test_the_id_of_an_unusual_answer_is_read(result: bytes) -> None:
     assert routing_fields.read(b'{"jsonrpc":"2.0","id":"x-1","result":' + result + b"}").id == id_key(
         b'"x-1"'
     )
+
+
+NUMBERS = b"[" + b"1," * (2 << 20) + b"1]"
+
+
+@pytest.mark.clause("remote-routing", "security-L7")
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"result":%b}', (b"7", "", "")),
+        (b'{"jsonrpc":"2.0","result":%b,"id":7}', (b"7", "", "")),
+        (b'{"result":{"id":3,"method":"m","x":%b,"id":4},"id":"7","jsonrpc":"2.0"} ', (b'"7', "", "")),
+        (b'{"result":{"x":%b,"id":4}}', (b"", "", "")),
+        (b'{"method":"m","params":{"sessionId":"s","x":%b}}', (b"", "m", "s")),
+        (b'{"jsonrpc":"2.0","params":{"sessionId":"s","x":%b},"method":"m","id":1}', (b"1", "m", "s")),
+        (b'{"method":"m","params":{"x":{"sessionId":"t","x":%b}}}', (b"", "m", "")),
+    ],
+)
+def test_of_a_long_message_the_beginning_and_the_end_are_read(
+    message: bytes, expected: tuple[bytes, str, str]
+) -> None:
+    """Reading all of it would hold the event loop."""
+    raw = message % NUMBERS
+    times = []
+    for _ in range(5):
+        began = time.thread_time()
+        assert routing_fields.read(raw) == expected
+        times.append(time.thread_time() - began)
+    assert median(times) < 0.005

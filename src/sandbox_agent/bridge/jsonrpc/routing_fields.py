@@ -13,11 +13,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from sandbox_agent.bridge.jsonrpc import envelope
+from sandbox_agent.bridge.jsonrpc.long_message import beginning_of
 from sandbox_agent.bridge.jsonrpc.message_id import id_key
 
 # Of a longer message that msgspec refuses, only the beginning is looked at: a complete scan takes 250 ms per
 # MB at worst. Agents write the session at the beginning of `params`.
 _SCANNED_BYTES = 32 * 1024
+# Of a message above this size only the beginning and the end are read: all of 16 MB may take 50 ms.
+_WHOLE_BYTES = 1024 * 1024
+_END_BYTES = 1024
 
 
 class RoutingFields(NamedTuple):
@@ -47,12 +51,20 @@ _decode_text = msgspec.json.Decoder(str).decode
 def read(message: bytes) -> RoutingFields:
     """The routing fields of a message that is known to be a JSON object."""
     try:
-        fields = _decode_message(message)
+        fields = _decode_message(message) if len(message) <= _WHOLE_BYTES else _ends_of(message)
         method = _text(fields.method)
         session = _session(fields.params) if method else ""
     except (ValueError, RecursionError):  # legal texts that msgspec does not support
         return _read_slowly(message)
     return RoutingFields(id_key(bytes(fields.id)) if fields.id else b"", method, session)
+
+
+def _ends_of(message: bytes) -> _Message:
+    fields = _decode_message(beginning_of(message))
+    if last := _last_members_pattern().search(message[-_END_BYTES:]):
+        at_end = _decode_message(b"{%b}" % last[1])
+        fields.id, fields.method = at_end.id or fields.id, at_end.method or fields.method
+    return fields
 
 
 def _text(raw: msgspec.Raw) -> str:
@@ -89,6 +101,13 @@ def _of_object(message: Any, raw_id: bytes) -> RoutingFields:
     return RoutingFields(
         id_key(raw_id) if raw_id else b"", method, session if isinstance(session, str) else ""
     )
+
+
+@cache
+def _last_members_pattern() -> re.Pattern[bytes]:
+    """Simple members before the last bracket of JSON, which belongs to the message itself."""
+    member = rb'\s*"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?[0-9]+|null)\s*'
+    return re.compile(rb",(%b(?:,%b)*)\}\s*\Z" % (member, member))
 
 
 @cache

@@ -60,7 +60,7 @@ def scan(text: bytes) -> tuple[bool, bytes, bool]:
         kind = token.lastindex
         start, position = token.span(kind or 0)
         if kind == _STRING and not token[_QUOTE]:
-            position = _end_of_string(text, position)
+            position = end_of_string(text, position)
         sign = 0 if kind in (_STRING, _SCALAR) else text[start]
         closed = False
         if want_key:
@@ -115,8 +115,8 @@ def scan(text: bytes) -> tuple[bool, bytes, bool]:
     return text.lstrip(_BLANKS)[0] == _OBJECT, raw_id, has_method
 
 
-def _end_of_string(text: bytes, position: int) -> int:
-    """The position after a string whose first part ends at `position`. Raises NotJson."""
+def end_of_string(text: bytes, position: int) -> int:
+    """The position after a string of which `position` is inside, not in an escape. Raises NotJson."""
     match_part = _string_part_pattern().match
     while text[position : position + 1] != b'"':
         part = match_part(text, position)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.jsonrpc import envelope as envelopes
-from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
+from sandbox_agent.bridge.jsonrpc.envelope import READ_IN_THREAD_ABOVE, SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
 from sandbox_agent.bridge.stdio.split_lines import CR, LF
 from sandbox_agent.errors import InternalError, InvalidRequest
@@ -30,7 +30,7 @@ def handle(services: Services, server_id: str, options: PostOptions, body: bytes
     """Answer one POST through `reply`, now or later. Raises what is wrong with the body."""
     message = peek_body(body)
     if message is None:
-        scan_in_thread(
+        read_in_thread(
             body,
             reply.sink,
             lambda scanned: _proceed(services, server_id, options, scanned, body, reply),
@@ -40,7 +40,9 @@ def handle(services: Services, server_id: str, options: PostOptions, body: bytes
 
 
 def peek_body(body: bytes) -> Envelope | None:
-    """The envelope of a body; None if `scan_in_thread` has to read it. Raises what is wrong with the body."""
+    """The envelope of a body; None if `read_in_thread` has to read it. Raises what is wrong with the body."""
+    if len(body) > READ_IN_THREAD_ABOVE:
+        return None
     try:
         message = envelopes.peek_quickly(body)
         if message is None and len(body) <= SCAN_IN_THREAD_ABOVE:
@@ -61,10 +63,10 @@ def _invalid_body(error: object) -> InvalidRequest:
     return InvalidRequest(f"invalid JSON body: {error}")
 
 
-def scan_in_thread(body: bytes, sink: ResponseSink, proceed: Callable[[Envelope], None]) -> None:
+def read_in_thread(body: bytes, sink: ResponseSink, proceed: Callable[[Envelope], None]) -> None:
     """Call `proceed` with the envelope of a long body; what it raises fails the response."""
 
-    def scanned(message: Envelope | None, error: BaseException | None) -> None:
+    def was_read(message: Envelope | None, error: BaseException | None) -> None:
         if isinstance(error, NotJson):
             raise _invalid_body(error)
         if message is None:
@@ -72,7 +74,7 @@ def scan_in_thread(body: bytes, sink: ResponseSink, proceed: Callable[[Envelope]
         proceed(message)
 
     running_loop.in_thread(
-        lambda: envelopes.peek_thoroughly(body), lambda *outcome: run_guarded(sink, scanned, *outcome)
+        lambda: envelopes.peek_in_thread(body), lambda *outcome: run_guarded(sink, was_read, *outcome)
     )
 
 

@@ -50,7 +50,7 @@ class RemotePost:
         """Answer the POST, now or later. Raises what is wrong with it."""
         message = acp_post.peek_body(body)
         if message is None:
-            acp_post.scan_in_thread(body, self._sink, lambda scanned: self._proceed(scanned, body))
+            acp_post.read_in_thread(body, self._sink, lambda scanned: self._proceed(scanned, body))
         else:
             self._proceed(message, body)
 

@@ -117,7 +117,7 @@ class SocketReceiver:
             self.changed()
 
         self._is_scanning = True
-        running_loop.in_thread(lambda: envelopes.peek_thoroughly(body), scanned)
+        running_loop.in_thread(lambda: envelopes.peek_in_thread(body), scanned)
 
     def _send(self, message: Envelope, body: bytes) -> None:
         if not message.is_object:
