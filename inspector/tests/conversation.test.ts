@@ -507,3 +507,62 @@ test("ACP v2: output of a terminal and pieces of content belong to their tool ca
   expect(tool.terminal).toEqual({ text: "before", exitCode: 3 });
   expect(tool.content.map((one) => one.type)).toEqual(["terminal", "content"]);
 });
+
+test("ACP v2: a permission shows its subject, a patch its files, and an option has its id", () => {
+  const patch = "diff --git /a /a\n@@ -1 +1 @@\n-a\n+b\ndiff --git /b /b\n@@ -0,0 +1 @@\n+c\n";
+  const changes = [
+    { operation: "modify", path: "/a" },
+    { operation: "add", path: "/b" },
+  ];
+  const content = [{ type: "diff", changes, patch: { format: "git_patch", text: patch } }];
+  const options = [{ optionId: "y", name: "Yes", kind: "allow_once" }];
+  const permission = (id: number, title: string, subject: JsonObject) =>
+    message("agent", {
+      jsonrpc: "2.0",
+      id,
+      method: "session/request_permission",
+      params: { sessionId: "s1", title, subject, options },
+    });
+  const { conversation } = run(
+    prompt("edit"),
+    update({ sessionUpdate: "tool_call_update", toolCallId: "t", title: "Edit", content }),
+    permission(1, "May I edit?", { type: "tool_call", toolCall: { toolCallId: "t" } }),
+    permission(2, "May I push?", { type: "command", command: "git push", cwd: "/w" }),
+    update({ sessionUpdate: "config_option_update", configOptions: [{ configId: "model", name: "Model" }] }),
+  );
+  const tool = conversation.items.find((item) => item.kind === "tool") as ToolItem;
+  expect(tool.content).toMatchObject([
+    { path: "/a", patch: expect.stringContaining("+b") as string },
+    { path: "/b", patch: expect.stringContaining("+c") as string },
+  ]);
+  const asked = conversation.items.flatMap((item) => (item.kind === "request" ? [item.request] : []));
+  expect(asked.map((request) => [request.toolCallId, request.toolCall?.rawInput])).toEqual([
+    ["t", undefined],
+    [undefined, { command: "git push", cwd: "/w" }],
+  ]);
+  expect(asked.map((request) => request.title)).toEqual(["May I edit?", "May I push?"]);
+  expect(conversation.configOptions.map((option) => option.id)).toEqual(["model"]);
+});
+
+test("ACP v2: the whole output of a terminal replaces its pieces, and a turn that fails says why", () => {
+  const fold = run(
+    prompt("run"),
+    message("agent", { jsonrpc: "2.0", id: "p1", result: { messageId: "m0" } }),
+    update({
+      sessionUpdate: "tool_call_update",
+      toolCallId: "t",
+      content: [{ type: "terminal", terminalId: "x" }],
+    }),
+    update({ sessionUpdate: "terminal_output_chunk", terminalId: "x", data: btoa("one ") }),
+    update({ sessionUpdate: "terminal_update", terminalId: "x", output: { data: btoa("one two") } }),
+    update({
+      sessionUpdate: "state_update",
+      state: "idle",
+      stopReason: "error",
+      error: { message: "overloaded" },
+    }),
+  );
+  const { items } = fold.conversation;
+  expect((items.find((item) => item.kind === "tool") as ToolItem).terminal?.text).toBe("one two");
+  expect(items.find((item) => item.kind === "note")).toMatchObject({ level: "error", label: "overloaded" });
+});

@@ -2,6 +2,8 @@
 
 import type { Diff } from "@agentclientprotocol/sdk";
 import { Suspense, use, useState, type ReactNode } from "react";
+import { PatchView } from "../changes/PatchView";
+import type { FilePatch } from "../fold/chat/conversation";
 import { CopyButton } from "../ui/CopyButton";
 import { Highlighted } from "../markdown/Highlighted";
 import { languageOf } from "../markdown/languages";
@@ -24,20 +26,34 @@ function linesOf(diff: Change): Promise<DiffLine[]> {
   return lines;
 }
 
-export function DiffView({ diff }: { diff: Change }) {
+export function DiffView({ diff }: { diff: Change | FilePatch }) {
+  if ("patch" in diff)
+    return (
+      <DiffFrame path={diff.path} copied={diff.patch} label="Copy the patch">
+        <PatchView path={diff.path} patch={diff.patch} columns="unified" />
+      </DiffFrame>
+    );
   return (
-    <Suspense fallback={<DiffFrame diff={diff} />}>
+    <Suspense fallback={<DiffFrame path={diff.path} copied={diff.newText} />}>
       <DiffLines diff={diff} />
     </Suspense>
   );
 }
 
-function DiffFrame({ diff, counts, children }: { diff: Change; counts?: ReactNode; children?: ReactNode }) {
+interface FrameProps {
+  path: string;
+  copied: string;
+  label?: string;
+  counts?: ReactNode;
+  children?: ReactNode;
+}
+
+function DiffFrame({ path, copied, label = "Copy the new text", counts, children }: FrameProps) {
   return (
     <div className="diff">
       <div className="diff-head">
-        <PathLink path={diff.path} /> {counts} <span className="grow" />
-        <CopyButton text={diff.newText} label="Copy the new text" />
+        <PathLink path={path} /> {counts} <span className="grow" />
+        <CopyButton text={copied} label={label} />
       </div>
       {children}
     </div>
@@ -58,7 +74,7 @@ function DiffLines({ diff }: { diff: Change }) {
   );
   const rest = lines.length - limit;
   return (
-    <DiffFrame diff={diff} counts={counts}>
+    <DiffFrame path={diff.path} copied={diff.newText} counts={counts}>
       <pre tabIndex={0} aria-label={`Change of ${diff.path}`}>
         {shown.map((line, index) => (
           <span key={index} className={`diff-line ${line.kind}`}>

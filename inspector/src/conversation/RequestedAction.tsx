@@ -1,6 +1,7 @@
 /** What an agent asks permission for: the change, the command, the places; the rest of the input as JSON. */
 
 import type { ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
+import type { FilePatch } from "../fold/chat/conversation";
 import { asObject, asText, isObject, listAt, plainText, type JsonObject } from "../json";
 import { CodeBlock } from "../markdown/CodeBlock";
 import { pretty } from "../ui/format";
@@ -12,7 +13,7 @@ const SHOWN_KEYS = ["command", "cmd", "description", "cwd", "workdir"];
 
 export function RequestedAction({ toolCall }: { toolCall: JsonObject }) {
   const input = asObject(toolCall.rawInput);
-  const content = listAt(toolCall, "content").filter(isObject) as unknown as ToolCallContent[];
+  const content = listAt(toolCall, "content").filter(isObject) as unknown as (ToolCallContent | FilePatch)[];
   const locations = listAt(toolCall, "locations").filter(isObject) as unknown as ToolCallLocation[];
   const diffs = content.filter((one) => one.type === "diff");
   const texts = content.filter((one) => one.type === "content" && one.content.type === "text");

@@ -2,7 +2,7 @@
 
 import type { ToolCallContent } from "@agentclientprotocol/sdk";
 import { useState } from "react";
-import type { ToolItem } from "../fold/chat/conversation";
+import type { FilePatch, ToolItem } from "../fold/chat/conversation";
 import type { Json } from "../json";
 import { duration, pretty } from "../ui/format";
 import { Icon, type IconName } from "../ui/Icon";
@@ -66,7 +66,7 @@ export function ToolCard({ item }: { item: ToolItem }) {
   );
 }
 
-function ToolContent({ content, item }: { content: ToolCallContent; item: ToolItem }) {
+function ToolContent({ content, item }: { content: ToolCallContent | FilePatch; item: ToolItem }) {
   if (content.type === "diff") return <DiffView diff={content} />;
   if (content.type === "terminal")
     return <TerminalOutput text={item.terminal?.text ?? ""} exitCode={item.terminal?.exitCode} />;

@@ -5,11 +5,13 @@
 
 import type { Gap } from "../api/eventStream";
 import { asObject, isObject, jsonText, type Json, type JsonObject } from "../json";
+import { withV1Names } from "./acpV2";
 import { readAgentRequest, type AgentRequest } from "./agentRequest";
 import type { Sender } from "./message";
 
 export interface Call {
   method: string;
+  /** In the terms of ACP v1; the payload has them as they were sent. */
   params: JsonObject;
   /** Set if the agent asks for a decision of the user. */
   request?: AgentRequest;
@@ -60,7 +62,8 @@ export class MessageReader {
 
   private call(sender: Sender, payload: JsonObject, method: string): Reading {
     const { id } = payload;
-    const call: Call = { method, params: asObject(payload.params) };
+    const params = asObject(payload.params);
+    const call: Call = { method, params: sender === "agent" ? withV1Names(method, params) : params };
     if (id !== undefined) {
       if (sender === "agent") call.request = readAgentRequest(id, method, call.params);
       this.calls.set(`${sender} ${idKey(id)}`, call);

@@ -1,19 +1,17 @@
 /** What ACP v2 (draft) adds to v1: whole messages, content of tools in pieces, and terminals of the agent. */
 
 import type { ContentBlock } from "@agentclientprotocol/sdk";
-import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
+import { isObject, listAt, objectAt, textAt, type JsonObject } from "../../json";
+import { terminalMeta, withDiffsOfFiles } from "../acpV2";
 import type { MessageItem, ToolItem } from "./conversation";
 import type { ConversationState } from "./conversationState";
-
-/** An answer that only accepts a prompt; `state_update` tells when its turn ends. */
-export function isAcceptance(result: JsonObject | undefined): boolean {
-  return textAt(result, "messageId") !== undefined && textAt(result, "stopReason") === undefined;
-}
 
 /** The agent works no longer on the session: its turns that were accepted are over. */
 export function applyState(state: ConversationState, sessionId: string, update: JsonObject): void {
   if (update.state !== "idle") return;
   const stopReason = textAt(update, "stopReason") ?? "end_turn";
+  const error = textAt(objectAt(update, "error"), "message");
+  if (stopReason === "error") state.note("error", error ?? "The turn failed");
   for (const turn of state.facts.turns)
     if (turn.isAccepted && turn.sessionId === sessionId) state.endTurn(turn, stopReason);
 }
@@ -47,47 +45,21 @@ function isShown(state: ConversationState, text: string): boolean {
 export function contentChunk(state: ConversationState, update: JsonObject): JsonObject {
   const known = state.toolIndexes.get(textAt(update, "toolCallId") ?? "");
   const before = known === undefined ? [] : (state.items[known] as ToolItem).content;
-  return { toolCallId: update.toolCallId ?? "", content: [...before, update.content] as never };
+  const content = [...before, update.content] as never;
+  return withDiffsOfFiles({ toolCallId: update.toolCallId ?? "", content });
 }
 
 /** The update of the tool call that shows a terminal; undefined if there is none or nothing new. */
 export function terminalUpdate(state: ConversationState, update: JsonObject): JsonObject | undefined {
   const terminalId = textAt(update, "terminalId") ?? "";
-  const text = decoded(textAt(update, "data") ?? textAt(objectAt(update, "output"), "data") ?? "");
-  const exitCode = numberAt(objectAt(update, "exitStatus"), "exitCode");
+  const meta = terminalMeta(update);
+  if (!meta) return undefined;
   const call = [...state.toolIndexes].find(([, index]) => shows(state.items[index] as ToolItem, terminalId));
-  if (!call) {
-    state.terminalOutputs.set(terminalId, (state.terminalOutputs.get(terminalId) ?? "") + text);
-    return undefined;
-  }
-  if (!text && exitCode === undefined) return undefined;
-  return {
-    toolCallId: call[0],
-    _meta: {
-      ...(text ? { terminal_output_delta: { data: text } } : {}),
-      ...(exitCode === undefined ? {} : { terminal_exit: { exit_code: exitCode } }),
-    },
-  };
-}
-
-/** A tool call with what its terminals have written before it showed them. */
-export function withTerminalOutput(state: ConversationState, update: JsonObject): JsonObject {
-  const ids = listAt(update, "content").flatMap((one) => textAt(one, "terminalId") ?? []);
-  const data = ids.map((id) => state.terminalOutputs.get(id) ?? "").join("");
-  for (const id of ids) state.terminalOutputs.delete(id);
-  return data
-    ? { ...update, _meta: { ...objectAt(update, "_meta"), terminal_output_delta: { data } } }
-    : update;
+  if (call) return { toolCallId: call[0], _meta: meta };
+  state.terminalOutputs.add(terminalId, meta);
+  return undefined;
 }
 
 function shows(item: ToolItem, terminalId: string): boolean {
   return item.content.some((one) => one.type === "terminal" && one.terminalId === terminalId);
-}
-
-function decoded(data: string): string {
-  try {
-    return new TextDecoder().decode(Uint8Array.from(atob(data), (one) => one.charCodeAt(0)));
-  } catch {
-    return "";
-  }
 }

@@ -32,6 +32,13 @@ export interface MessageItem extends ItemBase {
   endedAt?: number;
 }
 
+/** The change of one file as a patch: ACP v2 has no texts from before and after. */
+export interface FilePatch {
+  type: "diff";
+  path: string;
+  patch: string;
+}
+
 export interface ToolItem extends ItemBase {
   kind: "tool";
   toolCallId: string;
@@ -42,7 +49,7 @@ export interface ToolItem extends ItemBase {
   status: "pending" | "in_progress" | "completed" | "failed" | "interrupted";
   rawInput?: Json;
   rawOutput?: Json;
-  content: ToolCallContent[];
+  content: (ToolCallContent | FilePatch)[];
   locations: ToolCallLocation[];
   endedAt?: number;
   /** Output of a command that the agent ran in a terminal of its own. */

@@ -1,9 +1,9 @@
 /** The messages of a log as a conversation. */
 
 import { isObject, numberAt, objectAt, textAt, type Json, type JsonObject } from "../../json";
+import { isAcceptance } from "../acpV2";
 import { idKey, type Reading } from "../messageReader";
 import { outcomeText, readOutcome } from "../requestResult";
-import { isAcceptance } from "./acpV2";
 import type { Conversation } from "./conversation";
 import { ConversationState } from "./conversationState";
 import { promptItem } from "./promptItem";
@@ -114,7 +114,7 @@ export class ConversationFold {
     const result = objectAt(payload, "result");
     const stopReason = textAt(result, "stopReason");
     const tokens = numberAt(objectAt(result, "usage"), "totalTokens");
-    if (turn && isAcceptance(result)) state.acceptTurn(turn);
+    if (turn && result && isAcceptance(result)) state.acceptTurn(turn);
     else if (turn) state.endTurn(turn, error ? "error" : (stopReason ?? "end_turn"), tokens);
     else if (!call && stopReason) state.endTurn(undefined, stopReason, tokens);
     if (error) state.note("error", errorLabel(error), errorDetail(error));

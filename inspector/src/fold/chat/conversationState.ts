@@ -5,6 +5,7 @@
 
 import type { AvailableCommand, SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk";
 import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
+import { WaitingOutput } from "../acpV2";
 import {
   EMPTY_CONVERSATION,
   type Conversation,
@@ -31,7 +32,7 @@ export class ConversationState {
   openIndex: number | undefined;
   readonly toolIndexes = new Map<string, number>();
   /** Output of terminals that no tool call shows yet. */
-  readonly terminalOutputs = new Map<string, string>();
+  readonly terminalOutputs = new WaitingOutput();
   /** Index of the item of each request of the agent, by the key of its id. */
   private readonly requestIndexes = new Map<string, number>();
   private n = 0;
@@ -193,7 +194,7 @@ export class ConversationState {
     const modes = objectAt(result, "modes");
     if (modes) change.modes = modes as unknown as SessionModeState;
     if (Array.isArray(result.configOptions)) change.configOptions = configOptions(result);
-    const info = objectAt(result, "agentInfo");
+    const info = objectAt(result, "agentInfo") ?? objectAt(result, "info");
     if (info) {
       const name = textAt(info, "title") ?? textAt(info, "name") ?? "";
       change.agentInfo = { name, version: textAt(info, "version") };
@@ -211,8 +212,10 @@ export class ConversationState {
   }
 }
 
+/** In ACP v2 the id of an option is its `configId`. */
 export function configOptions(source: JsonObject): SessionConfigOption[] {
-  return listAt(source, "configOptions").filter(isObject) as unknown as SessionConfigOption[];
+  const options = listAt(source, "configOptions").filter(isObject);
+  return options.map((one) => ("configId" in one ? { ...one, id: one.configId } : one)) as never;
 }
 
 export function commands(source: JsonObject): AvailableCommand[] {

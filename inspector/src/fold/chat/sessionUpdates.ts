@@ -3,7 +3,7 @@
 import type { ContentBlock, PlanEntry, ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
 import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
 import type { MessageItem, ToolItem, Usage } from "./conversation";
-import { applyState, contentChunk, terminalUpdate, wholeMessage, withTerminalOutput } from "./acpV2";
+import { applyState, contentChunk, terminalUpdate, wholeMessage } from "./acpV2";
 import { terminalText } from "../terminalOutput";
 import { commands, configOptions, type ConversationState } from "./conversationState";
 
@@ -24,7 +24,7 @@ export function applySessionUpdate(state: ConversationState, params: JsonObject)
       return wholeMessage(state, update);
     case "tool_call":
     case "tool_call_update":
-      return tool(state, withTerminalOutput(state, update));
+      return tool(state, state.terminalOutputs.taken(update));
     case "tool_call_content_chunk":
       return tool(state, contentChunk(state, update));
     case "terminal_update":
@@ -171,7 +171,7 @@ function terminalOutput(base: ToolItem | undefined, meta: JsonObject): Pick<Tool
   const text = terminalText(before, meta);
   const exit = objectAt(meta, "terminal_exit");
   if (text === before && !exit) return base?.terminal ? { terminal: base.terminal } : {};
-  const exitCode = numberAt(exit, "exit_code") ?? base?.terminal?.exitCode;
+  const exitCode = numberAt(exit, "exit_code") ?? numberAt(exit, "exitCode") ?? base?.terminal?.exitCode;
   return { terminal: { text, ...(exitCode === undefined ? {} : { exitCode }) } };
 }
 

@@ -38,8 +38,11 @@ function uriPath(uri: string): string {
   }
 }
 
+/** A written or patched file. ACP v2 has the patch itself. */
 export function diffPart(content: JsonObject): Part {
-  const { path, newText } = content;
+  const { path, newText, patch, operation } = content;
+  if (typeof path === "string" && typeof patch === "string")
+    return { type: "file_ref", path, action: operation === "add" ? "write" : "patch", diff: patch || null };
   const oldText = content.oldText ?? null;
   if (
     typeof path !== "string" ||

@@ -6,6 +6,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import {
+  asList,
   asObject,
   asText,
   isObject,
@@ -15,16 +16,18 @@ import {
   type Json,
   type JsonObject,
 } from "../../json";
+import { isAcceptance } from "../acpV2";
 import { REQUEST_METHODS } from "../agentRequest";
 import type { RequestIds } from "../answerMeta";
 import { idKey, type Reading } from "../messageReader";
 import { Emitter } from "./emitter";
 import { Items, readSnapshot } from "./items";
-import { Messages, SLOT_OF_UPDATE } from "./messages";
+import { Messages, SLOT_OF_UPDATE, SLOT_OF_WHOLE, type Slot } from "./messages";
 import { addNotice } from "./notices";
 import { OpenRequests } from "./openRequests";
 import { endedData, exitData, SessionState, STARTING_METHODS } from "./sessionState";
 import { Tools } from "./tools";
+import { TOOL_PIECES, ToolsV2 } from "./toolsV2";
 import { Turns, type ErrorData } from "./turns";
 import type { UniversalEvent } from "./universalEvent";
 
@@ -39,6 +42,7 @@ export class UniversalMapper {
   private readonly items: Items;
   private readonly messages: Messages;
   private readonly tools: Tools;
+  private readonly toolsV2: ToolsV2;
   private readonly turns: Turns;
   private readonly requests: OpenRequests;
   private readonly session: SessionState;
@@ -48,6 +52,7 @@ export class UniversalMapper {
     this.items = new Items(this.out);
     this.messages = new Messages(this.items);
     this.tools = new Tools(this.items);
+    this.toolsV2 = new ToolsV2();
     this.turns = new Turns(this.out, this.items, this.messages, this.tools);
     this.requests = new OpenRequests(this.out, this.tools);
     this.session = new SessionState(this.out, agent);
@@ -70,6 +75,8 @@ export class UniversalMapper {
   private fromClient({ id, method, params, payload }: CallReading): void {
     if (method === "session/prompt") {
       this.turns.start(idKey(id), params);
+    } else if (method === "_session/steering") {
+      this.turns.steered(params);
     } else if (STARTING_METHODS.includes(method)) {
       this.turns.abandon("the session was started again before the agent answered", "session_restarted");
       this.requests.rejectAll();
@@ -101,8 +108,18 @@ export class UniversalMapper {
       this.unparsed("the update has no kind", "session/update", message);
     } else if (Object.hasOwn(SLOT_OF_UPDATE, kind)) {
       this.chunk(kind, update, message);
+    } else if (Object.hasOwn(SLOT_OF_WHOLE, kind)) {
+      this.wholeMessage(SLOT_OF_WHOLE[kind]!, update);
     } else if (kind === "tool_call" || kind === "tool_call_update") {
-      this.tool(kind, update, message);
+      this.tool(kind, this.toolsV2.seen(update), message);
+    } else if (TOOL_PIECES.includes(kind)) {
+      const ofCall = this.toolsV2.translate(update);
+      if (ofCall) this.tools.update(ofCall, asText(ofCall.toolCallId) ?? "", null);
+      else addNotice(this.out, this.items, kind, update);
+    } else if (kind === "state_update") {
+      this.toolsV2.active = true;
+      addNotice(this.out, this.items, kind, update);
+      if (update.state === "idle") this.turns.idle(update);
     } else {
       // A notice between two chunks of a message does not end it.
       addNotice(this.out, this.items, kind, update);
@@ -117,6 +134,14 @@ export class UniversalMapper {
     } else if (slot !== "user" || this.session.loading || !this.turns.isEcho(block)) {
       this.messages.chunk(slot, update, block);
     }
+  }
+
+  /** A message that replaces the one with its id (ACP v2); without content it only says that it exists. */
+  private wholeMessage(slot: Slot, update: JsonObject): void {
+    let blocks = asList(update.content).filter(isObject);
+    if (slot === "user" && !this.session.loading)
+      blocks = blocks.filter((block) => !this.turns.isEcho(block));
+    if (blocks.length > 0) this.messages.replace(slot, update, blocks);
   }
 
   private tool(kind: string, update: JsonObject, message: JsonObject): void {
@@ -175,6 +200,9 @@ export class UniversalMapper {
       this.failure(payload, key, call?.method);
     } else if (!call) {
       this.unparsed("an answer to no request", "response", payload);
+    } else if (this.turns.isOpen(key) && isAcceptance(asObject(payload.result))) {
+      this.toolsV2.active = true;
+      this.turns.accept(key);
     } else if (this.turns.isOpen(key)) {
       this.turns.answered(key, asObject(payload.result));
     } else if (STARTING_METHODS.includes(call.method)) {

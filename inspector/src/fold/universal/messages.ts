@@ -14,12 +14,21 @@ export const SLOT_OF_UPDATE: Record<string, Slot> = {
   user_message_chunk: "user",
 };
 
+/** ACP v2: the updates that replace a message. */
+export const SLOT_OF_WHOLE: Record<string, Slot> = {
+  agent_message: "assistant",
+  agent_thought: "thought",
+  user_message: "user",
+};
+
 interface OpenMessage {
   item: Item;
   messageId: string | null;
   visibility: "public" | "private" | null;
   parts: Part[];
   pieces: string[];
+  /** The text of the deltas, if the message was replaced and they differ from its content. */
+  said: string | null;
 }
 
 export class Messages {
@@ -38,13 +47,23 @@ export class Messages {
     if (text === "" && !facts.starts && facts.itemId === null) return;
     this.endRuns(slot);
     const message = this.messageFor(slot, update, facts);
-    if (text === null) {
-      message.parts.push(...textPart(message), blockPart(block));
-      message.pieces = [];
-    } else {
-      message.pieces.push(text);
-      this.items.delta(message.item, text);
-    }
+    add(message, block);
+    if (text === null) return;
+    if (message.said !== null) message.said += text;
+    this.items.delta(message.item, text);
+  }
+
+  /** Replace the content of the message with this `messageId` (ACP v2); what it adds is a delta. */
+  replace(slot: Slot, update: JsonObject, blocks: JsonObject[]): void {
+    this.endRuns(slot);
+    const message = this.messageFor(slot, update, itemFacts(update));
+    const said = message.said ?? textOf(contentOf(message));
+    message.parts = [];
+    message.pieces = [];
+    for (const block of blocks) add(message, block);
+    const text = textOf(contentOf(message));
+    message.said = text.startsWith(said) ? null : said;
+    if (message.said === null && text !== said) this.items.delta(message.item, text.slice(said.length));
   }
 
   /** Complete the messages that a tool call or another kind of message ends: those without a `messageId`. */
@@ -89,7 +108,7 @@ export class Messages {
     const role = slot === "user" ? "user" : "assistant";
     const item = this.items.create("message", role, { facts, nativeItemId: messageId });
     const visibility = slot === "thought" ? reasoningVisibility(update) : null;
-    const message: OpenMessage = { item, messageId, visibility, parts: [], pieces: [] };
+    const message: OpenMessage = { item, messageId, visibility, parts: [], pieces: [], said: null };
     this.open.set(slot, message);
     this.items.start(item, visibility === null ? [] : [{ type: "reasoning", text: "", visibility }], true);
     return message;
@@ -99,6 +118,15 @@ export class Messages {
     const message = this.open.get(slot)!;
     this.open.delete(slot);
     this.items.complete(message.item, contentOf(message), status, true);
+  }
+}
+
+function add(message: OpenMessage, block: JsonObject): void {
+  const text = blockText(block);
+  if (text !== null) message.pieces.push(text);
+  else {
+    message.parts.push(...textPart(message), blockPart(block));
+    message.pieces = [];
   }
 }
 

@@ -21,7 +21,9 @@ const DETAIL: Record<string, (update: JsonObject) => string | null> = {
   current_mode_update: (update) => asText(update.currentModeId),
   config_option_update: (update) => {
     const options = asList(update.configOptions).map(asObject);
-    const shown = options.map(({ id, currentValue }) => `${plainText(id)}=${plainText(currentValue)}`);
+    const shown = options.map(
+      ({ id, configId, currentValue }) => `${plainText(id ?? configId)}=${plainText(currentValue)}`,
+    );
     return shown.join(", ") || null;
   },
   available_commands_update: (update) => {
@@ -38,6 +40,8 @@ const DETAIL: Record<string, (update: JsonObject) => string | null> = {
   compaction_update: (update) => asText(update.status),
   compaction_summary_chunk: (update) => asText(asObject(update.content).text),
   state_update: (update) => asText(update.state),
+  terminal_update: (update) => asText(update.command),
+  terminal_output_chunk: (update) => asText(update.terminalId),
 };
 
 /** The others are facts about the session. */

@@ -1,6 +1,6 @@
 /** Turns: from the client's prompt to the agent's answer. Every started turn ends. */
 
-import { asList, isObject, jsonText, type JsonObject } from "../../json";
+import { asList, asObject, asText, isObject, jsonText, type JsonObject } from "../../json";
 import { isReplayBlock } from "../replayBlock";
 import { blockPart, blockText } from "./content";
 import type { Emitter } from "./emitter";
@@ -17,6 +17,8 @@ export interface ErrorData {
 
 export class Turns {
   private readonly open = new Map<string, string>();
+  /** Open turns that end with the idle state of the agent (ACP v2). */
+  private readonly accepted = new Set<string>();
   private echoText = "";
   private echoBlocks: string[] = [];
 
@@ -41,6 +43,15 @@ export class Turns {
       this.items.addComplete(this.items.create("message", "user"), content, "completed", true);
   }
 
+  /** The client has added a message to the open turn. */
+  steered(params: JsonObject): void {
+    const blocks = asList(params.prompt).filter(isObject);
+    if (this.open.size === 0 || blocks.length === 0) return;
+    this.messages.closeAll("completed");
+    this.echoText += blocks.map((block) => blockText(block) ?? "").join("");
+    this.items.addComplete(this.items.create("message", "user"), blocks.map(blockPart), "completed", true);
+  }
+
   /** Whether a user chunk repeats the prompt of an open turn; the text may arrive in pieces. */
   isEcho(block: JsonObject): boolean {
     if (this.open.size === 0) return false;
@@ -57,6 +68,26 @@ export class Turns {
     this.tools.closeAll(stopReason === "cancelled" ? "failed" : "completed");
     const usage = result.usage === undefined || result.usage === null ? {} : { usage: result.usage };
     this.end(key, { stopReason, ...usage }, false);
+  }
+
+  /** The agent has accepted the prompt (ACP v2); its turn ends with the next idle state. */
+  accept(key: string): void {
+    this.accepted.add(key);
+  }
+
+  /** The agent is idle (ACP v2): the accepted prompts have ended. */
+  idle(state: JsonObject): void {
+    for (const key of [...this.open.keys()]) {
+      if (!this.accepted.has(key)) continue;
+      if (state.stopReason !== "error") {
+        this.answered(key, state);
+        continue;
+      }
+      const error = asObject(state.error);
+      const code = error.code === undefined || error.code === null ? null : jsonText(error.code);
+      const message = asText(error.message) ?? "the turn failed";
+      this.failed(key, { message, code, details: error.data ?? null }, false);
+    }
   }
 
   failed(key: string, error: ErrorData, synthetic: boolean): void {
@@ -80,6 +111,7 @@ export class Turns {
   private end(key: string, metadata: JsonObject, synthetic: boolean): void {
     const turnId = this.open.get(key)!;
     this.open.delete(key);
+    this.accepted.delete(key);
     this.out.emit("turn.ended", { phase: "ended", turn_id: turnId, metadata }, synthetic);
   }
 }

@@ -68,13 +68,15 @@ class V2Tools(Struct):
         if call_id is None or not isinstance(content, list):
             return update
         self.contents[call_id] = content
+        written = ""
         for one in map(as_dict, content):
             terminal_id = as_text(one.get("terminalId"))
             if one.get("type") == "terminal" and terminal_id is not None:
                 self.calls[terminal_id] = call_id
-                if output := self.outputs.pop(terminal_id, ""):
-                    update = {**update, "_meta": {**as_dict(update.get("_meta")), **_delta(output)}}
-        return update
+                written += self.outputs.pop(terminal_id, "")
+        if not written:
+            return update
+        return {**update, "_meta": {**as_dict(update.get("_meta")), **_delta(written)}}
 
     def translate(self, kind: str, update: dict[str, Any]) -> dict[str, Any] | None:
         """The update of a tool call that says the same; None if it belongs to no call."""
@@ -84,14 +86,15 @@ class V2Tools(Struct):
             self.contents[call_id] = content
             return {**_call(call_id), "content": content}
         terminal_id = as_text(update.get("terminalId")) or ""
-        data = update.get("data") if kind == "terminal_output_chunk" else _data(update.get("output"))
-        text = _decoded(data)
+        is_chunk = kind == "terminal_output_chunk"
+        text = _decoded(update.get("data") if is_chunk else as_dict(update.get("output")).get("data"))
         ended = as_dict(update.get("exitStatus"))
         call_id = self.calls.get(terminal_id, "")
         if not call_id:
-            self.outputs[terminal_id] = self.outputs.get(terminal_id, "") + text
+            self.outputs[terminal_id] = self.outputs.get(terminal_id, "") + text if is_chunk or not text else text
             return None
-        meta = {**(_delta(text) if text else {}), **({"terminal_exit": ended} if ended else {})}
+        written = _delta(text) if is_chunk else {"terminal_output": {"data": text}}
+        meta = {**(written if text else {}), **({"terminal_exit": ended} if ended else {})}
         return {**_call(call_id), "_meta": meta} if meta else None
 
 
@@ -101,10 +104,6 @@ def _call(call_id: str) -> dict[str, Any]:
 
 def _delta(text: str) -> dict[str, Any]:
     return {"terminal_output_delta": {"data": text}}
-
-
-def _data(output: Any) -> Any:
-    return as_dict(output).get("data")
 
 
 def _decoded(data: Any) -> str:

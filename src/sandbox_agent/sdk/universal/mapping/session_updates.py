@@ -48,8 +48,9 @@ class SessionUpdates:
             if call_id is None:
                 self._out.unparsed("the tool call has no id", "session/update", message)
                 return
+            update = acp_v2.tool_update(update)
             if self._state.v2.active:
-                update = acp_v2.tool_update(self._state.v2.seen(update))
+                update = self._state.v2.seen(update)
             parent_id = self._messages.open_assistant_id
             self._messages.end_runs()
             (self._tools.call if kind == "tool_call" else self._tools.update)(update, call_id, parent_id)

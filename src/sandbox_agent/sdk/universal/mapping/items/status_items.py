@@ -39,7 +39,8 @@ def _usage(update: dict[str, Any]) -> str | None:
 
 def _options(update: dict[str, Any]) -> str | None:
     options = [as_dict(option) for option in as_list(update.get("configOptions"))]
-    values = [(option.get("id"), option.get("currentValue")) for option in options]
+    # ACP v2 has the id as `configId`.
+    values = [(option.get("id", option.get("configId")), option.get("currentValue")) for option in options]
     return ", ".join(f"{key}={v if isinstance(v, str) else json_text(v)}" for key, v in values) or None
 
 
