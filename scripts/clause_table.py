@@ -35,45 +35,45 @@ def read_sections(file: Path = ROOT / "tests" / "clauses.toml") -> Sections:
     return tomllib.loads(file.read_text("utf-8"))
 
 
-def find_marks(root: Path = ROOT) -> list[Mark]:
+def find_marks(root: Path = ROOT, mark: str = "clause") -> list[Mark]:
     """The marks of all test files below `root`/tests; a test has the name that pytest gives it."""
     marks: list[Mark] = []
     for path in sorted((root / "tests").rglob("*.py")):
         text = path.read_text("utf-8")
-        if "mark.clause(" in text:
-            tree = ast.parse(text)
-            marks += _marks_of(tree, path.relative_to(root).as_posix(), _marks_of_module(tree))
+        if f"mark.{mark}(" in text:
+            tree, file = ast.parse(text), path.relative_to(root).as_posix()
+            marks += _marks_of(tree, file, _ids_of_module(tree, mark), mark)
     return marks
 
 
-def _marks_of(scope: ast.AST, prefix: str, inherited: list[str]) -> Iterator[Mark]:
+def _marks_of(scope: ast.AST, prefix: str, inherited: list[str], mark: str) -> Iterator[Mark]:
     for node in ast.iter_child_nodes(scope):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield from _marks_of(node, prefix, inherited)
+            yield from _marks_of(node, prefix, inherited, mark)
             continue
         name = f"{prefix}::{node.name}"
-        own = [clause for decorator in node.decorator_list for clause in _clauses_in(decorator)]
+        own = [one for decorator in node.decorator_list for one in _ids_in(decorator, mark)]
         if not isinstance(node, ast.ClassDef) and node.name.startswith("test"):
             own += inherited
-        yield from (Mark(clause, name) for clause in own)
+        yield from (Mark(one, name) for one in own)
         if isinstance(node, ast.ClassDef):
-            yield from _marks_of(node, name, inherited)
+            yield from _marks_of(node, name, inherited, mark)
 
 
-def _marks_of_module(tree: ast.Module) -> list[str]:
-    """The clauses in `pytestmark`, which all tests of the module prove."""
+def _ids_of_module(tree: ast.Module, mark: str) -> list[str]:
+    """The ids in `pytestmark`, which all tests of the module have."""
     return [
-        clause
+        one
         for node in tree.body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
         for part in ast.walk(node.value)
-        for clause in _clauses_in(part)
+        for one in _ids_in(part, mark)
     ]
 
 
-def _clauses_in(node: ast.AST) -> list[str]:
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.clause":
-        return [ast.literal_eval(clause) for clause in node.args]
+def _ids_in(node: ast.AST, mark: str) -> list[str]:
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == f"pytest.mark.{mark}":
+        return [ast.literal_eval(one) for one in node.args]
     return []
 
 

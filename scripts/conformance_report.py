@@ -21,6 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from scripts.defect_table import defect_section
+
 ROOT = Path(__file__).resolve().parent.parent
 SUITE = ROOT / "tests" / "conformance"
 PAGE = ROOT / "docs" / "conformance.md"
@@ -151,7 +153,8 @@ def page(ours: Results, reference: Results) -> str:
     overview = [f"| all | {total(s[0] for s in scores.values())} | {total(s[1] for s in scores.values())} |"]
     overview += [f"| {name} | {scores[name][0]} | {scores[name][1]} |" for name in sorted(scores)]
     details = [sections[name] for name in sorted(scores)]
-    return HEAD + "\n".join(overview) + "\n" + run_again() + "".join(details)
+    defects = defect_section(results_on_page(sections))
+    return HEAD + "\n".join(overview) + "\n" + run_again() + "".join(details) + defects
 
 
 def published() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
@@ -161,6 +164,17 @@ def published() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     present = {title(path.stem) for path in SUITE.glob("test_*.py")}
     scores = {name: (ours, reference) for name, ours, reference in rows if name in present}
     return scores, {part.partition("\n")[0]: f"\n## {part}" for part in parts}
+
+
+def results_on_page(sections: dict[str, str]) -> dict[tuple[str, str], tuple[str, str]]:
+    """The cells of each case by its topic and test, from the sections of the topics."""
+    results = {}
+    for topic in (path.stem for path in SUITE.glob("test_*.py")):
+        for line in sections.get(title(topic), "").splitlines():
+            if line.startswith("| ") and not line.startswith("| case |"):
+                case, ours, reference = line.strip("| ").split(" | ")
+                results[topic, f"test_{case.replace(' ', '_')}"] = (ours, reference)
+    return results
 
 
 def total(scores: Iterable[str]) -> str:

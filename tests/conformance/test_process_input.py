@@ -34,8 +34,8 @@ def test_empty_input_is_nothing_and_not_the_end(processes: Processes) -> None:
     processes.wait_for_output(process, b"on\n")
 
 
-@pytest.mark.ours
 @pytest.mark.clause("processes-stdin-end")
+@pytest.mark.defect("D18")
 def test_the_input_can_be_closed(processes: Processes) -> None:
     process = processes.create("sort")
     send(processes, process, {"data": "b\na\n", "encoding": "text"})
@@ -78,6 +78,7 @@ def test_input_to_what_does_not_read_any_more_is_409(processes: Processes) -> No
 
 
 @pytest.mark.clause("processes-input-waits")
+@pytest.mark.defect("D2")
 @pytest.mark.parametrize("tty", [False, True])
 def test_input_that_waits_blocks_nothing_and_can_be_given_up(processes: Processes, tty: bool) -> None:
     process = processes.shell("stty raw -echo 2>/dev/null; echo ready; read line; exec sleep 607", tty=tty)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from base64 import b64decode
 
 import pytest
@@ -35,6 +36,7 @@ def test_entries_have_numbers_streams_and_bytes(processes: Processes) -> None:
 
 
 @pytest.mark.clause("processes-wire")
+@pytest.mark.defect("D28")
 def test_a_terminal_has_one_stream_which_is_everything(processes: Processes) -> None:
     process = processes.shell("echo out; echo err >&2", tty=True)
     processes.wait_for_exit(process)
@@ -54,7 +56,21 @@ def test_all_output_is_there_when_the_exit_is(processes: Processes) -> None:
             assert len(output_of(events)) == 3000 and events[-1][0] == "exit"
 
 
+@pytest.mark.clause("processes-exit")
+@pytest.mark.defect("D13")
+def test_a_process_that_is_shown_as_exited_has_all_its_output_in_the_log(processes: Processes) -> None:
+    for _ in range(40):
+        process = processes.shell("printf '%3000s' end", tty=True)
+        deadline = time.monotonic() + 20
+        while processes.info(process)["status"] == "running":  # without a pause, which would hide it
+            assert time.monotonic() < deadline
+        assert len(processes.output(process)) == 3000
+        processes.ok("POST", f"/{process}/kill")
+        assert processes.request("DELETE", f"/{process}").status == 204
+
+
 @pytest.mark.clause("processes-follow-ends")
+@pytest.mark.defect("D6")
 def test_following_ends_at_the_exit_and_tells_it(processes: Processes) -> None:
     process = processes.shell("echo one; read line; echo two; exit 7")
     processes.wait_for_output(process, b"one")
@@ -86,6 +102,7 @@ def test_head_of_a_followed_log_ends_at_once(processes: Processes) -> None:
 
 
 @pytest.mark.clause("processes-follow-since")
+@pytest.mark.defect("D17")
 def test_following_from_a_number_that_is_not_reached_skips_up_to_it(processes: Processes) -> None:
     process = processes.shell("read line; for i in 1 2 3 4; do echo $i; sleep 0.05; done")
     with processes.client.connect() as connection:
@@ -108,8 +125,8 @@ def test_a_filter_and_a_tail_apply_to_a_followed_log(processes: Processes) -> No
     assert output_of(processes.follow(process, "&since=1")) == b"b\nc\n"
 
 
-@pytest.mark.ours
 @pytest.mark.clause("processes-gaps")
+@pytest.mark.defect("D19")
 def test_what_has_left_the_memory_is_told_and_followed_from_disk(processes: Processes) -> None:
     processes.set_config(maxLogBytesPerProcess=100_000)
     process = processes.shell("seq 1 200000")
@@ -136,6 +153,7 @@ def test_what_is_not_kept_at_all_is_a_gap(start_server) -> None:
 
 
 @pytest.mark.clause("processes-small-log")
+@pytest.mark.defect("D27")
 def test_a_log_limit_below_one_read_keeps_the_newest_entry(processes: Processes) -> None:
     processes.set_config(maxLogBytesPerProcess=1000)
     process = processes.shell("printf '%8000s' end")
@@ -144,6 +162,7 @@ def test_a_log_limit_below_one_read_keeps_the_newest_entry(processes: Processes)
 
 
 @pytest.mark.clause("processes-log-limit")
+@pytest.mark.defect("D15")
 def test_the_limit_of_a_log_counts_what_many_small_entries_take(processes: Processes) -> None:
     limit = 60_000
     processes.set_config(maxLogBytesPerProcess=limit)
@@ -155,6 +174,7 @@ def test_the_limit_of_a_log_counts_what_many_small_entries_take(processes: Proce
 
 
 @pytest.mark.clause("processes-slow-readers")
+@pytest.mark.defect("D4")
 def test_a_reader_that_pauses_loses_nothing(processes: Processes, full_run: bool) -> None:
     size = 100_000_000 if full_run else 15_000_000
     process = processes.shell(f"read line; head -c {size} /dev/zero | tr '\\0' x")

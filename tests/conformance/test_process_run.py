@@ -49,6 +49,7 @@ def test_what_is_not_utf8_is_replaced(processes: Processes) -> None:
 
 
 @pytest.mark.clause("processes-run-ends")
+@pytest.mark.defect("D8")
 def test_the_time_out_ends_the_whole_tree(processes: Processes, target: Target) -> None:
     began = time.monotonic()
     answer = processes.run("echo early; sleep 600 & sleep 600", timeoutMs=300)
@@ -58,6 +59,7 @@ def test_the_time_out_ends_the_whole_tree(processes: Processes, target: Target) 
 
 
 @pytest.mark.clause("processes-run-ends")
+@pytest.mark.defect("D9")
 def test_a_background_process_does_not_delay_the_answer_and_does_not_stay(
     processes: Processes, target: Target
 ) -> None:
@@ -69,6 +71,7 @@ def test_a_background_process_does_not_delay_the_answer_and_does_not_stay(
 
 
 @pytest.mark.clause("processes-run-ends")
+@pytest.mark.defect("D10")
 def test_a_client_that_leaves_ends_its_run(processes: Processes, target: Target) -> None:
     body = json.dumps({"command": "sh", "args": ["-c", "sleep 600 & sleep 601"]}).encode()
     with processes.client.connect() as connection:

@@ -31,6 +31,7 @@ def grow(processes: Processes, target: Target, after: str, **more: object) -> st
 
 
 @pytest.mark.clause("processes-trees")
+@pytest.mark.defect("D7")
 @pytest.mark.parametrize("tty", [False, True])
 def test_kill_ends_the_whole_tree(processes: Processes, target: Target, tty: bool) -> None:
     process = grow(processes, target, "wait", tty=tty)
@@ -39,6 +40,7 @@ def test_kill_ends_the_whole_tree(processes: Processes, target: Target, tty: boo
 
 
 @pytest.mark.clause("processes-trees")
+@pytest.mark.defect("D7")
 @pytest.mark.parametrize("tty", [False, True])
 def test_stop_ends_the_whole_tree_when_the_process_exits(
     processes: Processes, target: Target, tty: bool
@@ -97,6 +99,7 @@ def test_what_a_process_leaves_behind_goes_on_until_it_is_deleted(
 
 @pytest.mark.own_server("the watchdog belongs to the server command")
 @pytest.mark.clause("processes-trees")
+@pytest.mark.defect("D20", "D21")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_the_end_of_the_server_ends_every_tree(start_server, number: signal.Signals) -> None:
     process = start_server()

@@ -33,6 +33,7 @@ def test_a_signal_is_told_by_its_name(processes: Processes) -> None:
 
 
 @pytest.mark.clause("processes-list")
+@pytest.mark.defect("D14")
 def test_the_list_is_in_the_order_of_the_starts(processes: Processes) -> None:
     started = [processes.shell("exit 0") for _ in range(11)]
     assert [row["id"] for row in processes.ok("GET", "")["processes"]][-11:] == started
@@ -58,6 +59,7 @@ def test_a_running_process_cannot_be_deleted(processes: Processes) -> None:
 
 
 @pytest.mark.clause("processes-list")
+@pytest.mark.defect("D28")
 def test_a_failed_start_uses_up_no_number(processes: Processes) -> None:
     before = int(processes.shell("exit 0").removeprefix("proc_"))
     assert processes.request("POST", "", {"command": "no-such-program"}).status >= 400
@@ -65,6 +67,7 @@ def test_a_failed_start_uses_up_no_number(processes: Processes) -> None:
 
 
 @pytest.mark.clause("processes-faults")
+@pytest.mark.defect("D26")
 @pytest.mark.parametrize("tty", [False, True])
 @pytest.mark.parametrize(
     ("body", "subject"),
@@ -85,6 +88,7 @@ def test_a_typo_is_an_error_of_the_request(
 
 
 @pytest.mark.clause("processes-faults")
+@pytest.mark.defect("D26")
 @pytest.mark.parametrize(
     "body",
     [
@@ -109,6 +113,7 @@ def test_a_body_of_the_wrong_shape_is_400(processes: Processes, body: object, pa
 
 
 @pytest.mark.clause("processes-faults")
+@pytest.mark.defect("D26")
 @pytest.mark.parametrize(
     ("method", "path", "status", "kind"),
     [
@@ -145,6 +150,7 @@ def test_what_is_not_json_is_415_or_400(processes: Processes) -> None:
 
 
 @pytest.mark.clause("processes-limits")
+@pytest.mark.defect("D22")
 def test_the_limit_counts_running_processes_and_runs(processes: Processes) -> None:
     processes.set_config(maxConcurrentProcesses=1)
     process = processes.create("cat")
@@ -177,6 +183,19 @@ def test_the_environment_is_added_to_that_of_the_server_without_its_token(proces
     assert "SANDBOX_AGENT_TOKEN" not in text
 
 
+@pytest.mark.clause("processes-environment")
+@pytest.mark.defect("D24")
+def test_the_token_of_the_server_is_in_no_environment(start_server) -> None:
+    server = start_server(settings={"SANDBOX_AGENT_TOKEN": "secret-of-the-tests"})
+    processes = Processes(server.client)
+    assert server.token not in processes.run("env; cat /proc/self/environ")["stdout"]
+    for tty in (False, True):
+        process = processes.shell("env", tty=tty)
+        processes.wait_for_exit(process)
+        assert b"HOME=" in processes.output(process)
+        assert server.token.encode() not in processes.output(process)
+
+
 @pytest.mark.clause("processes-wire")
 def test_a_command_without_a_slash_is_found_in_the_path_of_the_request(
     processes: Processes, tmp_path: Path
@@ -191,6 +210,7 @@ def test_a_command_without_a_slash_is_found_in_the_path_of_the_request(
 
 
 @pytest.mark.clause("processes-descriptors")
+@pytest.mark.defect("D3")
 def test_no_process_has_a_descriptor_of_another(processes: Processes) -> None:
     terminals = [processes.create("cat", tty=True) for _ in range(3)]
     listing = processes.run("ls -l /proc/self/fd")["stdout"]
@@ -201,8 +221,8 @@ def test_no_process_has_a_descriptor_of_another(processes: Processes) -> None:
     assert all(processes.info(terminal)["status"] == "running" for terminal in terminals)
 
 
-@pytest.mark.ours
 @pytest.mark.clause("processes-records")
+@pytest.mark.defect("D15")
 def test_records_of_exited_processes_are_bounded(start_server) -> None:
     processes = Processes(start_server(settings={"SANDBOX_AGENT_MAX_EXITED_PROCESSES": "3"}).client)
     running = processes.create("cat")

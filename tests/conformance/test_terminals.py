@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from base64 import b64encode, urlsafe_b64encode
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ RAW = "stty raw -echo; echo ready; exec cat"
 
 
 @pytest.mark.clause("processes-wire", "processes-exit")
+@pytest.mark.defect("D11")
 def test_ready_comes_first_and_exit_after_the_last_output(processes: Processes) -> None:
     process = processes.shell("echo hello; read line; echo bye; exit 5", tty=True)
     with processes.terminal(process) as terminal:
@@ -36,6 +38,7 @@ def test_ready_comes_first_and_exit_after_the_last_output(processes: Processes) 
 
 
 @pytest.mark.clause("terminals-replay")
+@pytest.mark.defect("D12")
 def test_a_socket_that_is_opened_later_sees_what_was_before(processes: Processes) -> None:
     process = processes.shell("echo first; read line; echo second", tty=True)
     processes.wait_for_output(process, b"first")
@@ -49,8 +52,8 @@ def test_a_socket_that_is_opened_later_sees_what_was_before(processes: Processes
     assert again.output == terminal.output and again.frames[-1]["type"] == "exit"
 
 
-@pytest.mark.ours
 @pytest.mark.clause("terminals-replay")
+@pytest.mark.defect("D12")
 def test_output_is_replayed_from_a_number_on(processes: Processes) -> None:
     process = processes.shell("echo one; read a; echo two; read b; echo three", tty=True)
     with processes.terminal(process, "?since=0") as terminal:
@@ -98,6 +101,7 @@ def test_every_byte_passes_both_ways(processes: Processes) -> None:
 
 
 @pytest.mark.clause("processes-wire")
+@pytest.mark.defect("D28")
 def test_the_size_can_be_set_by_both_ways(processes: Processes) -> None:
     process = processes.shell("trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done", tty=True)
     with processes.terminal(process) as terminal:
@@ -142,6 +146,7 @@ def test_a_bad_frame_is_told_and_changes_nothing(processes: Processes) -> None:
 
 
 @pytest.mark.clause("terminals-close")
+@pytest.mark.defect("D16")
 def test_closing_a_socket_is_answered_and_leaves_the_process(processes: Processes) -> None:
     process = processes.shell(RAW, tty=True)
     with processes.terminal(process) as terminal:
@@ -152,6 +157,29 @@ def test_closing_a_socket_is_answered_and_leaves_the_process(processes: Processe
         terminal.wait_for_frame("ready")
         terminal.socket.close(1000)
         assert terminal.socket.protocol.close_rcvd is not None
+    assert processes.info(process)["status"] == "running"
+
+
+@pytest.mark.clause("terminals-close")
+@pytest.mark.defect("D16")
+@pytest.mark.parametrize(
+    ("frame", "code"),
+    [
+        (b"\xf1\x80\0\0\0\0", 1002),  # reserved bits
+        (b"\x83\x80\0\0\0\0", 1002),  # an unknown opcode
+        (b"\x81\x81\0\0\0\0\xff", 1007),  # not UTF-8
+    ],
+)
+def test_a_fault_of_the_protocol_is_told_in_a_close_frame(
+    processes: Processes, frame: bytes, code: int
+) -> None:
+    process = processes.create("cat", tty=True)
+    with processes.terminal(process) as terminal:
+        terminal.wait_for_frame("ready")
+        terminal.socket.socket.sendall(frame)
+        terminal.read_to_end()
+        received = terminal.socket.protocol.close_rcvd
+    assert received is not None and received.code == code
     assert processes.info(process)["status"] == "running"
 
 
@@ -174,16 +202,30 @@ def test_all_sockets_of_a_terminal_see_everything(processes: Processes) -> None:
         ("?access_token=wrong", {}, 401),
         ("?token=secret-of-the-tests", {}, 401),
         ("", {"authorization": "Bearer wrong"}, 401),
-        ("?access_token=secret-of-the-tests", {"origin": "http://evil.example"}, 403),
-        ("?access_token=secret-of-the-tests", {"host": "evil.example"}, 421),
-        ("?access_token=secret-of-the-tests", {"sec-fetch-site": "cross-site"}, 403),
     ],
 )
-def test_a_handshake_without_the_right_to_is_refused(
+def test_a_handshake_without_the_token_is_refused(
     processes: Processes, query: str, headers: dict[str, str], status: int
 ) -> None:
     process = processes.create("cat", tty=True)
     assert refusal(processes, process, query, headers) == status
+
+
+@pytest.mark.clause("terminals-access")
+@pytest.mark.defect("D25")
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"origin": "http://evil.example"}, 403),
+        ({"host": "evil.example"}, 421),
+        ({"sec-fetch-site": "cross-site"}, 403),
+    ],
+)
+def test_a_handshake_of_another_site_is_refused(
+    processes: Processes, headers: dict[str, str], status: int
+) -> None:
+    process = processes.create("cat", tty=True)
+    assert refusal(processes, process, "?access_token=secret-of-the-tests", headers) == status
 
 
 @pytest.mark.clause("terminals-access")
@@ -204,22 +246,35 @@ def test_one_right_token_opens_a_terminal(processes: Processes, way: str) -> Non
         assert terminal.socket.subprotocol == (bearer if way == "subprotocol" else None)
 
 
-@pytest.mark.ours
 @pytest.mark.own_server("the log of requests belongs to the server command")
 @pytest.mark.clause("terminals-log")
-def test_the_token_and_tickets_in_an_address_are_not_logged(start_server) -> None:
-    settings = {"SANDBOX_AGENT_LOG_HTTP": "1", "SANDBOX_AGENT_LOG_HTTP_HEADERS": "1"}
+@pytest.mark.defect("D23")
+def test_the_token_and_tickets_in_an_address_are_not_logged(start_server, tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    settings = {
+        "SANDBOX_AGENT_LOG_HTTP": "1",
+        "SANDBOX_AGENT_LOG_HTTP_HEADERS": "1",
+        "SANDBOX_AGENT_LOG_DIR": str(logs),
+    }
     server = start_server(settings=settings)
+
+    def logged() -> str:
+        return server.log() + "".join(path.read_text() for path in logs.rglob("*") if path.is_file())
+
     processes = Processes(server.client)
     process = processes.create("cat", tty=True)
-    ticket = processes.ok("POST", f"/{process}/terminal/ticket")["ticket"]
-    for query in (f"?access_token={server.token}", f"?ticket={ticket}"):
-        with processes.terminal(process, query, headers={"authorization": ""}) as terminal:
+    address = f"/v1/processes/{process}/terminal/ws"
+
+    def is_not_logged(query: str, secret: str) -> None:
+        with processes.terminal(process, f"?{query}={secret}", headers={"authorization": ""}) as terminal:
             terminal.wait_for_frame("ready")
+        wait_until(lambda: address in logged(), 10, "the request in the log")
+        assert secret not in logged()
+
+    is_not_logged("access_token", server.token)
+    is_not_logged("ticket", processes.ok("POST", f"/{process}/terminal/ticket")["ticket"])
     assert refusal(processes, process, "?access_token=a-wrong-secret", {}) == 401
-    wait_until(lambda: f"/v1/processes/{process}/terminal/ws" in server.log(), 10, "the request in the log")
-    log = server.log()
-    assert not any(secret in log for secret in (server.token, ticket, "a-wrong-secret"))
+    assert "a-wrong-secret" not in logged()
 
 
 @pytest.mark.ours
@@ -263,6 +318,7 @@ def refusal(processes: Processes, process: str, query: str, headers: dict[str, s
 
 
 @pytest.mark.clause("processes-input-waits")
+@pytest.mark.defect("D1")
 def test_a_terminal_that_does_not_read_blocks_nothing_else(processes: Processes) -> None:
     process = processes.shell("stty raw -echo; echo ready; while :; do sleep 0.2; echo tick; done", tty=True)
     with processes.terminal(process) as terminal:
@@ -281,6 +337,7 @@ def test_a_terminal_that_does_not_read_blocks_nothing_else(processes: Processes)
 
 
 @pytest.mark.clause("processes-slow-readers")
+@pytest.mark.defect("D5")
 def test_a_socket_that_pauses_loses_nothing(processes: Processes, full_run: bool) -> None:
     size = 100_000_000 if full_run else 10_000_000
     process = processes.shell(f"stty raw; read line; head -c {size} /dev/zero | tr '\\0' x", tty=True)

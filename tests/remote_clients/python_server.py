@@ -10,6 +10,7 @@ import asyncio
 import socket
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -59,16 +60,25 @@ class ExerciseAgent:
     async def cancel(self, session_id: str, **_: Any) -> None:
         self.cancelled[session_id].set()
 
+    async def is_cancelled(self, session_id: str, limit_s: float | None) -> bool:
+        """Wait for the cancellation of the turn; false if it has not come within `limit_s`."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self.cancelled[session_id].wait(), limit_s)
+        return self.cancelled[session_id].is_set()
+
     async def prompt(self, session_id: str, prompt: Any, **_: Any) -> PromptResponse:
         command, _, rest = prompt[0].text.partition(" ")
         if command == "echo":
             (HISTORY / session_id).write_text(rest)
             await self.say(session_id, rest)
         elif command == "stream":
-            for number in range(1, int(rest.split()[0]) + 1):
+            count, pause_ms = map(int, rest.split())
+            for number in range(1, count + 1):
                 await self.say(session_id, f"chunk {number}")
+                if await self.is_cancelled(session_id, pause_ms / 1000):
+                    return PromptResponse(stop_reason="cancelled")
         elif command == "hang":
-            await self.cancelled[session_id].wait()
+            await self.is_cancelled(session_id, None)
             return PromptResponse(stop_reason="cancelled")
         elif command == "permission":
             option = PermissionOption(option_id="allow", name="Allow", kind="allow_once")

@@ -42,7 +42,8 @@ async def launch_of(
     if wanted.cwd is not None and "\0" in wanted.cwd:
         raise InvalidRequest("the path contains a NUL character")
     if services.settings.fs_root is None:
-        cwd = os.path.join(os.getcwd(), wanted.cwd or "")
+        # Without a slash at its end: a start in the server's own directory is the cheap one (`spawn`).
+        cwd = os.path.join(os.getcwd(), wanted.cwd) if wanted.cwd else os.getcwd()
     else:
         workspace = services.workspace
         absolute = workspace.absolute_directory(wanted.cwd or "")

@@ -91,7 +91,8 @@ class V2Tools(Struct):
         ended = as_dict(update.get("exitStatus"))
         call_id = self.calls.get(terminal_id, "")
         if not call_id:
-            self.outputs[terminal_id] = self.outputs.get(terminal_id, "") + text if is_chunk or not text else text
+            before = self.outputs.get(terminal_id, "") if is_chunk or not text else ""
+            self.outputs[terminal_id] = before + text
             return None
         written = _delta(text) if is_chunk else {"terminal_output": {"data": text}}
         meta = {**(written if text else {}), **({"terminal_exit": ended} if ended else {})}
