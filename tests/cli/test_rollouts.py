@@ -84,9 +84,37 @@ def test_progress_is_shown_and_ctrl_c_leaves_rows_to_continue(tmp_path: Path) ->
 @pytest.mark.clause("rollouts-cli")
 def test_wrong_usage_is_named(tmp_path: Path) -> None:
     missing = command(tmp_path, "rollouts", "none.jsonl", "--agent", "mock", "-o", "out", "-q")
-    assert missing.returncode == 1 and "none.jsonl" in missing.stderr
+    assert missing.returncode == 2 and "none.jsonl" in missing.stderr
+    (tmp_path / "tasks.jsonl").write_text('{"id": "a"}\n{"id": ')
+    torn = command(tmp_path, "rollouts", "tasks.jsonl", "--agent", "mock", "-o", "out", "-q")
+    assert torn.returncode == 2 and "line 2" in torn.stderr
+    words = ["rollouts", "tasks.jsonl", "--agent", "mock", "-q"]
+    no_field = command(tmp_path, *words, "-o", "out", "--id", "name")
+    assert no_field.returncode == 2 and "task 0 has no field 'name'" in no_field.stderr
+    no_directory = command(tmp_path, *words, "-o", "tasks.jsonl")
+    assert no_directory.returncode == 2 and "tasks.jsonl" in no_directory.stderr
+    (tmp_path / "empty").mkdir()
+    no_output = command(tmp_path, "rollouts", "show", "empty")
+    assert no_output.returncode == 2 and "no rollouts" in no_output.stderr
+    half_address = command(tmp_path, *words, "-o", "out", "--model-base-url", "http://127.0.0.1:1")
+    assert half_address.returncode == 2 and "--model-key-env" in half_address.stderr
     image = command(tmp_path, "rollouts", "t.jsonl", "--agent", "mock", "-o", "out", "--sandbox", "docker")
     assert image.returncode == 2 and "--image" in image.stderr
+
+
+@pytest.mark.clause("rollouts-cli")
+def test_first_failure_of_each_kind_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "tasks.jsonl").write_text('{"id": "a", "prompt": "echo x"}\n')
+    failed = command(tmp_path, "rollouts", "tasks.jsonl", "--agent", "no-such-agent", "-o", "out", "-q")
+    assert failed.returncode == 1
+    assert "first failure of agent, task a: unsupported agent: no-such-agent" in failed.stdout
+
+
+@pytest.mark.clause("rollouts-run")
+def test_file_that_cannot_be_written_is_told_before_the_turn(tmp_path: Path) -> None:
+    for option in ("--atif", "--usage"):
+        told = command(tmp_path, "run", "mock", "echo x", option, "missing/file.json")
+        assert told.returncode == 2 and "missing/file.json" in told.stderr and told.stdout == ""
 
 
 @pytest.mark.clause("rollouts-run")
@@ -113,4 +141,7 @@ def test_model_address_needs_a_key_and_a_server_of_its_own(tmp_path: Path) -> No
     assert command(tmp_path, "run", "mock", "echo x", *address).returncode == 2
     other = [*address, "--model-key-env", "KEY", "-e", "http://127.0.0.1:1"]
     assert command(tmp_path, "run", "mock", "echo x", *other, KEY="k").returncode == 2
-    assert command(tmp_path, "run", "mock", "echo x", *other[:4], "-q", KEY="k").stdout == "x\n"
+    done = command(tmp_path, "run", "mock", "echo x", *other[:4], "-q", KEY="k")
+    assert done.stdout == "x\n" and "mock is not known to use --model-base-url" in done.stderr
+    for half in (["--model-key-env", "KEY"], ["--model-base-url", "no-url", "--model-key-env", "KEY"]):
+        assert command(tmp_path, "run", "mock", "echo x", *half, KEY="k").returncode == 2

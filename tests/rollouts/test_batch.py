@@ -190,6 +190,50 @@ def test_failures_are_rows_and_only_those_of_the_machinery_are_repeated(tmp_path
 
 
 @pytest.mark.clause("rollouts-batch")
+def test_shared_server_that_is_killed_is_started_again(tmp_path: Path) -> None:
+    servers: list[str] = []
+
+    def kill_the_first_server(result: Result) -> None:
+        if not servers:
+            os.kill(_server_on(str(result.sandbox).rpartition(":")[2]), signal.SIGKILL)
+        servers.append(str(result.sandbox))
+
+    batch = rollouts(
+        tasks(12),
+        ECHO,
+        output=tmp_path,
+        at_once=3,
+        retries=2,
+        progress=False,
+        on_result=kill_the_first_server,
+    )
+    assert batch.tally.passed == 12, batch.tally
+    assert len(set(servers)) == 2
+
+
+def _server_on(port: str) -> int:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"server" in words and port.encode() in words:
+                return int(entry.name)
+    raise AssertionError(f"no server listens on {port}")
+
+
+@pytest.mark.clause("rollouts-batch")
+def test_shared_server_that_does_not_start_is_a_failed_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SANDBOX_AGENT_BIN", "/nowhere")
+    batch = rollouts(tasks(3), ECHO, output=tmp_path, progress=False)
+    assert batch.tally.failures == {"sandbox": 3}
+    assert {row.error for row in batch.rows()} == {"there is no server program at /nowhere"}
+
+
+@pytest.mark.clause("rollouts-batch")
 def test_tasks_come_from_json_lines_and_parquet(tmp_path: Path) -> None:
     import pyarrow
     from pyarrow import parquet

@@ -29,11 +29,25 @@ print(batch.tally.done, batch.skipped, flush=True)
 """
 
 TRAINER = """
-import ray
+import asyncio, ray
 from sandbox_agent.rollouts import Rollout
 ray.init(address="auto", log_to_driver=False)
-one = ray.remote(max_retries=1, num_cpus=0.5)(Rollout(agent="mock", prompt="echo {word}").as_function())
-results = ray.get([one.remote({"id": str(n), "word": f"w{n}"}) for n in range(6)])
+rollout = Rollout(agent="mock", prompt="echo {word}")
+one = ray.remote(max_retries=1, num_cpus=0.5)(rollout.run)
+results = ray.get([one.remote({"id": str(n), "word": f"w{n}"}) for n in range(4)])
+
+@ray.remote(num_cpus=0.5)
+class Trainer:
+    async def step(self, task):
+        return await rollout.run(task, id="in an actor")
+
+@ray.remote(num_cpus=0.5)
+def step(task):
+    return asyncio.run(rollout.run(task, id="in a task"))
+
+trainer = Trainer.remote()
+results += ray.get([trainer.step.remote({"word": "a"}), step.remote({"word": "t"})])
+results.append(asyncio.run(rollout.run({"id": "here", "word": "h"})))
 print(*(f"{result.id}={result.text}" for result in results), flush=True)
 """
 
@@ -105,7 +119,7 @@ def test_killed_driver_is_continued(cluster: RayCluster, tmp_path: Path) -> None
 @pytest.mark.clause("rollouts-ray")
 def test_rollout_is_a_remote_function_in_a_trainer(cluster: RayCluster) -> None:
     output, _ = driver(cluster, TRAINER).communicate(timeout=180)
-    assert last_line(output) == " ".join(f"{n}=w{n}" for n in range(6))
+    assert last_line(output) == "0=w0 1=w1 2=w2 3=w3 in an actor=a in a task=t here=h"
 
 
 @pytest.mark.clause("rollouts-ray-provider")
@@ -139,6 +153,7 @@ def test_no_row_is_lost_or_doubled_when_a_node_fails(
     rows = list(read_rows(tmp_path))
     assert sorted(row["id"] for row in rows) == sorted(f"t{n}" for n in range(count))
     assert not [row["error"] for row in rows if row["error"]]
+    assert {row["attempt"] for row in rows} == {1, 2}, "those of the lost node are second attempts"
 
     def no_agent() -> bool:
         return not [line for line in cluster.command_lines() if "mock-agent" in line]

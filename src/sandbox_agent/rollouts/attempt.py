@@ -7,7 +7,7 @@ import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -33,15 +33,15 @@ from sandbox_agent.sdk.transcripts.transcript import Transcript, write_transcrip
 if TYPE_CHECKING:
     from sandbox_agent.rollouts.rollout import Rollout
 
+# Gives the server that rollouts without a sandbox share.
+OpenClient = Callable[[], Awaitable[AsyncSandboxAgent]]
 _READING_KINDS = ("read", "search", "think", "fetch")
 
 
 class Attempt:
     """Fills in `result`; what it raises ends the rollout, and `phase` tells where that was."""
 
-    def __init__(
-        self, rollout: Rollout, task: Task, result: Result, shared: AsyncSandboxAgent | None
-    ) -> None:
+    def __init__(self, rollout: Rollout, task: Task, result: Result, shared: OpenClient | None) -> None:
         self._rollout = rollout
         self._task = task
         self._result = result
@@ -88,7 +88,7 @@ class Attempt:
     async def _client(self) -> AsyncIterator[AsyncSandboxAgent]:
         sandbox = self._rollout.sandbox
         if sandbox is None and self._shared is not None:
-            yield self._shared
+            yield await self._shared()
             return
         provider = sandbox if sandbox is None or isinstance(sandbox, SandboxProvider) else sandbox()
         async with await AsyncSandboxAgent.start(provider) as client:

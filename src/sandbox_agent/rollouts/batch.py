@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field
+from functools import wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec, TypeVar
 
-from sandbox_agent.rollouts.local_engine import LocalEngine
+from sandbox_agent.rollouts.engines.local_engine import LocalEngine
+from sandbox_agent.rollouts.engines.work import Engine, Work
 from sandbox_agent.rollouts.output.output_directory import OutputDirectory, read_rows
 from sandbox_agent.rollouts.progress import ProgressBar
 from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.rollout import Rollout
 from sandbox_agent.rollouts.tally import Tally
 from sandbox_agent.rollouts.task_source import TaskId, Tasks, count_tasks, read_tasks
-from sandbox_agent.rollouts.work import Engine, Work
 
 EngineName = Literal["local", "ray"]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -38,7 +41,7 @@ class Batch:
         return (Result.from_row(row) for row in read_rows(self.output))
 
 
-def rollouts(
+async def run_batch(
     tasks: Tasks,
     rollout: Rollout,
     *,
@@ -57,43 +60,11 @@ def rollouts(
     `tasks` is an iterable, or the path of a `.jsonl` or `.parquet` file (also `s3://...`). `id` names the
     field with a task's id. `retries` repeats failures of sandbox, agent process and connection. With
     `retry_failed` tasks whose row has an error run again. Ctrl-C ends the running sandboxes; the next call
-    continues.
+    continues. `rollouts` is the same function for programs that have no event loop.
 
     Raises:
         OutputInUseError: another batch writes to `output`.
     """
-    return asyncio.run(
-        run_batch(
-            tasks,
-            rollout,
-            output=output,
-            engine=engine,
-            at_once=at_once,
-            retries=retries,
-            id=id,
-            retry_failed=retry_failed,
-            progress=progress,
-            on_result=on_result,
-            engine_options=engine_options,
-        )
-    )
-
-
-async def run_batch(
-    tasks: Tasks,
-    rollout: Rollout,
-    *,
-    output: str | PathLike[str],
-    engine: EngineName = "local",
-    at_once: int = 8,
-    retries: int = 0,
-    id: TaskId = None,
-    retry_failed: bool = False,
-    progress: bool = True,
-    on_result: Callable[[Result], object] | None = None,
-    engine_options: Mapping[str, Any] | None = None,
-) -> Batch:
-    """The same on the running event loop."""
     if at_once < 1 or retries < 0:
         raise ValueError("at_once must be positive and retries not negative")
     batch = Batch(Path(output))
@@ -122,11 +93,22 @@ async def run_batch(
     return batch
 
 
+def _waiting(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        return asyncio.run(function(*args, **kwargs))
+
+    return call
+
+
+rollouts = _waiting(run_batch)
+
+
 def _engine(name: EngineName, at_once: int, retries: int, options: Mapping[str, Any]) -> Engine:
     if name == "local":
         return LocalEngine(at_once, retries, **options)
     if name == "ray":
-        from sandbox_agent.rollouts.ray_engine import RayEngine  # the extra `ray`
+        from sandbox_agent.rollouts.engines.ray_engine import RayEngine  # the extra `ray`
 
         return RayEngine(at_once, retries, **options)
     raise ValueError(f"there is no engine {name!r}; there are local and ray")

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from sandbox_agent.rollouts.attempt import Attempt
+from sandbox_agent.rollouts.attempt import Attempt, OpenClient
+from sandbox_agent.rollouts.engines.work import Work
 from sandbox_agent.rollouts.failures import failure_of
 from sandbox_agent.rollouts.result import Result
+from sandbox_agent.rollouts.run_function import RunFunction, run_function
 from sandbox_agent.rollouts.task_fields import Task, Template, Templates
-from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
 from sandbox_agent.sdk.session.permissions.question import OnQuestion
@@ -63,42 +64,28 @@ class Rollout:
     session_options: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of `sessions.create`."""
 
-    async def run(
-        self,
-        task: Task,
-        *,
-        id: str = "",
-        attempt: int = 1,
-        client: AsyncSandboxAgent | None = None,
-    ) -> Result:
-        """Run the task. A failure is a row with `error`; only cancelling raises.
+    @property
+    def run(self) -> RunFunction:
+        """`await rollout.run(task)` runs the task. A failure is a row with `error`; only cancelling raises.
 
-        `client` is a server to share, for rollouts without a `sandbox`; without it one is started.
+        A property that gives a function, because Ray takes no methods: `ray.remote(rollout.run)`. A call of
+        the copy that Ray has sent to a worker waits there for the `Result`, because the tasks of Ray are not
+        asynchronous.
         """
-        result = Result(id=id or own_id(task), attempt=attempt, agent=self.agent, node=socket.gethostname())
+        return run_function(self)
+
+    async def _run(self, work: Work, attempt: int, shared: OpenClient | None) -> Result:
+        task_id = work.id or own_id(work.task)
+        result = Result(id=task_id, attempt=attempt, agent=self.agent, node=socket.gethostname())
         result.started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
         began = time.monotonic()
-        running = Attempt(self, task, result, client)
+        running = Attempt(self, work.task, result, shared)
         try:
             await running.run()
         except Exception as error:
             result.error_kind, result.error = failure_of(error, running.phase)
         result.seconds = round(time.monotonic() - began, 3)
         return result
-
-    def as_function(self) -> Callable[[Task], Result]:
-        """A plain function that runs a task and waits, for `ray.remote(...)` in a trainer.
-
-        Ray takes neither methods nor asynchronous functions. The rollouts of a process share an event loop
-        and, without a `sandbox`, a local server.
-        """
-        from sandbox_agent.rollouts.work import Work  # these two import this module
-        from sandbox_agent.rollouts.worker import run_here
-
-        def run_task(task: Task) -> Result:
-            return run_here(self, Work(own_id(task), task))
-
-        return run_task
 
 
 def own_id(task: Task) -> str:

@@ -22,7 +22,7 @@ def read_tasks(tasks: Tasks, id: TaskId = None) -> Iterator[tuple[str, Task]]:
     """Each task with its id.
 
     Raises:
-        ValueError: a file has a line that is no task, or two tasks have the same id.
+        ValueError: a file has a line that is no task, or two tasks have the same id, or one has none.
     """
     seen: set[str] = set()
     source = _read_file(str(tasks)) if isinstance(tasks, str | PathLike) else iter(tasks)
@@ -55,6 +55,8 @@ def _id_of(task: Task, id: TaskId, position: int) -> str:
         return str(id(task))
     if isinstance(task, Mapping):
         if id is not None:
+            if id not in task:
+                raise ValueError(f"task {position} has no field {id!r}")
             return str(task[id])
         if task.get("id") is not None:
             return str(task["id"])

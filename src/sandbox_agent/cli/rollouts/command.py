@@ -11,19 +11,24 @@ import click
 
 from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.lazy_group import LazyGroup
+from sandbox_agent.cli.model_options import model_base_url_option, model_key_env_option, model_variables
+from sandbox_agent.cli.new_file import NEW_FILE
 from sandbox_agent.cli.rollouts.show import print_summary
 from sandbox_agent.cli.rollouts.time_histogram import svg_histogram
 from sandbox_agent.rollouts import Rollout
 from sandbox_agent.rollouts import rollouts as run_rollouts
-from sandbox_agent.rollouts.output.output_directory import OutputInUseError
+from sandbox_agent.rollouts.output.output_directory import OutputInUseError, is_output
 from sandbox_agent.rollouts.rollout import KEPT_BY_DEFAULT
-from sandbox_agent.sdk.model_address import model_environment
 from sandbox_agent.sdk.providers.containers.container_provider import docker, podman
 from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.local_provider import LocalProvider
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 
 SOME_FAILED = 1
+
+
+class CannotRunError(click.ClickException):
+    exit_code = 2
 
 
 class TasksOrCommand(LazyGroup):
@@ -84,19 +89,18 @@ def rollouts() -> None:
     show_default=True,
     help="What to keep of each rollout; the page replays events.",
 )
-@click.option("--model-base-url", metavar="URL", help="Address of the model for any agent, without /v1.")
-@click.option("--model-key-env", metavar="NAME", help="Variable with the key for that address.")
+@model_base_url_option
+@model_key_env_option
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 def run(tasks: str, output: Path, agent: str, **options: Any) -> int:
     """Run the TASKS of a .jsonl or .parquet file that have no row in the output yet.
 
     The same command again continues after Ctrl-C or a crash. Exit codes: 0 all passed, 1 some did not,
-    2 wrong usage, 130 interrupted.
+    2 wrong usage, or tasks, output or cluster that cannot be used, 130 interrupted.
     """
-    environment = _environment(options["env"])
-    if options["model_base_url"]:
-        key = os.environ.get(options["model_key_env"] or "", "")
-        environment |= model_environment(options["model_base_url"], key, options["model"])
+    environment = _environment(options["env"]) | model_variables(
+        options["model_base_url"], options["model_key_env"], options["model"], agent
+    )
     rollout = Rollout(
         agent=agent,
         sandbox=_sandbox(options, environment),
@@ -121,8 +125,8 @@ def run(tasks: str, output: Path, agent: str, **options: Any) -> int:
             retry_failed=options["retry_failed"],
             progress=not options["quiet"],
         )
-    except (OutputInUseError, ValueError, FileNotFoundError) as error:
-        raise click.ClickException(str(error)) from error
+    except (OutputInUseError, ValueError, OSError) as error:
+        raise CannotRunError(str(error)) from error
     except KeyboardInterrupt:
         click.echo(f"interrupted; the same command continues. Rows so far are in {output}", err=True)
         raise
@@ -133,13 +137,13 @@ def run(tasks: str, output: Path, agent: str, **options: Any) -> int:
 @rollouts.command()
 @click.argument("output", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
-@click.option(
-    "--picture", type=click.Path(dir_okay=False, path_type=Path), help="Histogram of the times, SVG."
-)
+@click.option("--picture", type=NEW_FILE, help="Histogram of the times, SVG.")
 def show(output: Path, as_json: bool, picture: Path | None) -> None:
     """Show pass rate, cost, time and failures of an output directory."""
     from sandbox_agent.rollouts.batch import Batch
 
+    if not is_output(output):
+        raise CannotRunError(f"{output} has no rollouts")
     rows = list(Batch(output).rows())
     print_summary(rows, title=str(output), as_json=as_json)
     if picture is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from statistics import quantiles
+from textwrap import shorten
 from typing import Any
 
 import click
@@ -15,12 +16,17 @@ from sandbox_agent.cli.rollouts.time_histogram import text_histogram
 from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.tally import Tally
 
+_ERROR_CHARS = 300
+
 
 def print_summary(rows: Iterable[Result], *, title: str, as_json: bool = False) -> None:
     tally = Tally()
     results = list(rows)
+    examples: dict[str, Result] = {}
     for result in results:
         tally.add(result)
+        if result.failed:
+            examples.setdefault(result.error_kind or "other", result)
     seconds = [result.seconds for result in results]
     if as_json:
         click.echo(json.dumps(_figures(tally, seconds), indent=2))
@@ -33,6 +39,9 @@ def print_summary(rows: Iterable[Result], *, title: str, as_json: bool = False) 
         table.add_row(f"failed: {kind}", str(count))
     console = Console(width=100 if not Console().is_terminal else None)
     console.print(table)
+    for kind, result in examples.items():
+        error = shorten(result.error or "", _ERROR_CHARS)
+        console.print(f"first failure of {kind}, task {result.id}: {error}", highlight=False, markup=False)
     for line in text_histogram(results):
         console.print(line, highlight=False)
 

@@ -13,12 +13,13 @@ import click
 
 from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.api.server_token import token_for
+from sandbox_agent.cli.model_options import model_base_url_option, model_key_env_option, model_variables
+from sandbox_agent.cli.new_file import NEW_FILE
 from sandbox_agent.cli.run.renderer import JsonLinesRenderer, TerminalRenderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 from sandbox_agent.cli.run.turn_report import TurnReport
 from sandbox_agent.cli.run.turn_runner import TurnRequest, run_turn
 from sandbox_agent.cli.token_options import token_file_option
-from sandbox_agent.sdk.model_address import model_environment
 
 EXIT_CODES = {
     "end_turn": 0,
@@ -60,18 +61,10 @@ FAILED = 1
 )
 @click.option("-q", "--quiet", is_flag=True, help="Show only the agent's text, no tools and notices.")
 @click.option("-e", "--endpoint", help="Use this server instead of starting one.")
-@click.option(
-    "--model-base-url",
-    metavar="URL",
-    help="Address of the model for any agent, without /v1; for proxies that count or record model calls.",
-)
-@click.option("--model-key-env", metavar="NAME", help="Variable with the key for that address.")
-@click.option(
-    "--atif", type=click.Path(path_type=Path), help="Write the trajectory to this file (ATIF v1.8)."
-)
-@click.option(
-    "--usage", type=click.Path(path_type=Path), help="Write tokens, cost and stop reason to this file."
-)
+@model_base_url_option
+@model_key_env_option
+@click.option("--atif", type=NEW_FILE, help="Write the trajectory to this file (ATIF v1.8).")
+@click.option("--usage", type=NEW_FILE, help="Write tokens, cost and stop reason to this file.")
 @click.option(
     "--timeout-s", type=click.FloatRange(min=0.1), help="Give up after so many seconds: exit code 124."
 )
@@ -110,6 +103,8 @@ def run(
     if session is not None and not session.strip():
         raise click.UsageError("the name of the conversation is empty")
     text = _read_prompt(prompt)
+    if model_base_url is not None and endpoint is not None:
+        raise click.UsageError("--model-base-url is for a server that this command starts")
     prompter = TerminalPrompter(
         approve, can_ask=not as_json and sys.stdin.isatty() and prompt not in (None, "-")
     )
@@ -124,7 +119,7 @@ def run(
         endpoint=endpoint,
         token=token_for(ctx, endpoint, token_file) if endpoint else None,
         session=session,
-        environment=_model_environment(model_base_url, model_key_env, model, endpoint),
+        environment=model_variables(model_base_url, model_key_env, model, agent),
     )
     renderer = JsonLinesRenderer() if as_json else TerminalRenderer(quiet=quiet)
     report = TurnReport(agent, model, atif, usage)
@@ -143,21 +138,6 @@ def run(
 async def _limited(turn: Coroutine[Any, Any, str], timeout_s: float | None) -> str:
     async with asyncio.timeout(timeout_s):
         return await turn
-
-
-def _model_environment(
-    base_url: str | None, key_variable: str | None, model: str | None, endpoint: str | None
-) -> dict[str, str]:
-    if base_url is None:
-        return {}
-    if endpoint is not None:
-        raise click.UsageError("--model-base-url is for a server that this command starts")
-    key = os.environ.get(key_variable or "", "")
-    if not key:
-        raise click.UsageError(
-            "--model-base-url needs --model-key-env with the name of a variable that is set"
-        )
-    return model_environment(base_url, key, model)
 
 
 def _read_prompt(prompt: str | None) -> str:

@@ -95,6 +95,11 @@ class OutputDirectory:
         self._in_journal = 0
 
 
+def is_output(path: Path) -> bool:
+    """Whether a batch has written to the directory."""
+    return (path / "journal.jsonl").exists() or (path / "parts").exists()
+
+
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The newest row of each id, from parts and journal. Parts need pyarrow (the extra `rollouts`)."""
     rows: dict[str, dict[str, Any]] = {}

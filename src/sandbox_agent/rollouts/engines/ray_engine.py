@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from sandbox_agent.rollouts.engines.work import Work
+from sandbox_agent.rollouts.engines.worker import run_here
 from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.rollout import Rollout
-from sandbox_agent.rollouts.work import Work
-from sandbox_agent.rollouts.worker import run_here
 
 
 class RayEngine:
@@ -39,38 +40,61 @@ class RayEngine:
 
         if not ray.is_initialized():
             ray.init(address=self._address, log_to_driver=False)
-        remote = ray.remote(max_retries=self._node_retries, **self._task_options)(_run_task)
+        # Ray does not tell a task which of its retries it is, so they are submitted here.
+        remote = ray.remote(**{"max_retries": 0, **self._task_options})(_run_task)
         shared = ray.put(rollout)
-        running: dict[asyncio.Future[Result], tuple[Work, Any]] = {}
+        running: dict[asyncio.Future[Result], _Submitted] = {}
+
+        def submit(item: Work, attempt: int) -> None:
+            reference = remote.remote(shared, item, self._retries, attempt)
+            running[asyncio.wrap_future(reference.future())] = _Submitted(item, attempt, reference)
+
         try:
             while True:
                 while len(running) < self._at_once and (item := next(work, None)) is not None:
-                    reference = remote.remote(shared, item, self._retries)
-                    running[asyncio.wrap_future(reference.future())] = (item, reference)
+                    submit(item, 1)
                 if not running:
                     return
                 done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 for future in done:
-                    item, _ = running.pop(future)
-                    yield _result_of(future, item, rollout)
+                    was = running.pop(future)
+                    error = future.exception()
+                    if _is_loss(error) and was.attempt <= self._node_retries:
+                        submit(was.work, was.attempt + 1)
+                    elif error is not None:
+                        yield _row_of(error, was, rollout)
+                    else:
+                        yield future.result()
         finally:
-            for future, (_, reference) in running.items():
+            for future, submitted in running.items():
                 future.cancel()
-                ray.cancel(reference, force=True)
+                ray.cancel(submitted.reference, force=True)
 
 
-def _run_task(rollout: Rollout, work: Work, retries: int) -> Result:
+@dataclass(frozen=True, slots=True)
+class _Submitted:
+    work: Work
+    attempt: int
+    reference: Any
+
+
+def _run_task(rollout: Rollout, work: Work, retries: int, attempt: int) -> Result:
     """In a worker of Ray; a plain function, because Ray has no asynchronous tasks."""
     import ray
 
-    result = run_here(rollout, work, retries)
+    result = run_here(rollout, work, retries, attempt)
     result.node = ray.util.get_node_ip_address()
     return result
 
 
-def _result_of(future: asyncio.Future[Result], work: Work, rollout: Rollout) -> Result:
-    error = future.exception()
-    if error is None:
-        return future.result()
+def _is_loss(error: BaseException | None) -> bool:
+    """Whether Ray has lost the task; a `RayTaskError` is what the function has raised."""
+    from ray.exceptions import RayError, RayTaskError
+
+    return isinstance(error, RayError) and not isinstance(error, RayTaskError)
+
+
+def _row_of(error: BaseException, was: _Submitted, rollout: Rollout) -> Result:
     text = f"{type(error).__name__}: {error}"[:4000]
-    return Result(id=work.id, agent=rollout.agent, error=text, error_kind="lost")
+    kind = "lost" if _is_loss(error) else "other"
+    return Result(id=was.work.id, attempt=was.attempt, agent=rollout.agent, error=text, error_kind=kind)

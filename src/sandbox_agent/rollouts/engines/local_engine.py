@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import AsyncExitStack
+from contextlib import aclosing
 
+from sandbox_agent.rollouts.engines.shared_server import SharedServer
+from sandbox_agent.rollouts.engines.work import Work, run_with_retries
 from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.rollout import Rollout
-from sandbox_agent.rollouts.work import Work, run_with_retries
-from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 
 
 class LocalEngine:
@@ -20,16 +20,13 @@ class LocalEngine:
     async def results(self, rollout: Rollout, work: Iterator[Work]) -> AsyncGenerator[Result, None]:
         """Up to `at_once` rollouts run; leaving the iteration cancels them and ends their sandboxes."""
         running: set[asyncio.Task[Result]] = set()
-        async with AsyncExitStack() as stack:
-            client = None
-            if rollout.sandbox is None:
-                client = await stack.enter_async_context(await AsyncSandboxAgent.start())
+        async with aclosing(SharedServer()) as shared:
             try:
                 while True:
                     while len(running) < self._at_once and (item := next(work, None)) is not None:
                         running.add(
                             asyncio.create_task(
-                                run_with_retries(rollout, item, self._retries, client),
+                                run_with_retries(rollout, item, self._retries, shared),
                                 name=f"rollout {item.id}",
                             )
                         )

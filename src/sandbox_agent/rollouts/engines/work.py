@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from sandbox_agent.rollouts.engines.shared_server import SharedServer
 from sandbox_agent.rollouts.result import RETRIED, Result
-from sandbox_agent.rollouts.rollout import Rollout
 from sandbox_agent.rollouts.task_fields import Task
-from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+
+if TYPE_CHECKING:
+    from sandbox_agent.rollouts.rollout import Rollout
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,11 @@ class Engine(Protocol):
 
 
 async def run_with_retries(
-    rollout: Rollout, work: Work, retries: int, client: AsyncSandboxAgent | None, first_attempt: int = 1
+    rollout: Rollout, work: Work, retries: int, shared: SharedServer, first_attempt: int = 1
 ) -> Result:
     """Run until the result is not a failure of the machinery, at most `retries` times more."""
     for attempt in range(first_attempt, first_attempt + retries + 1):
-        result = await rollout.run(work.task, id=work.id, attempt=attempt, client=client)
+        result = await rollout._run(work, attempt, shared.client)
         if result.error_kind not in RETRIED:
             break
     return result
