@@ -18,7 +18,7 @@ function packageVersion(): string {
 const LEAST_COMPRESSED_BYTES = 1024;
 
 /** Writes each text file in brotli and in gzip too; the server sends the one that the browser takes. */
-function compressed(): Plugin {
+export function compressed(): Plugin {
   return {
     name: "compressed",
     apply: "build",
@@ -28,7 +28,7 @@ function compressed(): Plugin {
       for (const name of Object.keys(bundle)) {
         const path = `${dir}/${name}`;
         const source = await readFile(path);
-        if (!/\.(js|css)$/.test(name) || source.length < LEAST_COMPRESSED_BYTES) continue;
+        if (!/\.(js|css)$|^replay\.html$/.test(name) || source.length < LEAST_COMPRESSED_BYTES) continue;
         await writeFile(`${path}.br`, await promisify(brotliCompress)(source, { params }));
         await writeFile(`${path}.gz`, await promisify(gzip)(source, { level: constants.Z_BEST_COMPRESSION }));
       }

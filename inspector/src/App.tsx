@@ -1,6 +1,7 @@
 /** Connects, then shows the connected page; asks for endpoint and token when it cannot connect. */
 
 import { lazy, Suspense, useEffect, useState } from "react";
+import { offersSharedStreams } from "./api/eventStreams";
 import { Http, type Endpoint } from "./api/http";
 import { ApiProblem } from "./api/problem";
 import { RequestLog } from "./api/requestLog";
@@ -26,11 +27,12 @@ type Phase =
   | { name: "connected"; app: AppState };
 
 async function connect(endpoint: Endpoint, remember?: boolean): Promise<AppState> {
-  await new ServerApi(new Http(endpoint, new RequestLog())).health();
+  const http = new Http(endpoint, new RequestLog());
+  const [sharesStreams] = await Promise.all([offersSharedStreams(http), new ServerApi(http).health()]);
   // A remembered token stays where it is; one from the address or the form is saved.
   const isNew = endpoint.token !== savedToken(endpoint.url);
   if (remember !== undefined || isNew) saveToken(endpoint, remember ?? false);
-  return new AppState(endpoint, await openHistory());
+  return new AppState(endpoint, await openHistory(), sharesStreams);
 }
 
 export function App() {

@@ -93,7 +93,7 @@ def test_run_is_replayed_message_by_message(page: Page) -> None:
     position.fill("0")
     expect(conversation).not_to_contain_text("I have read README.md.")
     page.get_by_label("Speed").select_option("16")
-    page.get_by_role("button", name="Replay").click()
+    page.get_by_role("button", name="Play").click()
     expect(conversation).to_contain_text("I have read README.md.")
     page.reload()
     expect(conversation).to_contain_text("I have read README.md.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -74,20 +75,19 @@ def test_a_reload_loses_nothing_and_asks_only_for_what_is_new(inspector: Inspect
         10,
         "all events stored",
     )
-    asked: list[str | None] = []
+    asked: list[str] = []
     inspector.page.on(
         "request",
         lambda request: (
-            asked.append(request.headers.get("last-event-id"))
-            if request.headers.get("accept") == "text/event-stream"
-            else None
+            asked.append(request.url) if request.headers.get("accept") == "text/event-stream" else None
         ),
     )
     inspector.page.reload()
     inspector.wait_for_turns(1)
     assert inspector.page.url.endswith(session_id)
     wait_until(lambda: asked, 10, "the stream opened again")
-    assert asked[0] == str(last)
+    (position,) = parse_qs(urlsplit(asked[0]).query)["servers"]
+    assert position.split(":")[:2] == [inspector.server_id, str(last)]
     assert inspector.conversation.inner_text() == before
     inspector.say("echo still here")
     inspector.wait_for_turns(2)

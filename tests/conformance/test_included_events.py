@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -137,7 +138,42 @@ def test_times_cover_every_message_replayed_and_live(acp: Acp) -> None:
         assert [name for name, _, _ in live] == ["message", "time"] and live[1][2]["number"] == 3
 
 
+@pytest.mark.clause("acp-multiplexed-stream", "decision-57", "stream-times")
+def test_one_stream_of_several_servers_includes_what_belongs_to_each(acp: Acp) -> None:
+    one, two = acp.start(), acp.start()
+    acp.call(one, "test/echo", {"text": "seen"})
+    acp.call(one, "test/echo", {"text": "next"})
+    names = f"{quote(one, safe='')}:2:2,{quote(two, safe='')}"
+    with opened(acp.client, f"/v1/events?servers={quote(names, safe='')}&include=client,time") as stream:
+        server, frames = "", []
+        while len([frame for frame in frames if frame[1] == "time"]) < 2:
+            name, _, data = stream.next()
+            if name == "server":
+                server = data["serverId"]
+            else:
+                frames.append((server, name, data.get("number")))
+        assert [frame for frame in frames if frame[0] == one] == [
+            (one, "client", 3),
+            (one, "message", None),
+            (one, "time", 3),
+        ]
+        assert [frame[1:] for frame in frames if frame[0] == two] == [
+            ("client", 1),
+            ("message", None),
+            ("time", 1),
+        ]
+        for server_id in (one, two, one):
+            acp.call(server_id, "test/echo")
+            live = stream.until("client", "message", "time")
+            named = [data["serverId"] for name, _, data in live if name == "server"]
+            # A frame of the client's message may come before or after that of its answer.
+            assert set(named or [server]) == {server_id}
+            server = server_id
+
+
 def test_wrong_parameters_are_refused(acp: Acp) -> None:
     server_id = acp.start()
     for query in ("include=nonsense", "include=client&clientAfter=x", "include=client&include=time"):
         assert_problem(acp.client.get(f"{acp.path(server_id)}?{query}"), 400, "invalid_request")
+    for query in ("a:1:2:3", "a:1:x", f"{server_id}&include=nonsense"):
+        assert_problem(acp.client.get(f"/v1/events?servers={query}"), 400, "invalid_request")

@@ -2915,10 +2915,15 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Server ids, separated by commas, each alone or with a colon and the number of its last event. `,`, `:` and `%` of an id are percent-encoded
+                 * @description Server ids, separated by commas, each alone or with a colon and the number of its last event, and with `include=client` another colon and the number of the last `event: client`. `,`, `:` and `%` of an id are percent-encoded
                  * @example my-session:12,other
                  */
                 servers: string;
+                /**
+                 * @description Further events, with commas. `client`: what clients have posted (`event: client` with number, `after`, `timeMs` and message; `event: client-gap` for those no longer kept). `time`: when the messages were published (`event: time`: those up to `number` since the last one)
+                 * @example client,time
+                 */
+                include?: string;
             };
             header?: never;
             path?: never;

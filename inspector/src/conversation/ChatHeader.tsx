@@ -3,6 +3,7 @@
 import { useMemo, type ReactNode } from "react";
 import type { Instance } from "../instance/instance";
 import { useInstance } from "../instance/useInstance";
+import { ExportButton } from "../replay/ExportButton";
 import { selectOptions, setOption, type SelectOption } from "../session/options";
 import { agentLabel } from "../ui/agentLabel";
 import { CopyButton } from "../ui/CopyButton";
@@ -47,6 +48,7 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, ren
         <ElapsedPill turns={turns} />
         <span className="grow" />
         <StreamStatus snapshot={snapshot} />
+        <ExportButton instance={instance} agent={agent} title={title || agentLabel(agent)} task={task} />
         {actions}
       </div>
       {running && options.length > 0 && (

@@ -1,9 +1,13 @@
 /** Leads to the raw event in the Events panel. */
 
+import { useConnectedApp } from "../state/appContext";
 import { showEvent } from "../state/selection";
 import { Icon } from "../ui/Icon";
 
 export function EventLink({ n }: { n: number }) {
+  // A page without a server has no Events panel.
+  const here = useConnectedApp() !== null;
+  if (!here) return null;
   return (
     <button
       type="button"

@@ -1,11 +1,16 @@
-/** Paths in the conversation: a click opens the file in the Files panel. */
+/** Paths in the conversation: with a server, a click opens the file in the Files panel. */
 
 import type { ToolCallLocation } from "@agentclientprotocol/sdk";
+import { useConnectedApp } from "../state/appContext";
 import { showFile } from "../state/selection";
 
 const SHOWN = 5;
 
 export function PathLink({ path, line }: { path: string; line?: number | null }) {
+  const here = useConnectedApp() !== null;
+  const place = line ? `${path}:${line}` : path;
+  // Without a server there are no files to open.
+  if (!here) return <span className="path-text mono">{place}</span>;
   return (
     <button
       type="button"
@@ -13,8 +18,7 @@ export function PathLink({ path, line }: { path: string; line?: number | null })
       title={`Open ${path} in the Files panel`}
       onClick={() => showFile(path)}
     >
-      {path}
-      {line ? `:${line}` : ""}
+      {place}
     </button>
   );
 }

@@ -2,7 +2,7 @@
 
 import { useCallback, useState } from "react";
 import type { ServerApi } from "../api/server";
-import { useConnectedApp } from "../state/appState";
+import { useConnectedApp } from "../state/appContext";
 import { base64 } from "../ui/base64";
 import { Dialog } from "../ui/Dialog";
 import { useLoaded } from "../ui/useLoaded";

@@ -8,6 +8,7 @@ import { rejectChoice, type AgentRequest } from "../fold/agentRequest";
 import { answerProblem } from "../fold/answerProblem";
 import type { RequestItem, RequestState } from "../fold/chat/conversation";
 import { answerResult, rejectResult, type Answers } from "../fold/requestResult";
+import { useConnectedApp } from "../state/appContext";
 import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
 import { useTask } from "../ui/useTask";
@@ -40,6 +41,8 @@ export function RequestCard({ item, instance, answerable }: Props) {
   const card = useRef<HTMLFormElement>(null);
   const title = useId();
   const task = useTask();
+  // A reader of a share or of a recording cannot answer.
+  const readOnly = useConnectedApp() === null;
   const open = answerable && (state === "pending" || (state === "stale" && anyway && !item.closed));
   const atOnce = answersAtOnce(request);
 
@@ -80,7 +83,7 @@ export function RequestCard({ item, instance, answerable }: Props) {
         <Icon name={request.kind === "permission" ? "shield" : "question"} />
         <strong id={title}>{heading(request)}</strong>
         <span className={`pill request-state ${state}`} role="status" aria-live="polite">
-          {STATE_LABELS[state]}
+          {readOnly && state === "pending" ? "Waiting for an answer" : STATE_LABELS[state]}
           {answer ? `: ${answer}` : ""}
         </span>
       </div>
@@ -136,7 +139,7 @@ export function RequestCard({ item, instance, answerable }: Props) {
                 </button>
               </span>
             ) : (
-              <span className="muted keys">{hint(request, open, task.running)}</span>
+              !readOnly && <span className="muted keys">{hint(request, open, task.running)}</span>
             )}
           </div>
         </>

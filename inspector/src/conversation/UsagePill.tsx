@@ -11,7 +11,8 @@ export function UsagePill({ usage }: { usage: Usage }) {
   }
   if (usage.totalTokens !== undefined)
     parts.push(`${usage.totalTokens.toLocaleString()} tokens in all turns`);
-  if (usage.cost) parts.push(money(usage.cost));
+  // Agents without prices, such as the mock, tell a cost of 0.
+  if (usage.cost?.amount) parts.push(money(usage.cost));
   return parts.length > 0 ? (
     <span className="pill usage-pill" title="Context in use, tokens of all turns, and cost">
       {parts.join(" · ")}

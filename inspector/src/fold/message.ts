@@ -1,6 +1,6 @@
 /** One message of an instance's log as this browser knows it, and its order among the others. */
 
-import type { Gap } from "../api/eventStream";
+import type { Gap } from "../api/instanceReader";
 import type { Json } from "../json";
 
 export type Sender = "agent" | "client";

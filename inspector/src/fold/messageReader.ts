@@ -3,7 +3,7 @@
  * decision it asks for. The chat, the universal events and the Events panel all work on this reading.
  */
 
-import type { Gap } from "../api/eventStream";
+import type { Gap } from "../api/instanceReader";
 import { asObject, isObject, jsonText, type Json, type JsonObject } from "../json";
 import { withV1Names } from "./acpV2";
 import { readAgentRequest, type AgentRequest } from "./agentRequest";

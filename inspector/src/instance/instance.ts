@@ -7,8 +7,9 @@
  */
 
 import { AcpConnection } from "../api/acpConnection";
-import { EventStream, type Gap, type StreamState } from "../api/eventStream";
+import type { EventStreams } from "../api/eventStreams";
 import type { Http } from "../api/http";
+import type { Gap, InstanceReader, StreamState } from "../api/instanceReader";
 import { ApiProblem } from "../api/problem";
 import { acpPath } from "../api/server";
 import type { AgentRequest } from "../fold/agentRequest";
@@ -47,6 +48,7 @@ export interface InstanceSnapshot {
 
 export interface InstanceServices {
   http: Http;
+  streams: EventStreams;
   history: History;
   tabs: TabChannel;
 }
@@ -64,7 +66,7 @@ export class Instance {
   readonly connection: AcpConnection;
   private readonly fold = new SessionFold();
   private readonly clients = new ClientMessages();
-  private stream: EventStream | undefined;
+  private stream: InstanceReader | undefined;
   private streamState: StreamState = "closed";
   private lastEventId = 0;
   private gaps = 0;
@@ -178,13 +180,18 @@ export class Instance {
   listen(): void {
     this.following = true;
     this.stream?.close();
-    const { http } = this.services;
-    this.stream = new EventStream(http, acpPath(this.serverId), this.lastEventId, this.clients.last, {
+    const { streams } = this.services;
+    this.stream = streams.read(this.serverId, this.lastEventId, this.clients.last, {
       message: (eventId, text, time) => this.received(eventId, text, time),
       gap: (gap) => this.missed(gap),
       posted: (message) => this.posted(message),
       state: (state) => this.streamChanged(state),
     });
+  }
+
+  /** Read the stream from now on, unless it is read already. */
+  follow(): void {
+    if (!this.following) this.listen();
   }
 
   /** Close the stream; `catchUp` reads what happens meanwhile. */

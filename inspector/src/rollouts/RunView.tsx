@@ -8,8 +8,8 @@ import { useLoaded } from "../ui/useLoaded";
 import { KeptFiles } from "./KeptFiles";
 import { money } from "./money";
 import { OutcomePill } from "./OutcomePill";
-import { Recording } from "./recording";
-import { Replay } from "./Replay";
+import { Recording } from "../replay/recording";
+import { Replay } from "../replay/Replay";
 import type { RolloutsApi } from "./rolloutsApi";
 import type { RunDetails } from "./run";
 

@@ -3,10 +3,13 @@
 import type { Http } from "../api/http";
 import { problemOf } from "../api/problem";
 import type { LoggedMessage } from "../fold/message";
-import { MESSAGES_FILE, readMessages, readTrajectory, TRAJECTORY_FILE } from "./recordedMessages";
+import { readMessages } from "../replay/messageLines";
+import { readTrajectory, TRAJECTORY_FILE } from "./trajectory";
 import type { Output, RunDetails } from "./run";
 
 const PATH = "/v1/rollouts";
+/** Every ACP message of a run, with its time and sender. */
+const MESSAGES_FILE = "messages.jsonl";
 const NOT_MODIFIED = 304;
 
 export class RolloutsApi {

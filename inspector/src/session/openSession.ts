@@ -1,6 +1,7 @@
 /**
  * A session of this browser that is open in this tab: its record, its instance and its state. The instance
- * reads the stream while the session is shown; in the background it catches up after each poll of the list.
+ * follows its stream while the process lives. In a hidden tab, and in the background where the server has no stream
+ * for several instances, it catches up after each poll of the list.
  */
 
 import type { PromptResponse } from "@agentclientprotocol/sdk";
@@ -65,20 +66,26 @@ export class OpenSession {
     this.record = record;
   }
 
-  /** Read the stream continuously while the session is on the screen. */
   show(): void {
     this.shown = true;
-    if (!this.record.imported && !isOver(this.state.get())) this.instance.listen();
+    if (!this.record.imported && !isOver(this.state.get())) this.instance.follow();
   }
 
   hide(): void {
     this.shown = false;
-    this.instance.pause();
+    this.rest();
   }
 
-  /** Read what happened since the last look; the stream of a session on the screen does it by itself. */
+  /** Follow the stream, or read what happened since the last look. */
   async catchUp(server: AcpServer): Promise<void> {
-    if (!this.shown || document.hidden) await this.instance.catchUp(server.lastEventId);
+    if (document.hidden) await this.instance.catchUp(server.lastEventId);
+    else if (this.shown || this.app.streams.shared) this.instance.follow();
+    else await this.instance.catchUp(server.lastEventId);
+  }
+
+  /** A stream of its own is closed in the background: a browser has few connections. */
+  private rest(): void {
+    if (!this.shown && !this.app.streams.shared) this.instance.pause();
   }
 
   private async prompt(prompt: QueuedPrompt): Promise<PromptResponse> {
@@ -112,7 +119,7 @@ export class OpenSession {
       this.dispatch({ type: "action-failed" });
       throw error;
     }
-    if (!this.shown) this.instance.pause();
+    this.rest();
   }
 
   /** End the process and everything it started. */
@@ -153,7 +160,7 @@ export class OpenSession {
   /** Open the stream again if it is behind the list and did not move since the last poll: a dead connection. */
   private reopenStalled(server: AcpServer): void {
     const { stream, lastEventId } = this.instance.snapshot();
-    const behind = this.shown && stream === "connected" && server.lastEventId > lastEventId;
+    const behind = stream === "connected" && server.lastEventId > lastEventId;
     if (behind && this.lastBehind === lastEventId) this.instance.listen();
     this.lastBehind = behind ? lastEventId : -1;
   }

@@ -1,11 +1,12 @@
 /**
  * The sessions of this browser that are open in this tab: the one on the screen, and those whose process lives,
- * so that the page knows what each of them does and which of them wait for the user. Only the one on the screen
- * holds a stream, because a browser opens six connections to one host for all tabs together.
+ * so that the page knows what each of them does and which of them wait for the user. Their streams share one
+ * connection, because a browser opens six to one host for all tabs together.
  */
 
 import type { RequestItem } from "../fold/chat/conversation";
 import type { Instance } from "../instance/instance";
+import { scheduleFrame } from "../instance/scheduleFrame";
 import type { AppState } from "../state/appState";
 import { Observable } from "../state/observable";
 import type { SessionRecord } from "../storage/sessionRecord";
@@ -32,6 +33,7 @@ export class OpenSessions {
   private readonly unsubscribe: (() => void)[];
   private catchingUp = false;
   private shown: string | undefined;
+  private scheduled = false;
 
   constructor(private readonly app: AppState) {
     this.unsubscribe = [
@@ -83,9 +85,9 @@ export class OpenSessions {
   private add(session: SessionRecord, instance: Instance): OpenSession {
     const open = new OpenSession(this.app, session, instance);
     this.ready.set(session.id, open);
-    open.state.subscribe(() => this.publish());
-    instance.subscribe(() => this.publish());
-    this.publish();
+    open.state.subscribe(() => this.changed());
+    instance.subscribe(() => this.changed());
+    this.changed();
     this.closeUnused();
     return open;
   }
@@ -102,20 +104,32 @@ export class OpenSessions {
     for (const session of this.app.sessions.sessions.get() ?? []) this.ready.get(session.id)?.update(session);
   }
 
-  /** Read what the sessions in the background did, one after the other. */
+  /** Follow the sessions whose process lives, or read what they did. */
   private async lookAtAll(): Promise<void> {
     const list = this.app.servers.state.get();
     const sessions = this.app.sessions.sessions.get() ?? [];
     if (this.catchingUp || list.problem || !list.loaded) return;
     this.catchingUp = true;
     try {
-      for (const session of sessions.slice(0, MAX_OPEN)) {
+      const living = sessions.slice(0, MAX_OPEN).flatMap((session) => {
         const server = session.imported ? undefined : liveServer(session, list.servers);
-        if (server && server.status !== "exited") await (await this.get(session)).catchUp(server);
-      }
+        return server && server.status !== "exited" ? [{ session, server }] : [];
+      });
+      const opened = await Promise.all(living.map(({ session }) => this.get(session)));
+      for (const [at, { server }] of living.entries()) await opened[at]!.catchUp(server);
     } finally {
       this.catchingUp = false;
     }
+  }
+
+  /** Many sessions change in one frame. */
+  private changed(): void {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    scheduleFrame(() => {
+      this.scheduled = false;
+      this.publish();
+    });
   }
 
   private publish(): void {

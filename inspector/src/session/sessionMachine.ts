@@ -3,7 +3,7 @@
  * facts of the server only: a failed call never ends a session. docs/inspector.md draws the machine.
  */
 
-import type { StreamState } from "../api/eventStream";
+import type { StreamState } from "../api/instanceReader";
 
 /** `gone`: the server does not list the run, or answers 404. */
 export type Run = "unknown" | "starting" | "running" | "exited" | "gone";

@@ -2,6 +2,7 @@
 
 import { useCallback, useEffect, useState } from "react";
 import type { AcpServers } from "../api/bodies";
+import { EventStreams } from "../api/eventStreams";
 import { Http } from "../api/http";
 import { RequestLog } from "../api/requestLog";
 import { ChatHeader } from "../conversation/ChatHeader";
@@ -27,7 +28,8 @@ export function SharedPage({ link, theme }: { link: SharedLink; theme: Theme }) 
   });
   const [instance, setInstance] = useState<Instance | undefined>();
   useEffect(() => {
-    const services = { http, history: new MemoryHistory(), tabs: new TabChannel() };
+    const streams = new EventStreams(http, false);
+    const services = { http, streams, history: new MemoryHistory(), tabs: new TabChannel() };
     const made = new Instance(services, link.serverId, undefined, false);
     made.listen();
     queueMicrotask(() => setInstance(made));

@@ -1,12 +1,13 @@
 /** Everything that belongs to one connected endpoint: created after connecting, provided to all components. */
 
-import { createContext, useContext } from "react";
+import { EventStreams } from "../api/eventStreams";
 import { Http, type Endpoint } from "../api/http";
 import { RequestLog } from "../api/requestLog";
 import { ServerApi } from "../api/server";
 import { OpenSessions } from "../session/openSessions";
 import type { History } from "../storage/history";
 import { TabChannel } from "../storage/tabChannel";
+import { AppContext, useConnectedApp } from "./appContext";
 import { ServerList } from "./serverList";
 import { SessionList } from "./sessionList";
 
@@ -14,6 +15,7 @@ export class AppState {
   readonly requests = new RequestLog();
   readonly http: Http;
   readonly api: ServerApi;
+  readonly streams: EventStreams;
   readonly tabs = new TabChannel();
   readonly sessions: SessionList;
   readonly servers: ServerList;
@@ -22,9 +24,12 @@ export class AppState {
   constructor(
     readonly endpoint: Endpoint,
     readonly history: History,
+    /** Whether the server streams several instances in one connection. */
+    sharesStreams: boolean,
   ) {
     this.http = new Http(endpoint, this.requests);
     this.api = new ServerApi(this.http);
+    this.streams = new EventStreams(this.http, sharesStreams);
     this.sessions = new SessionList(history, this.tabs, this.http.origin);
     this.servers = new ServerList(this.api);
     this.open = new OpenSessions(this);
@@ -36,16 +41,10 @@ export class AppState {
   }
 }
 
-const Context = createContext<AppState | null>(null);
-export const AppStateProvider = Context.Provider;
-
-/** Null in a page without a server, such as that of recorded rollouts. */
-export function useConnectedApp(): AppState | null {
-  return useContext(Context);
-}
+export const AppStateProvider = AppContext.Provider;
 
 export function useAppState(): AppState {
-  const app = useContext(Context);
+  const app = useConnectedApp();
   if (!app) throw new Error("useAppState needs an AppStateProvider");
   return app;
 }

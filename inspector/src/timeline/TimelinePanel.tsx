@@ -62,7 +62,7 @@ function Turns({ instance, showMain }: { instance: Instance; showMain: () => voi
             duration(traces.reduce((sum, one) => sum + lengthOf(one), 0)),
             ...waitingText(traces.reduce((sum, one) => sum + one.waitingMs, 0)),
             ...(usage.totalTokens === undefined ? [] : [`${usage.totalTokens.toLocaleString()} tokens`]),
-            ...(usage.cost ? [money(usage.cost)] : []),
+            ...(usage.cost?.amount ? [money(usage.cost)] : []),
           ].join(" · ")}
         </span>
         {failed.length > 0 && (

@@ -2,8 +2,8 @@
 
 const REVOKE_AFTER_MS = 10_000;
 
-export function saveFile(name: string, content: BlobPart): void {
-  const address = URL.createObjectURL(new Blob([content]));
+export function saveFile(name: string, content: BlobPart, type = ""): void {
+  const address = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement("a");
   link.href = address;
   link.download = name;

@@ -9,7 +9,7 @@ import type {
   ToolCallContent,
   ToolCallLocation,
 } from "@agentclientprotocol/sdk";
-import type { Gap } from "../../api/eventStream";
+import type { Gap } from "../../api/instanceReader";
 import type { Json, JsonObject } from "../../json";
 import type { AgentRequest } from "../agentRequest";
 

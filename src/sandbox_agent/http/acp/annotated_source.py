@@ -14,7 +14,6 @@ from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.http.acp import sse
 from sandbox_agent.http.acp.shared_messages import without_secrets
 from sandbox_agent.http.acp.stream import Source
-from sandbox_agent.http.messages import Query
 from sandbox_agent.runtime.wall_clock import now_ns
 
 if TYPE_CHECKING:
@@ -22,26 +21,39 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.frames import Block
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.http.acp.stream import StreamPump
+    from sandbox_agent.http.messages import Query
 
 _INCLUDABLE = {"client", "time"}
+_MAX_DIGITS = 18
 # Bytes of clients' messages that are written in one step.
 _BATCH_BYTES = 256 * 1024
 
 
-def open_annotated(instance: Instance, last_event_id: int | None, query: Query) -> AnnotatedSource:
-    """The source for `include` and `clientAfter`. Raises InvalidRequest."""
-    wanted = set((query.get("include") or "").split(",")) - {""}
+def open_annotated(
+    instance: Instance,
+    last_event_id: int | None,
+    included: str,
+    client_after: int,
+    name: bytes | None = None,
+) -> AnnotatedSource:
+    """The source for `include` after two positions. Raises InvalidRequest."""
+    wanted = set(included.split(",")) - {""}
     if unknown := wanted - _INCLUDABLE:
         raise InvalidRequest(f"'include' takes client and time, not {', '.join(sorted(unknown))}")
     client_log = instance.client_log if "client" in wanted else None
     if "client" in wanted and client_log is None:
         raise InvalidRequest("what clients post is not kept (--no-client-log)")
-    client_after = query.get("clientAfter") or "0"
-    if not (client_after.isascii() and client_after.isdigit() and len(client_after) <= 18):
-        raise InvalidRequest("'clientAfter' must be a number")
     return AnnotatedSource(
-        instance, last_event_id, client_log, int(client_after), includes_times="time" in wanted
+        instance, last_event_id, client_log, client_after, name, includes_times="time" in wanted
     )
+
+
+def read_client_after(query: Query) -> int:
+    """The number of `clientAfter`. Raises InvalidRequest."""
+    text = query.get("clientAfter") or "0"
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+        raise InvalidRequest("'clientAfter' must be a number")
+    return int(text)
 
 
 class AnnotatedSource(Source):
@@ -55,10 +67,11 @@ class AnnotatedSource(Source):
         last_event_id: int | None,
         client_log: ClientLog | None,
         client_after: int,
+        name: bytes | None,
         *,
         includes_times: bool,
     ) -> None:
-        super().__init__(instance.log, last_event_id)
+        super().__init__(instance.log, last_event_id, name)
         self._instance = instance
         self._client_log = client_log
         self._client_position = client_after
@@ -103,6 +116,7 @@ class AnnotatedSource(Source):
             size += len(frames[-1])
         data = b"".join(frames)
         if data:
+            self._name_server()
             self._pump.sink.write(data)
         return len(data)
 

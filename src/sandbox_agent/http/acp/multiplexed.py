@@ -1,13 +1,14 @@
 """GET /v1/events?servers=...: the logs of several instances in one stream.
 
 An entry of the list is a server id, alone or with a colon and the number of its last event that the client
-has; `,`, `:` and `%` of an id are percent-encoded. Entries are separated by commas.
+has; `,`, `:` and `%` of an id are percent-encoded. Entries are separated by commas. With `include=client` a
+second colon and the number of the last message of a client may follow (`clientAfter` of a single stream).
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox_agent.bridge.eventlog.event_log import EventLog, Retention
 from sandbox_agent.errors import InvalidRequest, NotFound
@@ -27,32 +28,48 @@ def open_sources(services: Services, raw_query: bytes, headers: Mapping[bytes, b
     if services.settings.events == "off":
         raise NotFound.endpoint()
     check_accept(headers)
-    wanted = _read_list(Query(raw_query).require("servers"))
-    return [
-        Source(_log_of(services, server_id), after, json.dumps({"serverId": server_id}).encode())
-        for server_id, after in wanted.items()
-    ]
+    query = Query(raw_query)
+    wanted = _read_list(query.require("servers"))
+    included = query.get("include")
+    return [_source(services, server_id, position, included) for server_id, position in wanted.items()]
 
 
-def _read_list(text: str) -> dict[str, int | None]:
-    """The servers of the list and the number after which each is read; None for everything that is kept."""
-    wanted: dict[str, int | None] = {}
+class _Position(NamedTuple):
+    """The numbers after which a server is read; None for everything that is kept."""
+
+    event: int | None
+    client: int
+
+
+def _read_list(text: str) -> dict[str, _Position]:
+    """The servers of the list with their positions."""
+    wanted: dict[str, _Position] = {}
     for entry in text.split(","):
-        name, colon, number = entry.partition(":")
+        name, *numbers = entry.split(":")
         server_id = decode_component(name.encode())
         if not server_id or server_id in wanted:
             raise InvalidRequest("'servers' must name every server once")
-        if colon and not (number.isascii() and number.isdigit() and len(number) <= _MAX_DIGITS):
+        if len(numbers) > 2 or not all(map(_is_number, numbers)):
             raise InvalidRequest(f"'servers': the number after {server_id!r} is not a number of an event")
-        wanted[server_id] = int(number) if colon else None
+        event, client = (*map(int, numbers), None, None)[:2]
+        wanted[server_id] = _Position(event, client or 0)
     return wanted
 
 
-def _log_of(services: Services, server_id: str) -> EventLog:
-    """The log of a server; a closed one for a server that does not exist, whose end is reported at once."""
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+
+
+def _source(services: Services, server_id: str, position: _Position, included: str | None) -> Source:
+    """The source of a server; for one that does not exist a closed log, whose end is reported at once."""
+    name = json.dumps({"serverId": server_id}).encode()
     found = services.instances.find(server_id)
-    if found:
-        return found[0].log
-    missing = EventLog(Retention())
-    missing.close()
-    return missing
+    if not found:
+        missing = EventLog(Retention())
+        missing.close()
+        return Source(missing, position.event, name)
+    if included is None:
+        return Source(found[0].log, position.event, name)
+    from sandbox_agent.http.acp.annotated_source import open_annotated  # loaded with the first of them
+
+    return open_annotated(found[0], position.event, included, position.client, name)

@@ -126,6 +126,14 @@ POST_MESSAGE = Operation(
     ],
 )
 
+INCLUDE = OptionalText(
+    "include",
+    "Further events, with commas. `client`: what clients have posted (`event: client` with number, "
+    "`after`, `timeMs` and message; `event: client-gap` for those no longer kept). `time`: when the "
+    "messages were published (`event: time`: those up to `number` since the last one)",
+    "client,time",
+)
+
 OPEN_STREAM = Operation(
     id="streamAcpEvents",
     tag="acp",
@@ -133,13 +141,7 @@ OPEN_STREAM = Operation(
     description=_EVENTS,
     parameters=[
         SERVER_ID,
-        OptionalText(
-            "include",
-            "Further events, with commas. `client`: what clients have posted (`event: client` with number, "
-            "`after`, `timeMs` and message; `event: client-gap` for those no longer kept). `time`: when the "
-            "messages were published (`event: time`: those up to `number` since the last one)",
-            "client,time",
-        ),
+        INCLUDE,
         OptionalText("clientAfter", "Number of the last `event: client` seen", "3"),
         HeaderParameter(
             "Last-Event-ID",
@@ -164,10 +166,12 @@ that a server is closed or does not exist. The stream ends with its last server.
     parameters=[
         RequiredText(
             "servers",
-            "Server ids, separated by commas, each alone or with a colon and the number of its last event. "
+            "Server ids, separated by commas, each alone or with a colon and the number of its last event, "
+            "and with `include=client` another colon and the number of the last `event: client`. "
             "`,`, `:` and `%` of an id are percent-encoded",
             "my-session:12,other",
-        )
+        ),
+        INCLUDE,
     ],
     responses={
         200: ResponseSpec(

@@ -42,9 +42,14 @@ def open_source(
     last_event_id = read_last_event_id(headers)
     instance = services.instances.get(server_id)
     if b"include" in raw_query:
-        from sandbox_agent.http.acp.annotated_source import open_annotated  # loaded with the first of them
+        from sandbox_agent.http.acp.annotated_source import (  # loaded with the first of them
+            open_annotated,
+            read_client_after,
+        )
 
-        source: Source = open_annotated(instance, last_event_id, Query(raw_query))
+        query = Query(raw_query)
+        client_after = read_client_after(query)
+        source: Source = open_annotated(instance, last_event_id, query.get("include") or "", client_after)
     else:
         source = Source(instance.log, last_event_id)
     source.share = services.access.share_of(headers)
@@ -243,15 +248,19 @@ class Source:
         if item is None:
             return 0
         pump = self._pump
-        if pump.current is not self and self.name is not None:
-            pump.current = self
-            pump.sink.write(sse.event(b"server", self.name))
+        self._name_server()
         if isinstance(item, FileRange):
             pump.sink.write_file(item)
             return item.size
         pieces = (sse.gap(item),) if isinstance(item, Gap) else item.pieces
         pump.sink.write_pieces(pieces)
         return sum(map(len, pieces))
+
+    def _name_server(self) -> None:
+        """Say whose frames follow, unless the stream has one server or was there already."""
+        if self._pump.current is not self and self.name is not None:
+            self._pump.current = self
+            self._pump.sink.write(sse.event(b"server", self.name))
 
     def release(self) -> None:
         self._cursor.release()

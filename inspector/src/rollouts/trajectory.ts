@@ -1,45 +1,18 @@
 /**
- * What a rollout has kept of its session, as messages of a log. `messages.jsonl` has every ACP message with its
- * time and sender. A run that kept only its trajectory (ATIF) is shown from that: its steps become the
- * messages that an agent would have sent, without times of their own.
+ * The trajectory (ATIF) of a run that kept nothing else, as messages of a log: its steps become the messages that
+ * an agent would have sent, without times of their own.
  */
 
 import type { LoggedMessage, Sender } from "../fold/message";
-import {
-  asList,
-  asObject,
-  isObject,
-  listAt,
-  numberAt,
-  parseJson,
-  plainText,
-  textAt,
-  type Json,
-  type JsonObject,
-} from "../json";
+import { asList, asObject, listAt, parseJson, plainText, textAt, type Json, type JsonObject } from "../json";
+import { recorded } from "../replay/messageLines";
 
-export const MESSAGES_FILE = "messages.jsonl";
 export const TRAJECTORY_FILE = "trajectory.json";
-
-export function readMessages(text: string): LoggedMessage[] {
-  const messages: LoggedMessage[] = [];
-  for (const line of text.split("\n")) {
-    const entry = parseJson(line);
-    if (!isObject(entry) || entry.payload === undefined) continue;
-    const sender = textAt(entry, "sender") === "client" ? "client" : "agent";
-    messages.push(logged(messages.length, sender, numberAt(entry, "createdAt") ?? 0, entry.payload));
-  }
-  return messages;
-}
 
 export function readTrajectory(text: string): LoggedMessage[] {
   const writer = new TrajectoryWriter();
   for (const step of listAt(parseJson(text), "steps")) writer.add(asObject(step));
   return writer.finish();
-}
-
-function logged(n: number, sender: Sender, time: number, payload: Json): LoggedMessage {
-  return { n, sender, after: n, time, payload };
 }
 
 const SESSION = "trajectory";
@@ -97,7 +70,7 @@ class TrajectoryWriter {
   }
 
   private write(sender: Sender, time: number, payload: JsonObject): void {
-    this.messages.push(logged(this.messages.length, sender, time, payload));
+    this.messages.push(recorded(this.messages.length, sender, time, payload));
   }
 }
 
