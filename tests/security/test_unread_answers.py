@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.acp import AGENT
 from tests.support.processes import open_descriptors, resident_bytes, wait_until
 from tests.support.raw_http import Connection
 from tests.support.server_process import ServerProcess
@@ -52,6 +53,28 @@ def test_pipelined_requests_wait_until_their_client_reads(start_server, kind: st
         complete = sent // len(request)
         for _ in range(complete if kind == "403" else min(complete, 200)):
             connection.read_answer()
+
+
+@pytest.mark.clause("security-H4")
+def test_pings_of_a_client_that_does_not_read_are_not_all_answered(start_server) -> None:
+    """Once it reads, it gets the answer to its last ping, as RFC 6455 demands."""
+    server: ServerProcess = start_server()
+    with server.client.connect(20, receive_buffer=65536) as connection:
+        handshake = {"upgrade": "websocket", "connection": "upgrade", "sec-websocket-version": "13"}
+        handshake |= {"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA=="}
+        connection.send(server.client.build("GET", f"/acp/{AGENT}", headers=handshake))
+        assert connection.read_head()[0] == 101
+        before = resident_bytes(server.pid)
+        for number in range(256):
+            connection.send(masked_ping(b"x" * 125) * 1000 + masked_ping(b"%d" % number))
+        assert resident_bytes(server.pid) - before < 8 * MIB
+        connection.read_until(b"\x8a\x03255")
+        connection.send(masked_ping(b"again"))
+        connection.read_until(b"\x8a\x05again")
+
+
+def masked_ping(data: bytes) -> bytes:
+    return bytes((0x89, 0x80 | len(data), 0, 0, 0, 0)) + data
 
 
 @pytest.mark.clause("security-M7")

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from sandbox_agent.errors import NotFound, StreamError
-from sandbox_agent.http.tool_relays.tool_relay import ToolRelay
+from sandbox_agent.http.tool_relays.tool_relay import MAX_WAITING_BYTES, ToolRelay
 
 pytestmark = pytest.mark.clause("sdk-tools")
 
@@ -73,4 +73,19 @@ async def test_a_notification_is_given_once() -> None:
     relay.notify(b"n")
     assert relay.after(0) == [(1, b"n")]
     assert relay.after(0) == []
+    relay.close()
+
+
+@pytest.mark.clause("security-exhaustion")
+@pytest.mark.parametrize("size", [1, 100_000])
+async def test_what_waits_for_a_client_that_does_not_read_is_bounded(size: int) -> None:
+    relay = ToolRelay("r", "s", "t")
+    reader = relay.open_reader(0)
+    with pytest.raises(StreamError, match="does not read"):
+        for _ in range(MAX_WAITING_BYTES // size + 1):
+            relay.notify(bytes(size))
+    assert sum(len(body) for _, body in await reader.next_calls()) <= MAX_WAITING_BYTES
+    relay.notify(bytes(2 * MAX_WAITING_BYTES))  # one message may always wait
+    with pytest.raises(StreamError, match="does not read"):
+        relay.notify(b"x")
     relay.close()

@@ -179,3 +179,28 @@ def test_the_log_has_commits_newest_first_with_all_their_text(workspace: Workspa
     ] == ["First"]
     only = log(opened_repository, revision="HEAD", limit=10, skip=0, file="long.txt").commits
     assert [commit.subject for commit in only] == ["First"]
+
+
+@pytest.mark.clause("changes-git-fs-root", "decision-48")
+def test_a_directory_that_turns_into_a_link_after_the_list_is_not_followed(
+    bounded: Workspace, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "file").write_text("SECRET")
+    root = new_repository(home / "repo")
+    (root / "d").mkdir()
+    (root / "d" / "file").write_text("fine")
+    repository = Repository(bounded, str(root), GitLimits(), {})
+    run = repository.run
+
+    def then_swap(*arguments: str) -> tuple[bytes, bool]:
+        output = run(*arguments)
+        if "ls-files" in arguments:
+            (root / "d").rename(root / "moved")
+            (root / "d").symlink_to(tmp_path / "outside")
+        return output
+
+    monkeypatch.setattr(repository, "run", then_swap)
+    found = diff(repository, base="HEAD", staged=False, file=None, context=3)
+    assert [file.path for file in found.files] == ["d/file"]
+    assert "SECRET" not in str(found)

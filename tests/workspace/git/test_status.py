@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import UNSET
 
-from sandbox_agent.errors import NotFound, PermissionDenied
+from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied
 from sandbox_agent.workspace.files.workspace import Workspace
 from sandbox_agent.workspace.git.bodies import GitStatus
 from sandbox_agent.workspace.git.git_command import GitLimits
@@ -144,3 +144,24 @@ def test_a_repository_that_leads_out_of_the_root_is_refused(
     with pytest.raises((PermissionDenied, NotFound)) as refused:
         status_of(bounded, inside)
     assert isinstance(refused.value, NotFound) == (trick == "above")
+
+
+@pytest.mark.clause("changes-git-fs-root", "decision-48")
+@pytest.mark.parametrize("trick", ["worktree", "gitdir"])
+def test_a_repository_that_turns_away_after_the_check_is_not_followed(
+    bounded: Workspace, home: Path, tmp_path: Path, trick: str
+) -> None:
+    outside = new_repository(tmp_path / "outside")
+    (outside / "secret").write_text("x")
+    inside = new_repository(home / "inside")
+    repository = Repository(bounded, str(inside), GitLimits(), {})
+    if trick == "worktree":
+        git(inside, "config", "core.worktree", str(outside))
+    else:
+        (inside / ".git").rename(home / "old")
+        (inside / ".git").write_text(f"gitdir: {outside}/.git\n")
+    try:
+        found = status(repository)
+    except InvalidRequest:
+        return  # Its repository is gone.
+    assert "secret" not in [entry.path for entry in found.entries]

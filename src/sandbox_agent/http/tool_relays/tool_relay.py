@@ -12,6 +12,9 @@ from sandbox_agent.errors import NotFound, SandboxAgentError, StreamError
 
 # Longer than the pauses between the attempts of a client that connects again.
 PATIENCE_S = 15.0
+# What may wait for a client that does not read. One message of any length may always wait.
+MAX_WAITING_BYTES = 16 * 1024 * 1024
+MAX_WAITING = 1000
 
 
 class ToolRelay:
@@ -54,6 +57,9 @@ class ToolRelay:
             raise _closed()
         if self._reader is None and self._deadline is None:
             raise _no_client()
+        waiting = sum(map(len, self._published.values()))
+        if len(self._published) >= MAX_WAITING or (waiting and waiting + len(body) > MAX_WAITING_BYTES):
+            raise StreamError("the client whose tools these are does not read its calls")
         self._last_number += 1
         self._published[self._last_number] = body
         if self._reader is not None:

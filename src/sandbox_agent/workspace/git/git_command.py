@@ -84,6 +84,10 @@ class GitCommand:
         }
         self._settings: dict[str, str] | None = None
 
+    def stay_in(self, git_directory: str, work_tree: str) -> None:
+        """Use this repository from now on, whatever `.git` and its configuration name meanwhile."""
+        self._environment |= {"GIT_DIR": git_directory, "GIT_WORK_TREE": work_tree}
+
     def run(self, *arguments: str) -> GitOutput:
         """Raises GitFailed, Timeout, or StreamError if git cannot be started."""
         if self._settings is None:

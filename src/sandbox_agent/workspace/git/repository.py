@@ -20,6 +20,7 @@ class Repository:
     def __init__(self, workspace: Workspace, path: str, limits: GitLimits, user: Mapping[str, Any]) -> None:
         """Raises NotFound if there is no repository at `path`, or SandboxAgentError for the path itself."""
         self.limits = limits
+        self.workspace = workspace
         directory = _existing_directory(workspace, path)
         ceiling = os.path.dirname(workspace.root.path) if workspace.bounded else ""
         self._git = GitCommand(directory, limits, user, ceiling)
@@ -35,6 +36,7 @@ class Repository:
         if workspace.bounded:
             for name in (*lines[:2], os.path.join(directory, lines[2], "objects"), *_alternates(lines[1])):
                 _refuse_outside(workspace, name)
+        self._git.stay_in(lines[1], self.root)
 
     def run(self, *arguments: str) -> tuple[bytes, bool]:
         """The output of git and whether it is cut. Raises InvalidRequest with what git wrote to stderr."""

@@ -1,11 +1,15 @@
-"""Untracked files as patches that add them, because `git diff` leaves them out."""
+"""Untracked files as patches that add them, because `git diff` leaves them out.
+
+They are opened below the file root: a directory on the way may have become a link since git listed them.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
 
-from sandbox_agent.workspace.files.workspace import displayed
+from sandbox_agent.errors import NotFound, SandboxAgentError
+from sandbox_agent.workspace.files.workspace import Workspace, displayed
 from sandbox_agent.workspace.git.bodies import GitFileDiff
 from sandbox_agent.workspace.git.repository import Repository
 
@@ -19,7 +23,7 @@ def files(repository: Repository, file: str | None, max_bytes: int) -> tuple[lis
     output, truncated = repository.run("-C", repository.root, *arguments)
     found: list[GitFileDiff] = []
     for name in output.split(b"\0")[:-1]:
-        entry = _entry(os.fsencode(repository.root), name)
+        entry = _entry(repository, os.fsdecode(name))
         if entry is None:
             continue
         max_bytes -= len(entry.patch or "")
@@ -29,9 +33,9 @@ def files(repository: Repository, file: str | None, max_bytes: int) -> tuple[lis
     return found, truncated
 
 
-def _entry(root: bytes, name: bytes) -> GitFileDiff | None:
-    path = displayed(os.fsdecode(name))
-    content, mode = _content(os.path.join(root, name))
+def _entry(repository: Repository, name: str) -> GitFileDiff | None:
+    path = displayed(name)
+    content, mode = _content(repository.workspace, os.path.join(repository.root, name))
     if mode is None:
         return None  # Removed since it was listed.
     if content is None or b"\0" in content[:_BINARY_PROBE_BYTES]:
@@ -48,18 +52,24 @@ def _entry(root: bytes, name: bytes) -> GitFileDiff | None:
     return GitFileDiff(path=path, status="untracked", binary=False, added=len(lines), removed=0, patch=patch)
 
 
-def _content(path: bytes) -> tuple[bytes | None, str | None]:
+def _content(workspace: Workspace, path: str) -> tuple[bytes | None, str | None]:
     """The content, None if it is too long or not a file, and the mode as git writes it, None if missing."""
     try:
-        found = os.lstat(path)
-        if stat.S_ISLNK(found.st_mode):
-            return os.readlink(path), "120000"
-        mode = "100755" if found.st_mode & stat.S_IXUSR else "100644"
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_FILE_BYTES:
-            return None, mode
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            return file.read(MAX_FILE_BYTES), mode
-    except FileNotFoundError:
+        with workspace.resolve(path, follow=False) as resolved:
+            return _content_at(resolved.name, resolved.parent)
+    except (FileNotFoundError, NotFound):
         return None, None
-    except OSError:
+    except (OSError, SandboxAgentError):
         return None, "100644"  # Not readable: listed without a patch.
+
+
+def _content_at(name: str, directory: int) -> tuple[bytes | None, str]:
+    found = os.lstat(name, dir_fd=directory)
+    if stat.S_ISLNK(found.st_mode):
+        return os.fsencode(os.readlink(name, dir_fd=directory)), "120000"
+    mode = "100755" if found.st_mode & stat.S_IXUSR else "100644"
+    if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_FILE_BYTES:
+        return None, mode
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    with open(os.open(name, flags, dir_fd=directory), "rb") as file:
+        return file.read(MAX_FILE_BYTES), mode

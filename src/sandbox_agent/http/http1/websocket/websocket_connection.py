@@ -53,6 +53,8 @@ class WebSocketConnection:
         self._is_text = False
         self._last_heard = server.loop.time()
         self._is_pinged = False
+        self._late_pong = b""
+        """The answer to the last ping that came while the peer did not read."""
         self._close_since: float | None = None
         self._own_close: tuple[int, str] | None = None
         self.is_open = True
@@ -123,7 +125,7 @@ class WebSocketConnection:
         for event in self._protocol.events_received():
             if isinstance(event, Frame):
                 self._frame_received(event)
-        self._flush()
+        self._answer()
         self._update_reading()
         if self._messages:
             self._changed()
@@ -166,6 +168,9 @@ class WebSocketConnection:
 
     def resume_writing(self) -> None:
         self.can_write = True
+        if self._late_pong and self._protocol.state is State.OPEN:
+            self._transport.write(self._late_pong)
+        self._late_pong = b""
         self._changed()
 
     def connection_lost(self) -> None:
@@ -175,6 +180,17 @@ class WebSocketConnection:
         del self._changed  # It refers to this object.
 
     # ---- frames to the socket ----------------------------------------------------------------------------
+
+    def _answer(self) -> None:
+        """Send what the frames of the peer demand: pongs, or the end.
+
+        While the peer does not read, only the last pong is kept, as RFC 6455 (5.5.3) allows: pings that are
+        sent without reading would fill the memory.
+        """
+        if self.can_write or self._protocol.state is not State.OPEN:
+            self._flush()
+        elif pongs := self._protocol.data_to_send():
+            self._late_pong = pongs[-1]
 
     def _flush(self) -> None:
         """Send what the protocol has made; its end of the stream closes the connection."""
