@@ -60,8 +60,8 @@ class UserProcess:
         self._exit_reported = asyncio.Event()
         self._readers: list[OutputReader] = []
         self._terminal: OutputReader | None = None
-        env = {**launch.env, **limits.environment(), tags.ENV_TAG: str(tag)}
-        argv = tuple(limits.limited(launch.argv, tag))
+        limited, env = limits.limited(launch.argv, {**launch.env, tags.ENV_TAG: str(tag)}, tag)
+        argv = tuple(limited)
         if argv != launch.argv or launch.terminal is not None:
             launch.check()  # A shell starts it, which would report a failure as an exit code only.
         if launch.terminal is None:

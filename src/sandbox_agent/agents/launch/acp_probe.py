@@ -163,11 +163,12 @@ async def open_probe(launch: LaunchSpec, limits: ProcessLimits | None = None) ->
 
 
 async def _start(launch: LaunchSpec, tree: TaggedTree, limits: ProcessLimits) -> asyncio.subprocess.Process:
+    argv, env = limits.limited(launch.argv, {**launch.env, **tree.environment}, tree.tag)
     try:
         process = await asyncio.create_subprocess_exec(
-            *limits.limited(launch.argv, tree.tag),
+            *argv,
             cwd=launch.cwd,
-            env={**launch.env, **limits.environment(), **tree.environment},
+            env=env,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

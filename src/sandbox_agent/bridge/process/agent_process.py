@@ -115,8 +115,8 @@ class AgentProcess:
         self.on_reaped: Callable[[int], None] = lambda _: None
         self.on_unowned_exit: Callable[[], None] | None = None
         """Called if it exits before `hand_over`."""
-        env = {**spec.env, **limits.environment(), tags.ENV_TAG: str(tag)}
-        spawned = spawn(tuple(limits.limited(spec.argv, tag)), env, spec.cwd, limits.popen_arguments())
+        argv, env = limits.limited(spec.argv, {**spec.env, tags.ENV_TAG: str(tag)}, tag)
+        spawned = spawn(tuple(argv), env, spec.cwd, limits.popen_arguments())
         self.pid = spawned.pid
         tags.tag_process(self.pid, tag)
         descriptors.restore_limit_of(self.pid)

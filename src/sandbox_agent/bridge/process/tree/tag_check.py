@@ -32,11 +32,12 @@ def _limits_of_this_process(tag: int) -> bytes:
 def _limits_of_other_user(limits: ProcessLimits, tag: int) -> bytes:
     import subprocess
 
+    argv, env = limits.limited(_SHOW_LIMITS, {}, tag)
     with inherited_tag(tag, waits=True):
         process = subprocess.Popen(  # noqa: S603 - a fixed command
-            limits.limited(_SHOW_LIMITS, tag),
+            argv,
             cwd="/",
-            env={},
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
