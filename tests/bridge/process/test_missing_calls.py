@@ -95,9 +95,11 @@ def test_children_are_found_without_the_list_of_the_kernel(
         return real_open(path, *args, **options)
 
     assert child.pid in process_table.own_children()
+    assert child.pid in process_table.adopted_children()
     real_open = builtins.open
     monkeypatch.setattr(builtins, "open", open_without_list)
     assert child.pid in process_table.own_children()
+    assert child.pid in process_table.adopted_children()
 
 
 @pytest.mark.clause("missing-system-calls")

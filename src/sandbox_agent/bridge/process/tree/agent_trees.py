@@ -58,6 +58,10 @@ class AgentTrees:
         """All processes of the tree are to end, whether they show the tag or not."""
         self._running.pop(tag, None)
 
+    def is_running(self, tag: int, pid: int) -> bool:
+        """Whether the tree is not being ended, and its first process `pid` has not been reaped."""
+        return tag in self._running and pid in self._agents
+
     def is_agent(self, pid: int) -> bool:
         """Whether a child process is an agent, which its `AgentProcess` waits for."""
         return pid in self._agents
@@ -88,7 +92,7 @@ class AgentTrees:
         """
         try:
             return self.adopts_orphans and all(
-                set(process_table.own_children()) <= self._agents | own_processes.pids for _ in range(2)
+                set(process_table.adopted_children()) <= self._agents | own_processes.pids for _ in range(2)
             )
         except OSError:
             return False  # Out of descriptors.

@@ -68,7 +68,7 @@ class _Reaper:
 
     def reap(self) -> None:
         try:
-            children = process_table.own_children()
+            children = process_table.adopted_children()
         except OSError:
             self._reap_later()  # Out of descriptors.
             return
