@@ -95,3 +95,20 @@ def test_every_process_and_terminal_method_of_the_sdk_works(
     assert seen["listed"] == ["proc_2", "proc_3", "proc_4"]
     assert seen["fault"][0] == 404
     assert seen["url"].endswith("/v1/processes/proc_3/terminal/ws?access_token=t")
+
+
+@pytest.mark.clause("processes-no-desktop")
+def test_every_desktop_method_of_the_sdk_is_told_that_there_is_none(
+    server: ServerProcess, run_node: Callable[..., Any]
+) -> None:
+    seen = run_node("desktop.mjs", **connected(server))
+    sockets = {
+        name: answer for name, answer in seen.items() if "WebSocket" in name or name == "connectDesktopStream"
+    }
+    assert len(seen) - len(sockets) == 35 and seen["buildDesktopStreamWebSocketUrl"] == "address"
+    for name in seen.keys() - sockets.keys():
+        assert seen[name] == [404, "urn:sandbox-agent:error:not_found"], name
+    upgrade = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13"}
+    key = {"sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ=="}
+    answer = server.client.get("/v1/desktop/stream/signaling", headers={**upgrade, **key})
+    assert answer.status == 404 and answer.header("content-type") == "application/problem+json"
