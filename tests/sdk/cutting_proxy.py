@@ -3,7 +3,8 @@
 Every connection is numbered from 0 in the order it is made. A `Cut` names how many bytes may pass in
 one direction before both ends are closed, hard (reset) or politely. `cut_now` ends what is open. A `silent`
 proxy keeps and accepts connections but passes no byte, as a network that has lost its route; what was sent
-meanwhile arrives when it `speaks` again.
+meanwhile arrives when it `speaks` again. `late` says by how many seconds the first response of a connection
+is late.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class CuttingProxy:
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self.plan: Plan = lambda number, head: None
+        self.late: Callable[[bytes], float] = lambda head: 0.0
         self.refuse = False
         self._passing = asyncio.Event()
         self._passing.set()
@@ -112,6 +114,8 @@ class CuttingProxy:
         ) -> None:
             passed = 0
             data = first or await source.read(65536)
+            if direction == "down":
+                await asyncio.sleep(self.late(head))
             while data:
                 await self._passing.wait()
                 if cut is not None and cut.direction == direction and passed + len(data) > cut.after_bytes:

@@ -32,7 +32,12 @@ class LiveServer:
     @staticmethod
     def place_agents(data: Path) -> None:
         """Put the plain agent behind `amp`, and with a login, models or a repeated history behind others."""
-        for agent, extra in (("amp", ""), ("pi", "--login"), ("gemini", "--models"), ("hermes", "--repeats")):
+        for agent, extra in (
+            ("amp", ""),
+            ("pi", "--login"),
+            ("gemini", "--models --repeats=load"),
+            ("hermes", "--repeats=resume"),
+        ):
             place_launcher(data, agent, _launcher(extra))
 
     @property

@@ -4,8 +4,8 @@ It answers a prompt with what it was given, so a test sees what reached it. `ask
 like several real agents, goes on waiting for the answer after a cancel; with a block `withdraw` before it
 the request is taken back at once. With `--login` it refuses a
 session until `authenticate` was called. With `--models` it has models in `models`, as Gemini and Hermes have.
-With `--repeats` it can resume, and sends the history again afterwards, as Hermes does. Needs only the
-standard library.
+With `--repeats=resume` or `--repeats=load` it can do that, and sends the history again afterwards, as Hermes
+and Gemini do. Needs only the standard library.
 """
 
 import json
@@ -15,7 +15,7 @@ from typing import Any
 
 LOGIN_NEEDED = "--login" in sys.argv
 HAS_MODELS = "--models" in sys.argv
-REPEATS = "--repeats" in sys.argv
+REPEATS = next((word.partition("=")[2] for word in sys.argv if word.startswith("--repeats=")), None)
 OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
     {"optionId": "no", "name": "No", "kind": "reject_once"},
@@ -98,14 +98,16 @@ for line in sys.stdin:
     method, request_id = message.get("method"), message.get("id")
     if method == "initialize":
         methods = [{"id": "api-key", "name": "Key"}] if LOGIN_NEEDED else []
-        able = {"sessionCapabilities": {"resume": {}}} if REPEATS else {}
+        able = {"resume": {"sessionCapabilities": {"resume": {}}}, "load": {"loadSession": True}}.get(
+            REPEATS, {}
+        )
         send(id=request_id, result={"protocolVersion": 1, "agentCapabilities": able, "authMethods": methods})
     elif method == "authenticate":
         logged_in = True
         send(id=request_id, result={})
     elif method == "session/new":
         new_session(request_id)
-    elif method == "session/resume" and REPEATS:
+    elif REPEATS and method == f"session/{REPEATS}":
         resume(request_id, message["params"]["sessionId"])
     elif method == "session/set_model" and HAS_MODELS:
         send(id=request_id, result={})

@@ -6,6 +6,8 @@ import { asObject, asText, isObject, type JsonObject } from "../json";
 export function mergedToolCall(known: JsonObject, toolCall: JsonObject): JsonObject {
   const given = Object.entries(toolCall).filter(([, value]) => value !== null && value !== undefined);
   const merged: JsonObject = { ...known, ...Object.fromEntries(given) };
+  // Of a right that the call needs, such as a directory; the call says more.
+  if (toolCall.kind === "other" && known.kind !== undefined) merged.kind = known.kind;
   const { rawInput } = merged;
   return isObject(rawInput) ? { ...merged, rawInput: { ...asObject(known.rawInput), ...rawInput } } : merged;
 }

@@ -17,6 +17,7 @@ import { terminalText } from "../terminalOutput";
 import type { Part } from "./universalEvent";
 
 const MERGED = ["title", "content", "locations", "rawInput", "rawOutput"];
+const TERMINAL_KEYS = ["terminal_info", "terminal_output", "terminal_output_delta", "terminal_exit"];
 
 export class ToolCall {
   rejected = false;
@@ -27,6 +28,8 @@ export class ToolCall {
   private kind: string | null = null;
   /** Output that the agent sent beside its updates. */
   private terminal = "";
+  /** The agent shows the call in a terminal of its own, which may have no output. */
+  private ownTerminal = false;
   /** Texts of the content that describe the call instead of showing its output. */
   private readonly described = new Set<string>();
   private askedDiffs: Json[] = [];
@@ -58,7 +61,9 @@ export class ToolCall {
       if (update[key] !== undefined && update[key] !== null) this.fields[key] = update[key];
     if (this.kind === null || this.kind === "other") this.kind = asText(update.kind) ?? this.kind;
     this.name ||= this.findName(update);
-    this.terminal = terminalText(this.terminal, asObject(update._meta));
+    const meta = asObject(update._meta);
+    this.ownTerminal ||= TERMINAL_KEYS.some((key) => key in meta);
+    this.terminal = terminalText(this.terminal, meta);
     if (!final) this.readArguments();
   }
 
@@ -129,7 +134,10 @@ export class ToolCall {
     const title = asText(update.title) ?? "";
     const stated = toolNameOf(update);
     if (stated !== null) return stated;
-    const oneWord = /^[\p{L}\p{N}_.-]+$/u.test(title) && !repeats(title, this.fields.rawInput);
+    const files = asList(this.fields.locations).map((place) => asText(asObject(place).path));
+    // A title can also be a file or all of the command.
+    const isFile = files.some((path) => path === title || path?.endsWith(`/${title}`));
+    const oneWord = /^[\p{L}\p{N}_.-]+$/u.test(title) && !isFile && !repeats(title, this.fields.rawInput);
     if (oneWord || this.kind === null || this.kind === "other") return title;
     return this.kind;
   }
@@ -149,14 +157,14 @@ export class ToolCall {
     return texts.filter((text) => text !== null);
   }
 
-  /** The part for one piece of content; text and terminals are already in the output. */
+  /** The part for one piece of content; text and the agent's own terminals are already in the output. */
   private part(content: Json): Part | null {
     const fields = asObject(content);
     if (isDiff(content)) return diffPart(fields);
     if (fields.type === "content" && isObject(fields.content)) {
       return blockText(fields.content) === null ? blockPart(fields.content) : null;
     }
-    return fields.type === "terminal" && this.terminal !== "" ? null : { type: "json", json: content };
+    return fields.type === "terminal" && this.ownTerminal ? null : { type: "json", json: content };
   }
 }
 

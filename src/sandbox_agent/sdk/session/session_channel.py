@@ -163,11 +163,11 @@ class SessionChannel:
         if method in CORRELATED_METHODS:
             params = meta.with_connection(params, instance.server_id)
         envelope: Envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": dict(params)}
-        recorded = False
+        recorded = recorded_late = False
 
         def accepted() -> None:
-            nonlocal recorded
-            recorded = True
+            nonlocal recorded, recorded_late
+            recorded, recorded_late = True, self.mapper.ended
             self.recorder.add(envelope, "client")
 
         instance.own(call_id, self)
@@ -183,8 +183,10 @@ class SessionChannel:
                 respond_async=respond_async,
                 on_accepted=accepted,
             )
-        except AgentExitedError:
+        except AgentExitedError as error:
             instance.disown(call_id)
+            if recorded_late:  # after the end of the session, which therefore did not end this turn
+                self._note_failure(call_id, error, open_call=True)
             raise
         except APITimeoutError:
             raise

@@ -41,6 +41,8 @@ log = logging.getLogger("sandbox_agent")
 BOOTSTRAP_TIMEOUT_S = 720.0
 # How long a call waits for its 502 with stderr after the stream reported the end of the agent.
 EXIT_DETAILS_S = 0.75
+# How long a call waits for the outcome of its POST after the server said that it has no such instance.
+VANISHED_S = 5.0
 # Our server answers within 1.5 s; the reference may never answer and must not block closing.
 DELETE_TIMEOUT_S = 5.0
 # How long the POST of an answered call may take to end, so that its connection can be reused.
@@ -311,7 +313,9 @@ class AcpConnection:
                 call.lose(error)
             else:
                 # Its POST will soon say whether the message was delivered.
-                asyncio.get_running_loop().call_later(EXIT_DETAILS_S, call.lose, error)
+                vanished = isinstance(error, AgentExitedError) and error.vanished
+                limit_s = VANISHED_S if vanished else EXIT_DETAILS_S
+                asyncio.get_running_loop().call_later(limit_s, call.lose, error)
         if not self._closed:
             self._spawn(self.reader.stop(), "end of stream")
 

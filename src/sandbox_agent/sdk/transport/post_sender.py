@@ -18,7 +18,7 @@ from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import Retries, gateway_failed, never_sent
 
 POST_HEADERS = {"content-type": "application/json", "accept": "application/json"}
-# A request that was not refused within this time has reached the agent.
+# A request that was not refused within this time has reached the agent, if the stream of the agent is open.
 ACCEPTED_AFTER_S = 0.5
 # How long an answer in a POST body waits for its copy on the stream.
 ANSWER_GRACE_S = 10.0
@@ -35,6 +35,7 @@ class PostSender:
         self._path = path
         self._call = call
         self._headers = headers
+        self._acceptance: asyncio.TimerHandle
 
     async def run(self, body: bytes) -> None:
         """Post the request; when this returns, the call is settled."""
@@ -61,7 +62,7 @@ class PostSender:
     async def _post(self, body: bytes) -> tuple[int, bytes]:
         retries = Retries(self._api.max_retries, idempotent=False)
         while True:
-            timer = asyncio.get_running_loop().call_later(ACCEPTED_AFTER_S, self._call.accept)
+            self._expect_acceptance()
             try:
                 async with self._api.open(
                     "POST", self._path, body=body, headers=self._headers, unlimited=True
@@ -73,13 +74,23 @@ class PostSender:
                 if pause is None or self._connection.dead_server() is not None:
                     raise
             finally:
-                timer.cancel()
+                self._acceptance.cancel()
             self._call.unsent = True
             await asyncio.sleep(pause)
             if self._call.settled:
                 # The caller was told that the message was not sent and may have sent it again.
                 raise failure
             self._call.unsent = False
+
+    def _expect_acceptance(self) -> None:
+        self._acceptance = asyncio.get_running_loop().call_later(ACCEPTED_AFTER_S, self._not_refused)
+
+    def _not_refused(self) -> None:
+        if self._connection.reader.connected:
+            self._call.accept()
+        else:
+            # The server may have been restarted, and its refusal be late: what comes first decides.
+            self._expect_acceptance()
 
     async def _refused(self, error: APIStatusError) -> None:
         gone = await self._connection.status.agent_gone(error)

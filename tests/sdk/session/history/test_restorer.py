@@ -18,8 +18,11 @@ from sandbox_agent import (
     auto_approve,
 )
 from sandbox_agent.sdk.session.history.transcript import render_transcript
+from sandbox_agent.sdk.transport import acp_connection
+from sandbox_agent.sdk.transport.acp_connection import VANISHED_S
 from sandbox_agent.sdk.universal import ItemCompleted, PermissionRequested, SessionStarted, UniversalMapper
 from tests.sdk.conftest import Connect
+from tests.sdk.cutting_proxy import CuttingProxy
 from tests.sdk.live_server import LiveServer
 from tests.support.polling import eventually
 
@@ -178,15 +181,39 @@ async def test_the_prompt_that_meets_a_restarted_server_is_in_the_history_once(
     assert "error" not in types(events)
 
 
-@pytest.mark.clause("events-repeated-history")
-async def test_history_that_an_agent_repeats_after_a_resume_is_not_stored_again(
-    own_server: LiveServer, connect: Connect
+@pytest.mark.clause("events-restart")
+@pytest.mark.parametrize("limit_s", [VANISHED_S, 0.2])
+async def test_a_late_refusal_by_a_restarted_server_makes_no_turn(
+    own_server: LiveServer, connect: Connect, monkeypatch: pytest.MonkeyPatch, limit_s: float
 ) -> None:
-    session = await (await connect()).sessions.create("hermes")
+    monkeypatch.setattr(acp_connection, "VANISHED_S", limit_s)
+    async with CuttingProxy("127.0.0.1", own_server.port) as proxy:
+        session = await (await connect(proxy.url)).sessions.create("mock")
+        await session.prompt("echo before")
+        # The stream says at once that the instance is gone; the POST of the prompt is refused later.
+        proxy.late = lambda head: 1.5 if head.startswith(b"POST") else 0.0
+        await own_server.restart()
+        if limit_s == VANISHED_S:
+            assert (await session.prompt("echo after")).text == "after"
+        else:
+            with pytest.raises(AgentExitedError):
+                await session.prompt("echo after")
+        kinds = types(await session.events())
+        assert kinds.count("turn.started") == kinds.count("turn.ended") == 2
+        assert kinds.count("error") == (limit_s != VANISHED_S)
+        await session.aclose()
+
+
+@pytest.mark.clause("events-repeated-history")
+@pytest.mark.parametrize(("agent", "method"), [("hermes", "resumed"), ("gemini", "loaded")])
+async def test_history_that_an_agent_repeats_after_it_was_restored_is_not_stored_again(
+    own_server: LiveServer, connect: Connect, agent: str, method: str
+) -> None:
+    session = await (await connect()).sessions.create(agent)
     await session.prompt("before")
     await own_server.restart()
     assert (await session.prompt("after")).text == "after"
-    assert session.restored.method == "resumed"
+    assert session.restored.method == method
     texts = [e.data.item.text for e in await session.events(limit=1000) if e.type == "item.completed"]
     assert texts == ["before", "before", "after", "after"]
 

@@ -15,17 +15,11 @@ _EQUIVALENTS = {
     # Claude, Gemini, Qwen, Amp: plan; Codex: read-only.
     "plan": ("plan", "read-only"),
     # Amp: bypass; Claude: bypassPermissions; Codex: agent-full-access, older full-access; Gemini, Qwen: yolo;
-    # Mistral Vibe: auto-approve; Goose: auto.
-    "bypass": (
-        "bypass",
-        "bypassPermissions",
-        "agent-full-access",
-        "full-access",
-        "yolo",
-        "auto-approve",
-        "auto",
-    ),
+    # Mistral Vibe: auto-approve.
+    "bypass": ("bypass", "bypassPermissions", "agent-full-access", "full-access", "yolo", "auto-approve"),
 }
+# Goose, whose `auto` asks nothing; in the mode `auto` of Claude a model decides.
+_GOOSE = {"auto", "approve", "smart_approve", "chat"}
 # Options whose values may be spelled like a permission mode and mean something else.
 _OTHER_CATEGORIES = ("model", "thought_level", "mode")
 
@@ -33,7 +27,10 @@ _OTHER_CATEGORIES = ("model", "thought_level", "mode")
 def equivalent(requested: str, offered: Iterable[str]) -> str | None:
     """The value among those offered that means the requested permission mode."""
     known = set(offered)
-    return next((value for value in (requested, *_EQUIVALENTS.get(requested, ())) if value in known), None)
+    names = [requested, *_EQUIVALENTS.get(requested, ())]
+    if requested == "bypass" and known >= _GOOSE:
+        names.append("auto")
+    return next((value for value in names if value in known), None)
 
 
 def own_option(requested: str, options: Sequence[ConfigOption]) -> tuple[ConfigOption, str] | None:

@@ -25,8 +25,9 @@ from sandbox_agent.sdk.universal import ItemCompleted, UniversalItem, notes
 RestorePolicy = Literal["auto", "reattach", "native", "replay", "never"]
 RestoreMethod = Literal["created", "reattached", "resumed", "loaded", "replayed"]
 
-# Agents that send the whole history again after `session/resume`, against ACP; it is stored already.
-REPEATING_AGENTS = ("hermes", "fast-agent")
+# Agents that send the whole history again after they have restored the session, against ACP: after
+# `session/resume`, or after the answer to `session/load` (Gemini). It is stored already.
+REPEATING_AGENTS = ("hermes", "fast-agent", "gemini")
 # The repeat is over when nothing of it came for this long; a long one is waited for up to 30 s.
 REPEAT_PAUSE_S = 0.3
 REPEAT_PAUSES = 100

@@ -70,6 +70,8 @@ class UserRequests:
         self._tools.requested(tool_call)
         known = self._tools.facts(as_text(tool_call.get("toolCallId")))
         tool_call = {key: value for key, value in tool_call.items() if value is not None}
+        if tool_call.get("kind") == "other" and "kind" in known:
+            del tool_call["kind"]  # of a right that the call needs, such as a directory; the call says more
         tool_call |= {key: value for key, value in known.items() if key not in tool_call}
         if isinstance(tool_call.get("rawInput"), dict):
             tool_call["rawInput"] = {**as_dict(known.get("rawInput")), **tool_call["rawInput"]}

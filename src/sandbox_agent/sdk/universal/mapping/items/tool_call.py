@@ -30,6 +30,7 @@ from sandbox_agent.sdk.universal.meta import parent_call_of, tool_name_of
 
 _MERGED = ("title", "content", "locations", "rawInput", "rawOutput")
 _NO_KIND = (None, "other")
+_TERMINAL_KEYS = ("terminal_info", "terminal_output", "terminal_output_delta", "terminal_exit")
 _WORD = re.compile(r"[\w.-]+")
 
 
@@ -45,6 +46,8 @@ class ToolCall(Struct):
     fields: dict[str, Any] = {}
     terminal: str = ""
     """Output that the agent sent beside its updates."""
+    own_terminal: bool = False
+    """The agent shows the call in a terminal of its own, which may have no output."""
     rejected: bool = False
     completed: bool = False
     described: frozenset[str] = frozenset()
@@ -73,7 +76,9 @@ class ToolCall(Struct):
             self.kind = as_text(update.get("kind")) or self.kind
         self.name = self.name or self._find_name(update)
         self.parent_call_id = self.parent_call_id or parent_call_of(update)
-        self.terminal = _terminal_text(self.terminal, as_dict(update.get("_meta")))
+        meta = as_dict(update.get("_meta"))
+        self.own_terminal = self.own_terminal or any(key in meta for key in _TERMINAL_KEYS)
+        self.terminal = _terminal_text(self.terminal, meta)
         if not final:
             self._read_arguments()
 
@@ -142,7 +147,10 @@ class ToolCall(Struct):
         title = as_text(update.get("title")) or ""
         if name := tool_name_of(update):
             return name
-        one_word = _WORD.fullmatch(title) and not _repeats(title, self.fields.get("rawInput"))
+        files = {place.path.rpartition("/")[2] for place in self._locations()}
+        # A title can also be a file or all of the command.
+        one_word = _WORD.fullmatch(title) and title not in files
+        one_word = one_word and not _repeats(title, self.fields.get("rawInput"))
         return title if one_word or self.kind in _NO_KIND else self.kind or title
 
     def _read_arguments(self) -> None:
@@ -159,14 +167,14 @@ class ToolCall(Struct):
         return [text for block in blocks if (text := block_text(block)) is not None]
 
     def _part(self, content: Any) -> ContentPart | None:
-        """The part for one piece of content; text and terminals are already in the output."""
+        """The part for one piece of content; text and the agent's own terminals are already in the output."""
         fields = as_dict(content)
         block = fields.get("content")
         if _is_diff(content):
             return diff_part(fields)
         if fields.get("type") == "content" and isinstance(block, dict):
             return None if block_text(block) is not None else block_part(block)
-        return None if fields.get("type") == "terminal" and self.terminal else JsonPart(content)
+        return None if fields.get("type") == "terminal" and self.own_terminal else JsonPart(content)
 
 
 def _is_diff(content: Any) -> bool:
