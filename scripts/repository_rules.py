@@ -1,11 +1,17 @@
-"""Rules for all files of the repository: no registry addresses, no paths of this machine, plain English."""
+"""Rules for all files of the repository: no registry addresses, no paths of this machine, plain English.
+
+And for the source: a folder holds at most 15 modules, and no two classes of a package have the same name.
+"""
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
-from pathlib import Path
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
 FORBIDDEN = {
@@ -31,6 +37,11 @@ QUOTED_TEXTS = (
     "tests/scripts/test_repository_rules.py",
 )
 
+SOURCE = PurePosixPath("src/sandbox_agent")
+MAX_MODULES = 15
+# Types of the agents' protocols keep the names that the vendors gave them.
+GENERATED = "schema.py"
+
 
 def findings_of(name: str, data: bytes) -> list[str]:
     """What is wrong with the file `name` of the repository."""
@@ -42,13 +53,43 @@ def findings_of(name: str, data: bytes) -> list[str]:
     return found
 
 
+def structure_findings(modules: Mapping[str, bytes]) -> list[str]:
+    """Which folders of the source are too large, and which classes of one package share a name."""
+    folders: dict[PurePosixPath, int] = defaultdict(int)
+    classes: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for name, data in modules.items():
+        path = PurePosixPath(name)
+        if not path.is_relative_to(SOURCE) or path.suffix != ".py":
+            continue
+        folders[path.parent] += path.name != "__init__.py"
+        if path.name == GENERATED:
+            continue
+        package = path.relative_to(SOURCE).parts[0]
+        for node in ast.parse(data).body:
+            if isinstance(node, ast.ClassDef):
+                classes[package, node.name].append(name)
+    found = [
+        f"{folder}: {count} modules, at most {MAX_MODULES} are easy to survey; give it packages"
+        for folder, count in folders.items()
+        if count > MAX_MODULES
+    ]
+    return found + [
+        f"class {name} stands in {' and '.join(places)}; one name is for one thing"
+        for (_, name), places in classes.items()
+        if len(places) > 1
+    ]
+
+
 def main() -> int:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True)  # noqa: S607
     findings: list[str] = []
+    files: dict[str, bytes] = {}
     for name in filter(None, listed.stdout.decode().split("\0")):
         path = ROOT / name
         if path.is_file() and path != Path(__file__).resolve():
-            findings += findings_of(name, path.read_bytes())
+            files[name] = path.read_bytes()
+            findings += findings_of(name, files[name])
+    findings += structure_findings(files)
     print("".join(f"{finding}\n" for finding in findings), end="")
     return 1 if findings else 0
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripts.repository_rules import findings_of
+from scripts.repository_rules import findings_of, structure_findings
 
 
 def test_a_word_that_is_not_plain_english_is_found_with_its_line() -> None:
@@ -34,3 +34,23 @@ def test_an_address_of_a_registry_is_found_in_any_file() -> None:
     assert findings_of("inspector/package-lock.json", text) == [
         "inspector/package-lock.json: contains an address of a package registry"
     ]
+
+
+def test_two_classes_of_one_name_in_a_package_are_found_and_in_two_packages_not() -> None:
+    source = b"class Reader:\n    pass\n"
+    once = {
+        "src/sandbox_agent/bridge/a.py": source,
+        "src/sandbox_agent/http/deep/b.py": source,
+        "src/sandbox_agent/http/schema.py": source,
+    }
+    assert structure_findings(once) == []
+    (finding,) = structure_findings({**once, "src/sandbox_agent/http/c.py": source})
+    assert "class Reader" in finding and "http/deep/b.py and src/sandbox_agent/http/c.py" in finding
+
+
+def test_a_folder_with_too_many_modules_is_found() -> None:
+    modules = {f"src/sandbox_agent/http/m{number}.py": b"" for number in range(15)}
+    modules["src/sandbox_agent/http/__init__.py"] = b""
+    assert structure_findings(modules) == []
+    (finding,) = structure_findings({**modules, "src/sandbox_agent/http/m15.py": b""})
+    assert finding.startswith("src/sandbox_agent/http: 16 modules")

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.event_log import EventLog
     from sandbox_agent.bridge.instance_limits import InstanceLimits
     from sandbox_agent.bridge.pending_calls import Answer, Waiter
-    from sandbox_agent.bridge.process.agent_process import AgentProcess, ProcessExit
+    from sandbox_agent.bridge.process.agent_process import AgentProcess
+    from sandbox_agent.bridge.process.exit_watch import ProcessExit
     from sandbox_agent.bridge.v2_turns import V2Turns
 
 _EXIT_GRACE_S = 0.5

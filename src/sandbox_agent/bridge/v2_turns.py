@@ -19,18 +19,18 @@ class _Update(msgspec.Struct, rename="camel"):
     state: str = ""
 
 
-class _Params(msgspec.Struct, rename="camel"):
+class _StateParams(msgspec.Struct, rename="camel"):
     session_id: str = ""
     update: _Update | None = None
 
 
-class _Message(msgspec.Struct):
+class _StateMessage(msgspec.Struct):
     method: str = ""
-    params: _Params | None = None
+    params: _StateParams | None = None
     result: msgspec.Raw = msgspec.Raw()
 
 
-_decode = msgspec.json.Decoder(_Message).decode
+_decode = msgspec.json.Decoder(_StateMessage).decode
 
 
 class V2Turns:
@@ -76,11 +76,11 @@ class V2Turns:
                     self.busy.add(session_id)
 
 
-def _read_line(line: bytes) -> _Message | None:
+def _read_line(line: bytes) -> _StateMessage | None:
     return _read(line) if len(line) <= _LONGEST_LINE_BYTES else None
 
 
-def _read(line: bytes) -> _Message | None:
+def _read(line: bytes) -> _StateMessage | None:
     try:
         return _decode(line)
     except (ValueError, RecursionError):

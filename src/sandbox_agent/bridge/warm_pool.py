@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.agent_starter import Bootstrap, Launcher
     from sandbox_agent.bridge.launch_spec import LaunchSpec
-    from sandbox_agent.bridge.process.agent_process import AgentProcess, ProcessExit, ProcessOwner
+    from sandbox_agent.bridge.process.agent_process import AgentProcess, ProcessOwner
+    from sandbox_agent.bridge.process.exit_watch import ProcessExit
     from sandbox_agent.bridge.stdio.line_framer import Piece
     from sandbox_agent.bridge.warm_target import WarmTarget
 

@@ -16,18 +16,21 @@ from sandbox_agent.cli.lazy_group import LazyGroup
 INTERRUPTED = 130  # the exit code of shells for a program ended by Ctrl-C
 
 _ROOT = {
-    "run": ("sandbox_agent.cli.run.command:run", "Send one prompt to an agent and show the turn."),
-    "acp": ("sandbox_agent.cli.acp.command:acp", "Be an ACP agent on stdio, for editors."),
-    "rollouts": ("sandbox_agent.cli.rollouts.command:rollouts", "Run many tasks and show the results."),
+    "run": ("sandbox_agent.cli.run.run_command:run", "Send one prompt to an agent and show the turn."),
+    "acp": ("sandbox_agent.cli.acp.acp_command:acp", "Be an ACP agent on stdio, for editors."),
+    "rollouts": (
+        "sandbox_agent.cli.rollouts.rollouts_command:rollouts",
+        "Run many tasks; show the results.",
+    ),
     "export": ("sandbox_agent.cli.export:export", "Write transcripts of stored conversations."),
     "exec": ("sandbox_agent.cli.processes.exec_command:exec_command", "Run a command in the sandbox."),
     "shell": ("sandbox_agent.cli.processes.shell_command:shell_command", "Open a terminal in the sandbox."),
     "server": ("sandbox_agent.cli.server.click_commands:server", "Run the server in the foreground."),
-    "daemon": ("sandbox_agent.cli.daemon.command:daemon", "Run the server in the background."),
-    "api": ("sandbox_agent.cli.api.group:api", "Call a running server."),
+    "daemon": ("sandbox_agent.cli.daemon.daemon_command:daemon", "Run the server in the background."),
+    "api": ("sandbox_agent.cli.api.api_commands:api", "Call a running server."),
     "install-agent": ("sandbox_agent.cli.install_agent:install_agent", "Install agents on this machine."),
     "credentials": ("sandbox_agent.cli.credentials:credentials", "Show the API keys found on this machine."),
-    "doctor": ("sandbox_agent.cli.doctor.command:doctor", "Check what is missing on this machine."),
+    "doctor": ("sandbox_agent.cli.doctor.doctor_command:doctor", "Check what is missing on this machine."),
     "completion": ("sandbox_agent.cli.completion:completion", "Print a shell completion script."),
     "adapter": (
         "sandbox_agent.cli.server.click_commands:adapter",

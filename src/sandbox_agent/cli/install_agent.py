@@ -19,12 +19,12 @@ import msgspec
 
 from sandbox_agent import settings
 from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
+from sandbox_agent.agents.install.install_progress import Progress
 from sandbox_agent.agents.install.installer import Installer
 from sandbox_agent.agents.install.layout import InstallLayout
-from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import problems
-from sandbox_agent.http.endpoints.agent_bodies import InstallResult
+from sandbox_agent.http.endpoints.agents.agent_bodies import InstallResult
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

@@ -1,7 +1,7 @@
 """The `sandbox-agent` command.
 
 `server`, `mock-agent`, `mcp-relay` and `adapter` start without click, because they run inside sandboxes where
-start-up time and memory count; `commands.py` has all other commands.
+start-up time and memory count; `command_tree.py` has all other commands.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     command, global_options, rest = _split(arguments)
     if command == "server":
-        from sandbox_agent.cli.server.command import run as run_server
+        from sandbox_agent.cli.server.server_command import run as run_server
 
         return run_server([*global_options, *rest])
     if command in ("mock-agent", "mock-agent-process") and not {"-h", "--help"}.intersection(rest):

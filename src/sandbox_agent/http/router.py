@@ -41,19 +41,19 @@ POST    /acp/{agent}                    acp_remote.handlers:post_message_to_agen
 GET     /acp/{agent}                    acp_remote.handlers:open_stream_of_agent raw
 DELETE  /acp/{agent}                    acp_remote.handlers:close_connection_of_agent
 GET     /v1/events                      acp.handlers:open_events raw
-GET     /v1/agents                      endpoints.agents:list_agents
-GET     /v1/agents/{agent}              endpoints.agents:show_agent
-POST    /v1/agents/{agent}/install      endpoints.agents:install_agent
-GET     /v1/fs/entries                  endpoints.files:list_entries
-GET     /v1/fs/file                     endpoints.files:read_file
-PUT     /v1/fs/file                     endpoints.files:write_file
-DELETE  /v1/fs/entry                    endpoints.files:delete_entry
-POST    /v1/fs/mkdir                    endpoints.files:make_directory
-POST    /v1/fs/move                     endpoints.files:move_entry
-GET     /v1/fs/stat                     endpoints.files:stat_path
-POST    /v1/fs/upload-batch             endpoints.files:upload_batch
-GET     /v1/fs/download                 endpoints.files:download_directory
-GET     /v1/fs/watch                    endpoints.file_watch:watch_directory
+GET     /v1/agents                      endpoints.agents.agents:list_agents
+GET     /v1/agents/{agent}              endpoints.agents.agents:show_agent
+POST    /v1/agents/{agent}/install      endpoints.agents.agents:install_agent
+GET     /v1/fs/entries                  endpoints.files.files:list_entries
+GET     /v1/fs/file                     endpoints.files.files:read_file
+PUT     /v1/fs/file                     endpoints.files.files:write_file
+DELETE  /v1/fs/entry                    endpoints.files.files:delete_entry
+POST    /v1/fs/mkdir                    endpoints.files.files:make_directory
+POST    /v1/fs/move                     endpoints.files.files:move_entry
+GET     /v1/fs/stat                     endpoints.files.files:stat_path
+POST    /v1/fs/upload-batch             endpoints.files.files:upload_batch
+GET     /v1/fs/download                 endpoints.files.files:download_directory
+GET     /v1/fs/watch                    endpoints.files.file_watch:watch_directory
 GET     /v1/git/status                  endpoints.git:show_status
 GET     /v1/git/diff                    endpoints.git:show_diff
 GET     /v1/git/log                     endpoints.git:show_log

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sandbox_agent.agents.catalog.catalog import Catalog
+    from sandbox_agent.agents.install.install_progress import Progress
     from sandbox_agent.agents.install.installer import Installer
     from sandbox_agent.agents.install.layout import InstallLayout
-    from sandbox_agent.agents.install.progress import Progress
     from sandbox_agent.agents.inventory.inventory import Inventory
     from sandbox_agent.agents.launch.launcher import Launcher
     from sandbox_agent.bridge.launch_spec import LaunchSpec
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sandbox_agent.http.acp_remote.connections import RemoteConnections
     from sandbox_agent.http.tool_relays.tool_relays import ToolRelays
     from sandbox_agent.settings import Settings
-    from sandbox_agent.terminals.registry import ProcessRegistry
+    from sandbox_agent.terminals.process_registry import ProcessRegistry
     from sandbox_agent.workspace.executor.file_executor import FileExecutor
     from sandbox_agent.workspace.files.workspace import Workspace
 
@@ -170,8 +170,8 @@ class Services:
 
     @cached_property
     def processes(self) -> ProcessRegistry:
-        from sandbox_agent.terminals.config import ProcessConfig  # loaded with the first process
-        from sandbox_agent.terminals.registry import ProcessRegistry
+        from sandbox_agent.terminals.process_config import ProcessConfig  # loaded with the first process
+        from sandbox_agent.terminals.process_registry import ProcessRegistry
 
         settings = self.settings
         config = ProcessConfig(

@@ -15,7 +15,7 @@ from harbor.agents.base import BaseAgent
 from harbor.environments.base import BaseEnvironment
 from harbor.models.agent.context import AgentContext
 
-from sandbox_agent.integrations.run_command import (
+from sandbox_agent.integrations.sandbox_run import (
     BUNDLE_COMMAND,
     KEY_VARIABLE,
     RunFiles,

@@ -14,7 +14,7 @@ from inspect_ai.agent import Agent, AgentState, agent, sandbox_agent_bridge
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
 from inspect_ai.util import sandbox
 
-from sandbox_agent.integrations.run_command import KEY_VARIABLE, RunFiles, run_arguments
+from sandbox_agent.integrations.sandbox_run import KEY_VARIABLE, RunFiles, run_arguments
 
 # The bridge answers calls for this model with the model of the task.
 _BRIDGED_MODEL = "inspect"

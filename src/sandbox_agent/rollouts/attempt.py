@@ -26,8 +26,8 @@ from sandbox_agent.sdk.session.permissions.permission_request import (
 )
 from sandbox_agent.sdk.session.permissions.question import REJECT, OnQuestion
 from sandbox_agent.sdk.session.session import AsyncSession
+from sandbox_agent.sdk.transcripts.conversation_steps import read_steps
 from sandbox_agent.sdk.transcripts.spending import Spending
-from sandbox_agent.sdk.transcripts.steps import read_steps
 from sandbox_agent.sdk.transcripts.transcript import Transcript, write_transcript
 
 if TYPE_CHECKING:

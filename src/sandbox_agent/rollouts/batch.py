@@ -15,7 +15,7 @@ from typing import Any, Literal, ParamSpec, TypeVar
 from sandbox_agent.rollouts.engines.local_engine import LocalEngine
 from sandbox_agent.rollouts.engines.work import Engine, Work
 from sandbox_agent.rollouts.output.output_directory import OutputDirectory, read_rows
-from sandbox_agent.rollouts.progress import ProgressBar
+from sandbox_agent.rollouts.progress_bar import ProgressBar
 from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.rollout import Rollout
 from sandbox_agent.rollouts.tally import Tally

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sandbox_agent.bridge.process.agent_process import ProcessExit
+    from sandbox_agent.bridge.process.exit_watch import ProcessExit
 
 
 class CapturedRun:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sandbox_agent.bridge.eventlog.event_log import EventLog
-    from sandbox_agent.bridge.process.agent_process import ProcessExit
+    from sandbox_agent.bridge.process.exit_watch import ProcessExit
     from sandbox_agent.terminals.launch import Launch
     from sandbox_agent.terminals.user_process import UserProcess
 

@@ -11,8 +11,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process.agent_process import ProcessExit
-from sandbox_agent.bridge.process.exit_descriptor import open_exit_descriptor
+from sandbox_agent.bridge.process.exit_watch import ExitWatch, ProcessExit, kill_and_reap
 from sandbox_agent.bridge.process.spawn import spawn
 from sandbox_agent.bridge.process.tree import tags
 from sandbox_agent.runtime import descriptors, running_loop
@@ -76,12 +75,11 @@ class UserProcess:
         tags.tag_process(self.pid, tag)
         descriptors.restore_limit_of(self.pid)
         try:
-            self._exit_fd = open_exit_descriptor(self.pid)
             stdin = os.dup(outputs["pty"]) if stdin < 0 else stdin
+            ExitWatch(self._loop, self.pid, self._on_exited)
         except OSError:
             # Out of descriptors: the started process must not stay.
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+            kill_and_reap(self.pid)
             for fd in (stdin, *outputs.values()):
                 if fd >= 0:
                     os.close(fd)
@@ -90,7 +88,6 @@ class UserProcess:
         for stream, fd in outputs.items():
             self._readers.append(self._reader(stream, fd))
         self._terminal = self._readers[0] if launch.terminal is not None else None
-        self._loop.add_reader(self._exit_fd, self._on_exited)
 
     def _reader(self, stream: str, fd: int) -> OutputReader:
         return OutputReader(
@@ -111,14 +108,8 @@ class UserProcess:
 
     # ---- the end -----------------------------------------------------------------------------------------
 
-    def _on_exited(self) -> None:
-        self._loop.remove_reader(self._exit_fd)
-        os.close(self._exit_fd)
-        try:
-            _, status = os.waitpid(self.pid, 0)
-        except ChildProcessError:
-            status = 0  # Another SIGCHLD handler has reaped it; the exit status is unknown.
-        self.exit = ProcessExit(status)
+    def _on_exited(self, exit: ProcessExit) -> None:
+        self.exit = exit
         self.on_reaped(self.pid)
         self.input.close("the process is not running")
         for reader in self._readers:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.agents.adapters.amp import events
-from sandbox_agent.agents.adapters.claude.events import ClaudeConverter
-from sandbox_agent.agents.adapters.codex.events import CodexConverter
+from sandbox_agent.agents.adapters.amp import amp_converter
+from sandbox_agent.agents.adapters.claude.claude_converter import ClaudeConverter
+from sandbox_agent.agents.adapters.codex.codex_converter import CodexConverter
 from sandbox_agent.agents.adapters.common.updates import Unparsed, Update
-from sandbox_agent.agents.adapters.opencode.events import OpenCodeConverter
+from sandbox_agent.agents.adapters.opencode.opencode_converter import OpenCodeConverter
 from sandbox_agent.sdk.universal import UniversalMapper
 
 _FOLDER = Path(__file__).parents[2] / "fixtures" / "adapters"
@@ -30,7 +30,7 @@ CONVERTERS: dict[str, Callable[[], Converter]] = {
     "codex": _codex,
     "claude": lambda: ClaudeConverter().line,
     "opencode": lambda: OpenCodeConverter().event,
-    "amp": lambda: events.convert,
+    "amp": lambda: amp_converter.convert,
 }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.agents.install.run_command import run_command
+from sandbox_agent.agents.install.command_runner import run_command
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent_package import npm_agent, npm_package

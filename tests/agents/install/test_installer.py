@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox_agent.agents.install.install_progress import Progress
 from sandbox_agent.agents.install.install_result import InstallArtifact, InstallResult
-from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.errors import InstallFailed, InvalidRequest
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent_package import npm_agent, npm_package

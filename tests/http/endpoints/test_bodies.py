@@ -7,10 +7,11 @@ import pytest
 
 from sandbox_agent import errors
 from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES
-from sandbox_agent.agents.install import install_result, progress
+from sandbox_agent.agents.install import install_result
+from sandbox_agent.agents.install.install_progress import Progress
 from sandbox_agent.http import problems
 from sandbox_agent.http.direct_routes import HEALTH_BODY
-from sandbox_agent.http.endpoints.agent_bodies import AgentCapabilities, InstallProgress, InstallResult
+from sandbox_agent.http.endpoints.agents.agent_bodies import AgentCapabilities, InstallProgress, InstallResult
 from sandbox_agent.http.endpoints.health import Health
 from sandbox_agent.http.openapi.problem_responses import PROBLEM_EXAMPLES, Kind
 
@@ -33,7 +34,7 @@ def test_an_unknown_version_is_left_out_of_an_install_result() -> None:
 
 @pytest.mark.parametrize(("percent", "end"), [(None, b"}"), (0, b',"percent":0}')])
 def test_an_unknown_percentage_is_left_out_of_a_progress_event(percent: int | None, end: bytes) -> None:
-    encoded = msgspec.json.encode(InstallProgress.of(progress.Progress("packages", "npm", 5, percent)))
+    encoded = msgspec.json.encode(InstallProgress.of(Progress("packages", "npm", 5, percent)))
     assert encoded == b'{"step":"packages","message":"npm","bytes":5' + end
 
 

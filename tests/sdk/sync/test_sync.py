@@ -33,14 +33,14 @@ from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.sessions import AsyncSessions
 from sandbox_agent.sdk.session.turns.turn import AsyncTurn
-from sandbox_agent.sdk.sync.acp import Acp
-from sandbox_agent.sdk.sync.acp_client import AcpClient
-from sandbox_agent.sdk.sync.agents import Agents
-from sandbox_agent.sdk.sync.config import ConfigEntries
-from sandbox_agent.sdk.sync.files import Files
-from sandbox_agent.sdk.sync.session import Session
-from sandbox_agent.sdk.sync.sessions import Sessions
-from sandbox_agent.sdk.sync.turn import Turn
+from sandbox_agent.sdk.sync.resources.acp import Acp
+from sandbox_agent.sdk.sync.resources.acp_client import AcpClient
+from sandbox_agent.sdk.sync.resources.agents import Agents
+from sandbox_agent.sdk.sync.resources.config import ConfigEntries
+from sandbox_agent.sdk.sync.resources.files import Files
+from sandbox_agent.sdk.sync.session.session import Session
+from sandbox_agent.sdk.sync.session.sessions import Sessions
+from sandbox_agent.sdk.sync.session.turns.turn import Turn
 
 ROOT = Path(__file__).parents[3]
 TWINS = [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.sdk.transcripts.steps import ToolStep, read_steps
+from sandbox_agent.sdk.transcripts.conversation_steps import ToolStep, read_steps
 from sandbox_agent.sdk.transcripts.transcript import Transcript, write_transcript
 from sandbox_agent.sdk.universal import UniversalMapper
 

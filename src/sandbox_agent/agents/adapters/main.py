@@ -50,7 +50,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _create(name: str, program: str) -> NativeAgent:
     # Imported by name: an adapter loads ACP and its own modules (0.3 s), not those of the other adapters.
-    module = importlib.import_module(f"sandbox_agent.agents.adapters.{name}.agent")
+    module = importlib.import_module(f"sandbox_agent.agents.adapters.{name}.{name}_agent")
     return cast("NativeAgent", getattr(module, _CLASSES[name])(program))
 
 

@@ -7,7 +7,9 @@ string, which takes 1 ms for these two classes.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, get_args
+
+from sandbox_agent.agents.catalog.agent_table import Asks
 
 CAPABILITIES = (
     "planMode",
@@ -31,12 +33,7 @@ CAPABILITIES = (
 )
 """The capability flags of `GET /v1/agents`, in the order of the response."""
 
-ASKS = ("always", "partly", "terminal", "never")
-"""Whether an agent asks before its tools run.
-
-`always`: before every tool that changes something. `partly`: before some tools, or as its own config or mode
-says. `terminal`: only clients that serve `terminal` and `fs`. `never`: every tool runs.
-"""
+ASKS: tuple[str, ...] = get_args(Asks)
 _NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -62,7 +59,7 @@ class InstallStep(NamedTuple):
 
 
 class AgentSpec(NamedTuple):
-    """The fields of an `[[agent]]` table; `builtin_agents` describes each key."""
+    """The fields of an `[[agent]]` table; `agent_table` describes each key."""
 
     id: str
     name: str

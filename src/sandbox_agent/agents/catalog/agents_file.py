@@ -1,4 +1,4 @@
-"""Read the user's agents file (docs/custom-agents.md); its tables have the form of `builtin_agents`.
+"""Read the user's agents file (docs/custom-agents.md); its tables are an `AgentTable` each.
 
 The result holds raw tables; `agent_parser` turns one of them into an `AgentSpec` when it is needed.
 """

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
-from sandbox_agent.agents.install.progress import Progress, ProgressListener
+from sandbox_agent.agents.install.install_progress import Progress, ProgressListener
 
 _INTERVAL_S = 0.7
 _COMPLETE_PERCENT = 95

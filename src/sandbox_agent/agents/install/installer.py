@@ -19,14 +19,14 @@ from pathlib import Path
 from sandbox_agent import logs
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog
+from sandbox_agent.agents.install.command_runner import CommandFailed
 from sandbox_agent.agents.install.file_lock import file_lock
+from sandbox_agent.agents.install.install_progress import Progress, ProgressListener
 from sandbox_agent.agents.install.install_result import InstallArtifact, InstallResult
 from sandbox_agent.agents.install.installed_build import MANIFEST, read_build
 from sandbox_agent.agents.install.launcher_script import launcher_text, write_executable, write_manifest
 from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.agents.install.package_fetcher import FetchedAgent, fetch_packages
-from sandbox_agent.agents.install.progress import Progress, ProgressListener
-from sandbox_agent.agents.install.run_command import CommandFailed
 from sandbox_agent.agents.install.versions import RequestedVersions, check_versions
 from sandbox_agent.agents.launch.acp_probe import ProbeFailed, open_probe
 from sandbox_agent.agents.launch.program import find_program

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec, InstallStep
+from sandbox_agent.agents.install.command_runner import CommandFailed
 from sandbox_agent.agents.install.folder_size import report_growth
+from sandbox_agent.agents.install.install_progress import Progress, ProgressListener
 from sandbox_agent.agents.install.layout import InstallLayout
-from sandbox_agent.agents.install.progress import Progress, ProgressListener
-from sandbox_agent.agents.install.run_command import CommandFailed
 from sandbox_agent.agents.install.sources import acp_registry, npm, pypi
 from sandbox_agent.agents.install.sources.acp_registry import (
     RegistryArchive,

@@ -17,8 +17,8 @@ from typing import Any
 from sandbox_agent.agents import credentials
 from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES, AgentSpec
 from sandbox_agent.agents.catalog.catalog import Catalog
+from sandbox_agent.agents.install.command_runner import CommandFailed, run_command
 from sandbox_agent.agents.install.layout import InstallLayout
-from sandbox_agent.agents.install.run_command import CommandFailed, run_command
 from sandbox_agent.agents.inventory.config_options import Option, models_and_modes, reported_options
 from sandbox_agent.agents.inventory.options_probe import OptionsProbe
 from sandbox_agent.agents.launch.launcher import Launcher

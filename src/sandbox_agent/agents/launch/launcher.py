@@ -23,8 +23,8 @@ from sandbox_agent.runtime.package_path import PACKAGE_PARENT
 
 if TYPE_CHECKING:
     # The installer loads asyncio, which a server whose agents are installed does not need.
+    from sandbox_agent.agents.install.install_progress import ProgressListener
     from sandbox_agent.agents.install.installer import Installer
-    from sandbox_agent.agents.install.progress import ProgressListener
 
 _TRUE = frozenset({"1", "true", "yes"})
 

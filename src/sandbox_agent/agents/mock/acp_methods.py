@@ -10,11 +10,11 @@ from typing import Any
 
 from sandbox_agent.agents.mock import config_options, protocol_v2, updates
 from sandbox_agent.agents.mock.client_link import ClientLink
-from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
+from sandbox_agent.agents.mock.jsonrpc_lines import Json, JsonRpcError
+from sandbox_agent.agents.mock.mock_sessions import MockSession, SessionStore
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.commands import script_for
-from sandbox_agent.agents.mock.scripts.steps import Script, SendUpdate
-from sandbox_agent.agents.mock.sessions import MockSession, SessionStore
+from sandbox_agent.agents.mock.scripts.script_steps import Script, SendUpdate
 from sandbox_agent.agents.mock.turn_scheduler import MockTurn, TurnScheduler, estimated_tokens
 from sandbox_agent.jsonrpc_error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 

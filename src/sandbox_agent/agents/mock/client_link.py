@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sandbox_agent.agents.mock import protocol_v2
-from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError, LineOutput
+from sandbox_agent.agents.mock.jsonrpc_lines import Json, JsonRpcError, LineOutput
 from sandbox_agent.agents.mock.protocol_v2 import UpdatesV2
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
+from sandbox_agent.agents.mock.jsonrpc_lines import Json, JsonRpcError
 from sandbox_agent.jsonrpc_error_codes import INVALID_PARAMS
 
 # id (also the category): name, then the values with their names; the first value is the default.

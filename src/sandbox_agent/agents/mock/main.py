@@ -5,8 +5,8 @@ The end of the input is the normal end (0), and so is a client that stopped read
 
 from __future__ import annotations
 
-from sandbox_agent.agents.mock.agent import MockAgent
-from sandbox_agent.agents.mock.jsonrpc import LineInput, LineOutput
+from sandbox_agent.agents.mock.jsonrpc_lines import LineInput, LineOutput
+from sandbox_agent.agents.mock.mock_agent import MockAgent
 
 INTERRUPTED = 130  # as shells report a program that was ended by Ctrl-C
 

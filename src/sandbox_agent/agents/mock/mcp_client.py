@@ -7,7 +7,7 @@ import os
 import subprocess
 import threading
 
-from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.jsonrpc_lines import Json
 
 _CLIENT = {"name": "mock", "version": "1"}
 _INITIALIZE: Json = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": _CLIENT}

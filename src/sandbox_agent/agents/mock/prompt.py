@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError
-from sandbox_agent.agents.mock.sessions import MockSession
+from sandbox_agent.agents.mock.jsonrpc_lines import Json, JsonRpcError
+from sandbox_agent.agents.mock.mock_sessions import MockSession
 from sandbox_agent.jsonrpc_error_codes import INVALID_PARAMS
 
 REPLAY_OPENING = "Previous session history is replayed below"

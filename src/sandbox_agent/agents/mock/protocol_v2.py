@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.jsonrpc_lines import Json
 from sandbox_agent.agents.mock.updates import new_uuid
 
 VERSION = 2

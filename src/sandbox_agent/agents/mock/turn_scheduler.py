@@ -12,8 +12,9 @@ from collections import deque
 from typing import Any
 
 from sandbox_agent.agents.mock.client_link import ClientLink
-from sandbox_agent.agents.mock.jsonrpc import Json, JsonRpcError, LineOutput
-from sandbox_agent.agents.mock.scripts.steps import (
+from sandbox_agent.agents.mock.jsonrpc_lines import Json, JsonRpcError, LineOutput
+from sandbox_agent.agents.mock.mock_sessions import MockSession, SessionStore
+from sandbox_agent.agents.mock.scripts.script_steps import (
     ClientReply,
     EndSession,
     ExitAfterAnswer,
@@ -28,7 +29,6 @@ from sandbox_agent.agents.mock.scripts.steps import (
     TurnCancelled,
     WriteRaw,
 )
-from sandbox_agent.agents.mock.sessions import MockSession, SessionStore
 from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR, REQUEST_CANCELLED
 
 # After this number of steps another turn, or a line of input, is served.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.jsonrpc_lines import Json
 
 
 def new_uuid() -> str:

@@ -11,7 +11,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.process.exit_descriptor import open_exit_descriptor
+from sandbox_agent.bridge.process.exit_watch import ExitWatch, ProcessExit, kill_and_reap
 from sandbox_agent.bridge.process.spawn import spawn
 from sandbox_agent.bridge.process.tree import tags
 from sandbox_agent.bridge.process.tree.tree_sweeper import KILL_LIMIT_S
@@ -46,32 +46,8 @@ _EOF_GRACE_S, _TERM_GRACE_S = 1.0, 1.0
 _STDOUT_CLOSED_GRACE_S = 1.0
 
 
-class ProcessExit:
-    """How a process ended."""
-
-    __slots__ = ("code", "signal")
-
-    def __init__(self, wait_status: int) -> None:
-        status = os.waitstatus_to_exitcode(wait_status)
-        self.code = status if status >= 0 else None
-        self.signal = _signal_name(-status) if status < 0 else None
-
-    @property
-    def facts(self) -> dict[str, int | str | None]:
-        """As clients are told."""
-        return {"exitCode": self.code, "signal": self.signal}
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"SIG{number}"
-
-
 class AgentProcess:
     __slots__ = (
-        "_exit_fd",
         "_exit_reported",
         "_exit_waiters",
         "_loop",
@@ -121,18 +97,16 @@ class AgentProcess:
         tags.tag_process(self.pid, tag)
         descriptors.restore_limit_of(self.pid)
         try:
-            self._exit_fd = open_exit_descriptor(self.pid)
+            ExitWatch(self._loop, self.pid, self._on_exited)
         except OSError:
             # Out of descriptors: the started process must not stay.
             spawned.close()
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+            kill_and_reap(self.pid)
             raise
         self._stdout = StdoutReader(self._loop, spawned.stdout, max_line_bytes, owner, self._on_stdout_ended)
         self._stderr_fd = spawned.stderr
         self.input = StdinQueue(self._loop, spawned.stdin, owner.on_input_closed)
         self._loop.add_reader(self._stderr_fd, self._on_stderr)
-        self._loop.add_reader(self._exit_fd, self._on_exited)
 
     @property
     def tag(self) -> int:
@@ -187,14 +161,8 @@ class AgentProcess:
 
     # ---- the end -----------------------------------------------------------------------------------------
 
-    def _on_exited(self) -> None:
-        self._loop.remove_reader(self._exit_fd)
-        os.close(self._exit_fd)
-        try:
-            _, status = os.waitpid(self.pid, 0)
-        except ChildProcessError:
-            status = 0  # Another SIGCHLD handler has reaped it; the exit status is unknown.
-        self.exit = ProcessExit(status)
+    def _on_exited(self, exit: ProcessExit) -> None:
+        self.exit = exit
         self.on_reaped(self.pid)
         if self._stdout_closed_timer:
             self._stdout_closed_timer.cancel()

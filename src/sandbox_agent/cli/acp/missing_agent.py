@@ -10,8 +10,8 @@ from sandbox_agent.cli.acp.editor import reader_gone
 
 if TYPE_CHECKING:
     from sandbox_agent.agents.catalog.catalog import Catalog
+    from sandbox_agent.agents.install.install_progress import Progress
     from sandbox_agent.agents.install.layout import InstallLayout
-    from sandbox_agent.agents.install.progress import Progress
     from sandbox_agent.cli.acp.ending import Ending
 
 # How often the end of the editor is looked for.

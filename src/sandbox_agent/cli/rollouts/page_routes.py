@@ -19,7 +19,7 @@ from sandbox_agent.http.endpoints.inspector import page_response
 from sandbox_agent.http.http1.asgi import http_scope
 from sandbox_agent.http.http1.exchange import Exchange
 from sandbox_agent.http.messages import HeaderList, Request, Response, decode_component
-from sandbox_agent.rollouts.output.output_reader import OutputReader
+from sandbox_agent.rollouts.output.output_overview import OutputOverview
 from sandbox_agent.runtime.loop import Loop
 from sandbox_agent.sdk import json_codec
 
@@ -36,7 +36,7 @@ _FILE_HEADERS = (
 class PageRoutes:
     """The handler of an `Http1Server`; rows and files are read in threads."""
 
-    def __init__(self, output: OutputReader, access: AccessCheck, loop: Loop) -> None:
+    def __init__(self, output: OutputOverview, access: AccessCheck, loop: Loop) -> None:
         self._output = output
         self._access = access
         self._loop = loop

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.jsonrpc import Envelope
+from sandbox_agent.sdk.transcripts.conversation_steps import read_steps
 from sandbox_agent.sdk.transcripts.spending import Spending
-from sandbox_agent.sdk.transcripts.steps import read_steps
 from sandbox_agent.sdk.transcripts.transcript import Transcript, write_transcript
 from sandbox_agent.sdk.universal import UniversalEvent
 

@@ -16,7 +16,7 @@ from sandbox_agent.agents.adapters.main import ADAPTER_NAMES
 from sandbox_agent.agents.adapters.main import main as run_adapter
 from sandbox_agent.agents.mock.main import main as run_mock_agent
 from sandbox_agent.cli.mcp_relay import main as run_mcp_relay
-from sandbox_agent.cli.server import command
+from sandbox_agent.cli.server import server_command
 
 _TOKEN_FIELDS = ("token", "no_token")  # every command gets these two
 
@@ -40,7 +40,7 @@ def _options() -> list[click.Parameter]:
 def _serve(**_: Any) -> int:
     arguments = sys.argv[1:]
     arguments.remove("server")
-    return command.run(arguments)
+    return server_command.run(arguments)
 
 
 def _adapter(name: str, program: str | None) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from sandbox_agent.http.endpoints.install_progress import InstallProgress
+from sandbox_agent.http.endpoints.agents.install_progress import InstallProgress
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.instance import Instance

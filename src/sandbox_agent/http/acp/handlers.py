@@ -11,7 +11,7 @@ from sandbox_agent.http.acp.bodies import AcpServer, AcpServers, WarmAgent
 from sandbox_agent.http.acp.multiplexed import open_sources
 from sandbox_agent.http.acp.post_options import PostOptions
 from sandbox_agent.http.acp.reply import PostReply
-from sandbox_agent.http.endpoints.install_progress import InstallProgress
+from sandbox_agent.http.endpoints.agents.install_progress import InstallProgress
 from sandbox_agent.http.json_body import json_response
 from sandbox_agent.http.messages import HeaderList, Receive, Request, Response, Send
 from sandbox_agent.http.sinks.asgi_sink import AsgiSink

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import InvalidRequest, NotFound, SessionNotFound
 from sandbox_agent.http.access.access_check import equal_in_constant_time
-from sandbox_agent.http.acp_remote.connection import RemoteConnection
 from sandbox_agent.http.acp_remote.http_connection import HttpConnection
+from sandbox_agent.http.acp_remote.remote_connection import RemoteConnection
 from sandbox_agent.http.acp_remote.websocket.socket_connection import SocketConnection
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.http.access.websocket_tokens import choose_subprotocol
-from sandbox_agent.http.acp_remote.post import RemotePost
+from sandbox_agent.http.acp_remote.remote_post import RemotePost
 from sandbox_agent.http.acp_remote.sse_receiver import SseReceiver, find_stream
 from sandbox_agent.http.messages import Query, decode_segment, offered_subprotocols
 

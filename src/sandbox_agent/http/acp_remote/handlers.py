@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.http.acp import sse
 from sandbox_agent.http.acp_remote import operations
-from sandbox_agent.http.acp_remote.post import RemotePost
+from sandbox_agent.http.acp_remote.remote_post import RemotePost
 from sandbox_agent.http.acp_remote.sse_receiver import SseReceiver, find_stream
 from sandbox_agent.http.messages import HeaderList, Receive, Request, Response, Send
 from sandbox_agent.http.sinks.asgi_sink import AsgiSink

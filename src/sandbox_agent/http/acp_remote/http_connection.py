@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.http.acp_remote.connection import RemoteConnection
 from sandbox_agent.http.acp_remote.message_router import MessageRouter
+from sandbox_agent.http.acp_remote.remote_connection import RemoteConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable

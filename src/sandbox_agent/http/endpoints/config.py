@@ -24,90 +24,60 @@ from sandbox_agent.workspace.config.store import ConfigStore
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from sandbox_agent.http.services import Services
 
-
-@get_operation(MCP)
-async def get_mcp(request: Request, services: Services) -> Response:
-    return await _get(request, services, MCP)
+    Handler = Callable[[Request, Services], Awaitable[Response]]
 
 
-@put_operation(MCP)
-async def put_mcp(request: Request, services: Services) -> Response:
-    return await _put(request, services, MCP)
+def _handlers(kind: ConfigKind) -> tuple[Handler, Handler, Handler, Handler]:
+    """The handlers of one kind: get, put, delete and list."""
 
-
-@delete_operation(MCP)
-async def delete_mcp(request: Request, services: Services) -> Response:
-    return await _delete(request, services, MCP)
-
-
-@list_operation(MCP)
-async def list_mcp(request: Request, services: Services) -> Response:
-    return await _list(request, services, MCP)
-
-
-@get_operation(SKILLS)
-async def get_skills(request: Request, services: Services) -> Response:
-    return await _get(request, services, SKILLS)
-
-
-@put_operation(SKILLS)
-async def put_skills(request: Request, services: Services) -> Response:
-    return await _put(request, services, SKILLS)
-
-
-@delete_operation(SKILLS)
-async def delete_skills(request: Request, services: Services) -> Response:
-    return await _delete(request, services, SKILLS)
-
-
-@list_operation(SKILLS)
-async def list_skills(request: Request, services: Services) -> Response:
-    return await _list(request, services, SKILLS)
-
-
-async def _get(request: Request, services: Services, kind: ConfigKind) -> Response:
-    directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
-    store = ConfigStore(services.workspace, kind.name)
-    entry = await services.file_executor.run(_path(services, directory), store.get, directory, name)
-    try:
-        return json_response(kind.parse(entry))
-    except InvalidRequest as error:
-        raise Conflict(f"the stored entry '{name}' cannot be read: {_reason(error)}") from None
-
-
-async def _put(request: Request, services: Services, kind: ConfigKind) -> Response:
-    directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
-    entry = encode(kind.parse(await json_bytes(request, services)))
-    store = ConfigStore(services.workspace, kind.name)
-    await services.file_executor.run(
-        _path(services, directory), store.put, directory, name, entry, ProgressToken()
-    )
-    return Response(204)
-
-
-async def _delete(request: Request, services: Services, kind: ConfigKind) -> Response:
-    directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
-    store = ConfigStore(services.workspace, kind.name)
-    await services.file_executor.run(
-        _path(services, directory), store.delete, directory, name, ProgressToken()
-    )
-    return Response(204)
-
-
-async def _list(request: Request, services: Services, kind: ConfigKind) -> Response:
-    directory = DIRECTORY.read(request)
-    store = ConfigStore(services.workspace, kind.name)
-    stored = await services.file_executor.run(_path(services, directory), store.load, directory)
-    entries: dict[str, msgspec.Struct] = {}
-    invalid: dict[str, str] = {}
-    for name, entry in sorted(stored.items()):
+    @get_operation(kind)
+    async def get(request: Request, services: Services) -> Response:
+        directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
+        store = ConfigStore(services.workspace, kind.name)
+        entry = await services.file_executor.run(_path(services, directory), store.get, directory, name)
         try:
-            entries[name] = kind.parse(entry)
+            return json_response(kind.parse(entry))
         except InvalidRequest as error:
-            invalid[name] = _reason(error)
-    return json_response(kind.list_type(entries, invalid or UNSET))
+            raise Conflict(f"the stored entry '{name}' cannot be read: {_reason(error)}") from None
+
+    @put_operation(kind)
+    async def put(request: Request, services: Services) -> Response:
+        directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
+        entry = encode(kind.parse(await json_bytes(request, services)))
+        store = ConfigStore(services.workspace, kind.name)
+        await services.file_executor.run(
+            _path(services, directory), store.put, directory, name, entry, ProgressToken()
+        )
+        return Response(204)
+
+    @delete_operation(kind)
+    async def delete(request: Request, services: Services) -> Response:
+        directory, name = DIRECTORY.read(request), kind.entry_name.read(request)
+        store = ConfigStore(services.workspace, kind.name)
+        await services.file_executor.run(
+            _path(services, directory), store.delete, directory, name, ProgressToken()
+        )
+        return Response(204)
+
+    @list_operation(kind)
+    async def list_entries(request: Request, services: Services) -> Response:
+        directory = DIRECTORY.read(request)
+        store = ConfigStore(services.workspace, kind.name)
+        stored = await services.file_executor.run(_path(services, directory), store.load, directory)
+        entries: dict[str, msgspec.Struct] = {}
+        invalid: dict[str, str] = {}
+        for name, entry in sorted(stored.items()):
+            try:
+                entries[name] = kind.parse(entry)
+            except InvalidRequest as error:
+                invalid[name] = _reason(error)
+        return json_response(kind.list_type(entries, invalid or UNSET))
+
+    return get, put, delete, list_entries
 
 
 def _path(services: Services, directory: str) -> str:
@@ -116,3 +86,7 @@ def _path(services: Services, directory: str) -> str:
 
 def _reason(error: InvalidRequest) -> str:
     return error.detail.removeprefix("invalid request: ")
+
+
+get_mcp, put_mcp, delete_mcp, list_mcp = _handlers(MCP)
+get_skills, put_skills, delete_skills, list_skills = _handlers(SKILLS)

@@ -52,7 +52,7 @@ class SandboxActor:
 
 
 @dataclass(slots=True)
-class _Sandbox:
+class _RaySandbox:
     actor: Any
     url: str
     token: str | None
@@ -81,7 +81,7 @@ class RayProvider(SandboxProvider):
         self._detached = detached
         self._actor_options = dict(actor_options or {})
         self._start_timeout_s = start_timeout_s
-        self._sandboxes: dict[str, _Sandbox] = {}
+        self._sandboxes: dict[str, _RaySandbox] = {}
 
     async def create(self) -> str:
         ray = self._ray()
@@ -122,7 +122,7 @@ class RayProvider(SandboxProvider):
         watch = asyncio.wrap_future(actor.wait.remote().future())
         # Its failure is the message; without this, asyncio would report that it was not read.
         watch.add_done_callback(lambda done: done.cancelled() or done.exception())
-        self._sandboxes[name] = _Sandbox(actor, url, token, watch)
+        self._sandboxes[name] = _RaySandbox(actor, url, token, watch)
 
     async def get_url(self, sandbox_id: str) -> str:
         return self._sandboxes[sandbox_id].url
@@ -154,7 +154,7 @@ class RayProvider(SandboxProvider):
             pass  # The node is gone, and the sandbox with it or with its lease.
         ray.kill(sandbox.actor)
 
-    def _forget(self, sandbox_id: str) -> _Sandbox | None:
+    def _forget(self, sandbox_id: str) -> _RaySandbox | None:
         sandbox = self._sandboxes.pop(sandbox_id, None)
         if sandbox is not None:
             sandbox.watch.cancel()

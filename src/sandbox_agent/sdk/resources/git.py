@@ -10,7 +10,7 @@ from sandbox_agent.sdk.resources.git_models import GitCommit, GitDiff, GitStatus
 from sandbox_agent.sdk.transport.http_api import HttpApi, RemotePath
 
 
-class _Log(msgspec.Struct):
+class _CommitList(msgspec.Struct):
     commits: list[GitCommit]
 
 
@@ -63,4 +63,4 @@ class AsyncGit:
             "skip": str(skip),
         }
         answer = await self._api.request("GET", "/v1/git/log", query=query)
-        return msgspec.json.decode(answer.content, type=_Log).commits
+        return msgspec.json.decode(answer.content, type=_CommitList).commits

@@ -54,7 +54,7 @@ class _Stored(Struct, frozen=True, gc=False):
 
 
 @dataclass(slots=True)
-class _Log:
+class _SessionEvents:
     """The events of one session: by index, and the sorted indexes."""
 
     by_index: dict[int, _Stored] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class MemoryStore:
         self._max_sessions = max_sessions
         self._max_events = max_events_per_session
         self._sessions: dict[str, SessionRecord] = {}
-        self._logs: dict[str, _Log] = {}
+        self._logs: dict[str, _SessionEvents] = {}
         self._by_id: dict[str, _Stored] = {}
         self._checkpoints: dict[str, dict[int, Checkpoint]] = {}
         self._closed = False
@@ -149,7 +149,7 @@ class MemoryStore:
                     raise EventConflictError(event.session_id, event.event_index, event.id)
                 answer.append(known.record())
                 continue
-            log = self._logs.get(event.session_id) or _Log()
+            log = self._logs.get(event.session_id) or _SessionEvents()
             highest = last.get(event.session_id, log.last_index)
             index = event.event_index or highest + 1
             if (event.session_id, index) in taken or index in log.by_index:
@@ -182,7 +182,7 @@ class MemoryStore:
     ) -> Page[EventRecord]:
         self._check_open()
         check_limit(limit)
-        log = self._logs.get(session_id) or _Log()
+        log = self._logs.get(session_id) or _SessionEvents()
         # Positions in the sorted indexes: a page costs the same at the start and at the end of a long log.
         first, end = bisect_right(log.indexes, after_index), len(log.indexes)
         if cursor is not None:
@@ -233,7 +233,7 @@ class MemoryStore:
             raise StoreClosedError("the store is closed")
 
     def _add(self, stored: _Stored) -> None:
-        log = self._logs.setdefault(stored.session_id, _Log())
+        log = self._logs.setdefault(stored.session_id, _SessionEvents())
         log.by_index[stored.event_index] = stored
         insort(log.indexes, stored.event_index)
         log.last_index = max(log.last_index, stored.event_index)

@@ -7,11 +7,11 @@ the asynchronous classes; `portal.py` and `portal_client.py` are written by hand
 
 from __future__ import annotations
 
-from sandbox_agent.sdk.sync.acp_client import AcpClient
-from sandbox_agent.sdk.sync.client import SandboxAgent
-from sandbox_agent.sdk.sync.process import Process
-from sandbox_agent.sdk.sync.session import Session
-from sandbox_agent.sdk.sync.terminals import Terminal
-from sandbox_agent.sdk.sync.turn import Turn
+from sandbox_agent.sdk.sync.client.client import SandboxAgent
+from sandbox_agent.sdk.sync.resources.acp_client import AcpClient
+from sandbox_agent.sdk.sync.resources.processes.process import Process
+from sandbox_agent.sdk.sync.resources.processes.terminals import Terminal
+from sandbox_agent.sdk.sync.session.session import Session
+from sandbox_agent.sdk.sync.session.turns.turn import Turn
 
 __all__ = ["AcpClient", "Process", "SandboxAgent", "Session", "Terminal", "Turn"]

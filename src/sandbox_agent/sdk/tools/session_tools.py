@@ -8,7 +8,7 @@ from typing import Any
 from sandbox_agent.sdk.errors import NotFoundError, ToolsUnavailableError
 from sandbox_agent.sdk.tools.mcp_server import McpServer
 from sandbox_agent.sdk.tools.tool import Tool, ToolFunction, as_tools
-from sandbox_agent.sdk.tools.tool_relay import ToolRelayClient
+from sandbox_agent.sdk.tools.tool_relay_client import ToolRelayClient
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
 SERVER_NAME = "client"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.transcripts.steps import Step, ToolStep
+from sandbox_agent.sdk.transcripts.conversation_steps import Step, ToolStep
 
 SCHEMA_VERSION = "ATIF-v1.8"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sandbox_agent.sdk.transcripts.steps import Message, Step, ToolStep
+from sandbox_agent.sdk.transcripts.conversation_steps import Message, Step, ToolStep
 
 
 def chat_messages(steps: Iterable[Step]) -> list[dict[str, Any]]:

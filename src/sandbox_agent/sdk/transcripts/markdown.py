@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from sandbox_agent.sdk import json_codec
-from sandbox_agent.sdk.transcripts.steps import Message, Step, ToolStep
+from sandbox_agent.sdk.transcripts.conversation_steps import Message, Step, ToolStep
 
 _TITLES = {"user": "User", "agent": "Agent", "system": "System"}
 

@@ -10,8 +10,8 @@ from typing import Any, Literal, get_args
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.transcripts.atif import atif_trajectory
 from sandbox_agent.sdk.transcripts.chat_messages import chat_messages
+from sandbox_agent.sdk.transcripts.conversation_steps import Step
 from sandbox_agent.sdk.transcripts.markdown import markdown
-from sandbox_agent.sdk.transcripts.steps import Step
 
 TranscriptFormat = Literal["markdown", "chat", "atif"]
 TRANSCRIPT_FORMATS: tuple[str, ...] = get_args(TranscriptFormat)

@@ -67,7 +67,7 @@ from sandbox_agent.sdk.universal.items import (
 from sandbox_agent.sdk.universal.mapping.mapper import Direction, UniversalMapper
 from sandbox_agent.sdk.universal.mapping.mapper_state import mapping_version
 from sandbox_agent.sdk.universal.usage import Cost, Usage
-from sandbox_agent.sdk.universal.user_requests import (
+from sandbox_agent.sdk.universal.user_request_models import (
     PendingPermission,
     PendingQuestion,
     PermissionOption,

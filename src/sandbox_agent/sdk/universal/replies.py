@@ -12,7 +12,7 @@ from typing import Any
 from sandbox_agent.sdk.errors import InvalidAnswerError, UnsupportedPermissionReplyError
 from sandbox_agent.sdk.universal.event_data import PermissionStatus, QuestionStatus
 from sandbox_agent.sdk.universal.meta import product_meta, with_meta
-from sandbox_agent.sdk.universal.user_requests import (
+from sandbox_agent.sdk.universal.user_request_models import (
     NO_OPTION,
     PendingPermission,
     PendingQuestion,

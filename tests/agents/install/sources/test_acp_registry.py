@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent.agents.install.progress import Progress
+from sandbox_agent.agents.install.install_progress import Progress
 from sandbox_agent.agents.install.sources.acp_registry import (
     RegistryPackage,
     RegistryUnavailable,

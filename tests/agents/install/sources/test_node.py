@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox_agent.agents.install.install_progress import Progress
 from sandbox_agent.agents.install.launcher_script import write_executable
-from sandbox_agent.agents.install.progress import Progress
 from sandbox_agent.agents.install.sources.node import NODE_VERSION
 from sandbox_agent.agents.install.sources.platform_name import npm_platform
 from sandbox_agent.errors import InstallFailed

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sandbox_agent.agents.install.command_runner import CommandFailed
 from sandbox_agent.agents.install.launcher_script import write_executable
-from sandbox_agent.agents.install.run_command import CommandFailed
 from sandbox_agent.agents.install.sources.pypi import find_python
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment

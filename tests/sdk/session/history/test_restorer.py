@@ -17,7 +17,7 @@ from sandbox_agent import (
     SqliteStore,
     auto_approve,
 )
-from sandbox_agent.sdk.session.history.transcript import render_transcript
+from sandbox_agent.sdk.session.history.replay_text import render_transcript
 from sandbox_agent.sdk.transport import acp_connection
 from sandbox_agent.sdk.transport.acp_connection import VANISHED_S
 from sandbox_agent.sdk.universal import ItemCompleted, PermissionRequested, SessionStarted, UniversalMapper

@@ -40,7 +40,7 @@ from sandbox_agent.agents.adapters.common.client_channel import ClientChannel
 from sandbox_agent.agents.adapters.common.config_options import ConfigOptions
 from sandbox_agent.agents.adapters.common.mcp_servers import McpServer, read_mcp_servers
 from sandbox_agent.agents.adapters.common.native_turn import NativeTurn
-from sandbox_agent.agents.adapters.common.prompt import Block, PromptPart, read_prompt
+from sandbox_agent.agents.adapters.common.prompt_blocks import Block, PromptPart, read_prompt
 from sandbox_agent.agents.adapters.common.updates import Unparsed
 from sandbox_agent.version import version
 

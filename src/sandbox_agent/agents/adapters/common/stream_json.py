@@ -12,7 +12,7 @@ from typing import Any
 from acp.schema import ToolCallLocation, ToolCallProgress, ToolCallStart
 
 from sandbox_agent.agents.adapters.common import updates
-from sandbox_agent.agents.adapters.common.prompt import PromptPart, PromptText
+from sandbox_agent.agents.adapters.common.prompt_blocks import PromptPart, PromptText
 from sandbox_agent.agents.adapters.common.updates import Content, Kind, Unparsed, Update
 
 _KINDS: dict[str, Kind] = {

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sandbox_agent.agents.install.run_command import CommandFailed
+from sandbox_agent.agents.install.command_runner import CommandFailed
 
 _CONNECT_LIMIT_S = 10
 _SILENCE_LIMIT_S = 60

@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from sandbox_agent.agents.install.command_runner import CommandFailed, run_command
 from sandbox_agent.agents.install.file_lock import file_lock
 from sandbox_agent.agents.install.launcher_script import write_executable
 from sandbox_agent.agents.install.layout import InstallLayout
-from sandbox_agent.agents.install.run_command import CommandFailed, run_command
 from sandbox_agent.agents.install.sources.npm import npm_install
 from sandbox_agent.agents.install.sources.platform_name import npm_platform
 from sandbox_agent.agents.install.sources.pypi import pypi_install

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from sandbox_agent.agents.install.run_command import CommandFailed, run_command
+from sandbox_agent.agents.install.command_runner import CommandFailed, run_command
 
 _NEWEST_MINOR = 15
 _OLDEST_MINOR = 9

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from sandbox_agent.agents.mock.prompt import Prompt
-from sandbox_agent.agents.mock.scripts.steps import Script
+from sandbox_agent.agents.mock.scripts.script_steps import Script
 
 StartScript = Callable[[Prompt, str], Script | None]
 """Takes the prompt and the text after the command; None if that text does not fit."""

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 
 from sandbox_agent.agents.mock import updates
-from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.jsonrpc_lines import Json
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.newer_updates import terminal_v2
-from sandbox_agent.agents.mock.scripts.session_updates import say
-from sandbox_agent.agents.mock.scripts.steps import Script, SendRequest, SendUpdate
+from sandbox_agent.agents.mock.scripts.script_steps import Script, SendRequest, SendUpdate
+from sandbox_agent.agents.mock.scripts.update_scripts import say
 
 
 def terminal(prompt: Prompt, _rest: str) -> Script:

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable
 
 from sandbox_agent.agents.mock import config_options, updates
-from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.jsonrpc_lines import Json
+from sandbox_agent.agents.mock.mock_sessions import iso_time
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts import (
     client_tools,
@@ -18,13 +19,12 @@ from sandbox_agent.agents.mock.scripts import (
     mcp_tools,
     newer_updates,
     process_faults,
-    session_updates,
-    user_requests,
+    request_scripts,
+    update_scripts,
 )
 from sandbox_agent.agents.mock.scripts.arguments import StartScript
-from sandbox_agent.agents.mock.scripts.session_updates import say
-from sandbox_agent.agents.mock.scripts.steps import Script, SendUpdate
-from sandbox_agent.agents.mock.sessions import iso_time
+from sandbox_agent.agents.mock.scripts.script_steps import Script, SendUpdate
+from sandbox_agent.agents.mock.scripts.update_scripts import say
 
 
 def help_text(_prompt: Prompt, _rest: str) -> Script:
@@ -60,7 +60,7 @@ def demo(prompt: Prompt, rest: str) -> Script:
 
 
 def plan(prompt: Prompt, rest: str) -> Script:
-    chosen = user_requests.plan_approval if rest.split()[:1] == ["approval"] else session_updates.plan
+    chosen = request_scripts.plan_approval if rest.split()[:1] == ["approval"] else update_scripts.plan
     return chosen(prompt, rest)
 
 
@@ -68,30 +68,45 @@ def plan(prompt: Prompt, rest: str) -> Script:
 COMMANDS: tuple[tuple[str, str, str, StartScript], ...] = (
     ("help", "", "all commands", help_text),
     ("demo", "", "everything a client has to draw, in one turn", demo),
-    ("echo", "<text>", "the text as one message", session_updates.echo),
-    ("markdown", "", "streamed Markdown", session_updates.markdown),
-    ("think", "", "thoughts, more of them at a higher thought level", session_updates.think),
+    ("echo", "<text>", "the text as one message", update_scripts.echo),
+    ("markdown", "", "streamed Markdown", update_scripts.markdown),
+    ("think", "", "thoughts, more of them at a higher thought level", update_scripts.think),
     ("plan", "[approval]", "a plan and its progress; or ask to leave plan mode", plan),
-    ("tool", "", "a tool call and its result with file references", session_updates.tool),
-    ("diff", "", "tool calls that change one file and create another", session_updates.diff),
+    ("tool", "", "a tool call and its result with file references", update_scripts.tool),
+    ("diff", "", "tool calls that change one file and create another", update_scripts.diff),
     ("terminal", "", "a command and its output, in the way the client supports", client_tools.terminal),
     ("read", "<path>", "read a file through the client, if it offers that", client_tools.read),
-    ("image", "", "a message with a picture", session_updates.image),
+    ("image", "", "a message with a picture", update_scripts.image),
     ("status", "", "every update that is a status item", status),
-    ("legacy", "", "a message that carries the events of the legacy API in `_meta`", session_updates.legacy),
-    ("usage", "", "tokens and cost so far", session_updates.usage),
+    ("legacy", "", "a message that carries the events of the legacy API in `_meta`", update_scripts.legacy),
+    ("usage", "", "tokens and cost so far", update_scripts.usage),
     ("commands", "", "announce these commands", commands),
-    ("title", "[text]", "give the session a title", session_updates.title),
-    ("info", "", "what I know about my process, session and client", session_updates.info),
-    ("permission", "[all]", "ask for permission; all: with reject_always too", user_requests.permission),
-    ("question", "", "ask a question (multi: several answers, free: no options)", user_requests.question),
-    ("elicit", "[url]", "ask with a form, else with a question; url: send to a page", user_requests.elicit),
+    ("title", "[text]", "give the session a title", update_scripts.title),
+    ("info", "", "what I know about my process, session and client", update_scripts.info),
+    (
+        "permission",
+        "[all]",
+        "ask for permission; all: with reject_always too",
+        request_scripts.permission,
+    ),
+    (
+        "question",
+        "",
+        "ask a question (multi: several answers, free: no options)",
+        request_scripts.question,
+    ),
+    (
+        "elicit",
+        "[url]",
+        "ask with a form, else with a question; url: send to a page",
+        request_scripts.elicit,
+    ),
     ("mcp", "[tool] [json]", "call a tool of an MCP server of the session; or list them", mcp_tools.mcp),
     ("notice", "[text]", "notices of each severity", newer_updates.notice),
     ("compact", "[fail]", "compaction of the context, with its summary", newer_updates.compact),
     ("upsert", "", "ACP v2: a thought and a message that are replaced as a whole", newer_updates.upsert),
-    ("stream", "<n> [interval_ms]", "n message chunks", session_updates.stream),
-    ("slow", "<ms>", "answer after a pause", session_updates.slow),
+    ("stream", "<n> [interval_ms]", "n message chunks", update_scripts.stream),
+    ("slow", "<ms>", "answer after a pause", update_scripts.slow),
     ("error", "", "a failed tool, an error and an unparsed notification", faults.error),
     ("end", "", "end the session", faults.end),
     ("refuse", "", "stop reason refusal", faults.refuse),
@@ -112,16 +127,16 @@ COMMANDS: tuple[tuple[str, str, str, StartScript], ...] = (
 )
 
 DEMO: tuple[Callable[[Prompt, str], Script], ...] = (
-    session_updates.think,
-    session_updates.plan,
-    session_updates.markdown,
-    session_updates.tool,
-    session_updates.diff,
+    update_scripts.think,
+    update_scripts.plan,
+    update_scripts.markdown,
+    update_scripts.tool,
+    update_scripts.diff,
     client_tools.terminal,
-    session_updates.image,
+    update_scripts.image,
     status,
-    user_requests.permission,
-    user_requests.question,
+    request_scripts.permission,
+    request_scripts.question,
 )
 
 SCRIPTS = {word: start for word, _, _, start in COMMANDS}
@@ -140,8 +155,8 @@ def available_commands() -> Json:
 def script_for(prompt: Prompt) -> Script:
     """The script of this prompt."""
     if "question" in prompt.text.lower():
-        return user_requests.question(prompt, "")
+        return request_scripts.question(prompt, "")
     word, rest = (*prompt.text.split(None, 1), "", "")[:2]
     start = SCRIPTS.get(word.removeprefix("/").lower())
     script = start(prompt, rest) if start is not None else None
-    return script if script is not None else session_updates.repeat(prompt, "")
+    return script if script is not None else update_scripts.repeat(prompt, "")

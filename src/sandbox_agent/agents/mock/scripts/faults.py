@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 
 from sandbox_agent.agents.mock import updates
-from sandbox_agent.agents.mock.jsonrpc import JsonRpcError, encode_message
+from sandbox_agent.agents.mock.jsonrpc_lines import JsonRpcError, encode_message
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.arguments import numbers, without_arguments
-from sandbox_agent.agents.mock.scripts.session_updates import say
-from sandbox_agent.agents.mock.scripts.steps import (
+from sandbox_agent.agents.mock.scripts.script_steps import (
     EndSession,
     RunAction,
     Script,
@@ -17,6 +16,7 @@ from sandbox_agent.agents.mock.scripts.steps import (
     SendUpdate,
     WriteRaw,
 )
+from sandbox_agent.agents.mock.scripts.update_scripts import say
 from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS
 
 FLOOD_BATCH = 64

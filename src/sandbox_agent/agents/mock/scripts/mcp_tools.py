@@ -10,10 +10,10 @@ import json
 from typing import Any
 
 from sandbox_agent.agents.mock import updates
-from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.jsonrpc_lines import Json
 from sandbox_agent.agents.mock.prompt import Prompt
-from sandbox_agent.agents.mock.scripts.session_updates import say
-from sandbox_agent.agents.mock.scripts.steps import Pause, Script, SendUpdate
+from sandbox_agent.agents.mock.scripts.script_steps import Pause, Script, SendUpdate
+from sandbox_agent.agents.mock.scripts.update_scripts import say
 
 _POLL_S = 0.02
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from base64 import b64encode
 
 from sandbox_agent.agents.mock import updates
-from sandbox_agent.agents.mock.jsonrpc import Json
+from sandbox_agent.agents.mock.jsonrpc_lines import Json
 from sandbox_agent.agents.mock.prompt import Prompt
-from sandbox_agent.agents.mock.scripts.session_updates import say
-from sandbox_agent.agents.mock.scripts.steps import Script, SendNotification, SendRequest, SendUpdate
+from sandbox_agent.agents.mock.scripts.script_steps import Script, SendNotification, SendRequest, SendUpdate
+from sandbox_agent.agents.mock.scripts.update_scripts import say
 
 
 def notice(_prompt: Prompt, rest: str) -> Script:

@@ -8,8 +8,14 @@ import sys
 
 from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.arguments import numbers, without_arguments
-from sandbox_agent.agents.mock.scripts.session_updates import say
-from sandbox_agent.agents.mock.scripts.steps import ExitAfterAnswer, Pause, RunAction, Script, StopReading
+from sandbox_agent.agents.mock.scripts.script_steps import (
+    ExitAfterAnswer,
+    Pause,
+    RunAction,
+    Script,
+    StopReading,
+)
+from sandbox_agent.agents.mock.scripts.update_scripts import say
 
 CHILD_SLEEP_S = 600
 

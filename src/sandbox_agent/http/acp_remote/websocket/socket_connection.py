@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from sandbox_agent.http.acp_remote.connection import RemoteConnection
+from sandbox_agent.http.acp_remote.remote_connection import RemoteConnection
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
     from sandbox_agent.terminals.launch import TerminalSize
     from sandbox_agent.terminals.managed_process import ManagedProcess
-    from sandbox_agent.terminals.registry import ProcessRegistry
+    from sandbox_agent.terminals.process_registry import ProcessRegistry
     from sandbox_agent.workspace.files.workspace import Workspace
 
 TAG = "processes"

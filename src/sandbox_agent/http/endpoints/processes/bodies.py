@@ -9,8 +9,8 @@ from msgspec import UNSET, Meta, UnsetType
 
 if TYPE_CHECKING:
     from sandbox_agent.terminals.captured_run import CapturedRun
-    from sandbox_agent.terminals.config import ProcessConfig
     from sandbox_agent.terminals.managed_process import ManagedProcess
+    from sandbox_agent.terminals.process_config import ProcessConfig
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Limit = Annotated[int, Meta(ge=1, le=2**63 - 1)]

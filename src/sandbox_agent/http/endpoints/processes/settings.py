@@ -12,7 +12,7 @@ from sandbox_agent.http.endpoints.processes.bodies import ProcessConfigBody
 from sandbox_agent.http.json_body import json_body, json_response
 from sandbox_agent.http.messages import Request, Response
 from sandbox_agent.http.openapi.operation import Content, Operation, ResponseSpec
-from sandbox_agent.terminals.config import ProcessConfig
+from sandbox_agent.terminals.process_config import ProcessConfig
 
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services

@@ -39,7 +39,7 @@ _SWEEP_AFTER_S = 600.0
 
 
 @dataclass(slots=True)
-class _Sandbox:
+class _Container:
     """What this process knows of a running container."""
 
     url: str
@@ -56,7 +56,7 @@ class ContainerProvider(SandboxProvider):
         self.options = options
         self.default_cwd = options.workdir
         self._api = EngineApi(engine)
-        self._sandboxes: dict[str, _Sandbox] = {}
+        self._sandboxes: dict[str, _Container] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """A copy in another process makes and finds sandboxes, but has none open."""
@@ -127,7 +127,7 @@ class ContainerProvider(SandboxProvider):
         await self._until_healthy(url, token, output)
         lease_s = int(environment.get(LEASE_VARIABLE) or 0)
         keeper = LeaseKeeper(url, token, lease_s) if lease_s else None
-        self._sandboxes[name] = _Sandbox(url, token, output, keeper)
+        self._sandboxes[name] = _Container(url, token, output, keeper)
 
     async def _until_healthy(self, url: str, token: str, output: ContainerOutput) -> None:
         api = HttpApi(url, token=token, timeout=2.0, max_retries=0)

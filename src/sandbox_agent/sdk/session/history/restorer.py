@@ -17,7 +17,7 @@ from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.config.agent_options import kept_parameters
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
 from sandbox_agent.sdk.session.history.checkpoints import map_on, mapped_up_to
-from sandbox_agent.sdk.session.history.transcript import render_transcript
+from sandbox_agent.sdk.session.history.replay_text import render_transcript
 from sandbox_agent.sdk.session.instance_pool import InstanceKey
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.universal import ItemCompleted, UniversalItem, notes

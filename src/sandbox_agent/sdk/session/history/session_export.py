@@ -6,8 +6,8 @@ from sandbox_agent.sdk.errors import SessionNotFoundError
 from sandbox_agent.sdk.session.config.config_options import option_by_category, parse_options
 from sandbox_agent.sdk.session.history.checkpoints import MappedHistory, map_on
 from sandbox_agent.sdk.stores import SessionRecord, SessionStore
+from sandbox_agent.sdk.transcripts.conversation_steps import StepReader
 from sandbox_agent.sdk.transcripts.spending import Spending
-from sandbox_agent.sdk.transcripts.steps import StepReader
 from sandbox_agent.sdk.transcripts.transcript import (
     Transcript,
     TranscriptFormat,

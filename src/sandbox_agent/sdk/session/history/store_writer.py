@@ -37,7 +37,7 @@ BATCH = 256
 FINAL_ERRORS = (StoreClosedError, EventConflictError)
 
 
-class _Message(Struct, frozen=True, gc=False):
+class _QueuedMessage(Struct, frozen=True, gc=False):
     record: EventRecord
     event_id: int | None
     held_by: asyncio.Future[Any] | None
@@ -80,7 +80,7 @@ class StoreWriter:
         self._store = store
         self._session_id = session_id
         self._patience_s = patience_s
-        self._waiting: deque[_Message] = deque()
+        self._waiting: deque[_QueuedMessage] = deque()
         self._changes = _Changes()
         self._added, self._stored = _Position(), _Position()
         self._task: asyncio.Task[None] | None = None
@@ -109,7 +109,7 @@ class StoreWriter:
 
         `checkpoint` is the state of the mapper after it.
         """
-        self._waiting.append(_Message(record, event_id, held_by, checkpoint))
+        self._waiting.append(_QueuedMessage(record, event_id, held_by, checkpoint))
         self._added.messages += 1
         self._go_on()
 
@@ -204,13 +204,13 @@ class StoreWriter:
             else:
                 self._succeeded(batch)
 
-    async def _next_batch(self) -> list[_Message]:
+    async def _next_batch(self) -> list[_QueuedMessage]:
         if not self._waiting:
             return []
         held = self._waiting[0].held_by
         if held is not None and not held.done():
             await asyncio.wait([held])
-        batch: list[_Message] = []
+        batch: list[_QueuedMessage] = []
         for message in self._waiting:
             if len(batch) == BATCH or (message.held_by is not None and not message.held_by.done()):
                 break
@@ -230,7 +230,7 @@ class StoreWriter:
             raise
         self._stored.changes += taken.count
 
-    async def _store_messages(self, batch: list[_Message]) -> None:
+    async def _store_messages(self, batch: list[_QueuedMessage]) -> None:
         if not batch:
             return
         stored = await self._store.insert_events([message.record for message in batch])
@@ -260,7 +260,7 @@ class StoreWriter:
         outage.attempts += 1
         self._tell()
 
-    def _succeeded(self, batch: list[_Message]) -> None:
+    def _succeeded(self, batch: list[_QueuedMessage]) -> None:
         for _ in batch:
             self._waiting.popleft()
         self._stored.messages += len(batch)

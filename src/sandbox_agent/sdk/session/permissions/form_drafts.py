@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sandbox_agent.sdk.session.permissions.question import Answer
 from sandbox_agent.sdk.universal import replies
-from sandbox_agent.sdk.universal.user_requests import PendingQuestion
+from sandbox_agent.sdk.universal.user_request_models import PendingQuestion
 
 Form = Sequence[PendingQuestion]
 

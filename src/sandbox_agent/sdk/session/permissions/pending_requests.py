@@ -25,7 +25,7 @@ from sandbox_agent.sdk.session.permissions.permission_request import Deny, Permi
 from sandbox_agent.sdk.session.permissions.question import REJECT, Answer, Question, Reject
 from sandbox_agent.sdk.universal import UniversalMapper, replies
 from sandbox_agent.sdk.universal.json_reading import json_text
-from sandbox_agent.sdk.universal.user_requests import PendingQuestion
+from sandbox_agent.sdk.universal.user_request_models import PendingQuestion
 
 
 class PendingRequests:

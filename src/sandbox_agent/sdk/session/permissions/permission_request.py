@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from sandbox_agent.sdk.universal.replies import choose_option
-from sandbox_agent.sdk.universal.user_requests import PendingPermission, PermissionOption
+from sandbox_agent.sdk.universal.user_request_models import PendingPermission, PermissionOption
 
 PermissionReply = Literal["once", "always", "reject"]
 

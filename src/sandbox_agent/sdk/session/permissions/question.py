@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sandbox_agent.sdk.universal.user_requests import PendingQuestion, QuestionOption, QuestionOrigin
+from sandbox_agent.sdk.universal.user_request_models import PendingQuestion, QuestionOption, QuestionOrigin
 
 
 class Reject:

@@ -9,7 +9,7 @@ from typing import Any
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text, json_text
 from sandbox_agent.sdk.universal.mapping.items.content import block_text
 from sandbox_agent.sdk.universal.meta import tool_name_of
-from sandbox_agent.sdk.universal.user_requests import PendingQuestion, PermissionOption, QuestionOption
+from sandbox_agent.sdk.universal.user_request_models import PendingQuestion, PermissionOption, QuestionOption
 
 PLAN_TOOL = "ExitPlanMode"
 _ANSWER_OPTION = re.compile(r"q\d+_opt_\d+")

@@ -37,7 +37,7 @@ from sandbox_agent.sdk.universal.mapping.session_updates import SessionUpdates
 from sandbox_agent.sdk.universal.mapping.user_requests import UserRequests
 from sandbox_agent.sdk.universal.mapping.vendor_questions import GROK_METHODS
 from sandbox_agent.sdk.universal.usage import Usage
-from sandbox_agent.sdk.universal.user_requests import PendingPermission, PendingQuestion
+from sandbox_agent.sdk.universal.user_request_models import PendingPermission, PendingQuestion
 
 Direction = Literal["client", "agent"]
 

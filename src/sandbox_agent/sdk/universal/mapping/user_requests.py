@@ -29,7 +29,7 @@ from sandbox_agent.sdk.universal.mapping.forms import (
 from sandbox_agent.sdk.universal.mapping.items.tool_items import Tools
 from sandbox_agent.sdk.universal.mapping.vendor_questions import read_grok, read_qwen
 from sandbox_agent.sdk.universal.meta import product_meta
-from sandbox_agent.sdk.universal.user_requests import (
+from sandbox_agent.sdk.universal.user_request_models import (
     NO_OPTION,
     PendingPermission,
     PendingQuestion,

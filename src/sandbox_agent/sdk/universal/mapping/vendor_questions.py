@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from sandbox_agent.sdk.universal.json_reading import as_dict, as_list, as_text
-from sandbox_agent.sdk.universal.user_requests import PendingQuestion, PermissionOption, QuestionOption
+from sandbox_agent.sdk.universal.user_request_models import PendingQuestion, PermissionOption, QuestionOption
 
 GROK_METHODS = ("_x.ai/ask_user_question", "x.ai/ask_user_question")
 
