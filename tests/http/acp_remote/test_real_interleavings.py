@@ -9,11 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.fuzz.effort import FUZZ
 from tests.support.event_stream import EventStream
+from tests.support.polling import wait_until
 from tests.support.remote_acp import RemoteConnection, encode
 from tests.support.server_process import HttpServer, ServerProcess
 
@@ -24,13 +25,15 @@ BOUND_S = 20.0
 SESSIONS = ("a", "b")
 STREAMS = ("", *SESSIONS)
 """The connection stream has no session."""
-SAMPLED = settings(FUZZ, max_examples=12 if FUZZ.derandomize else 400)
+# A failing example is not made smaller: each attempt would wait for messages that do not come.
+SAMPLED = settings(FUZZ, max_examples=12 if FUZZ.derandomize else 400, phases=[Phase.generate])
 RESET = struct.pack("ii", 1, 0)
 
 streams = st.sampled_from(STREAMS)
 steps = st.lists(
     st.one_of(
-        st.tuples(st.just("write"), st.lists(streams, min_size=1, max_size=30)),
+        st.tuples(st.just("write"), st.lists(streams, min_size=1, max_size=30), st.booleans()),
+        st.tuples(st.just("lose"), st.lists(streams, min_size=1, max_size=30), streams, st.integers(0, 5)),
         st.tuples(st.just("ask"), streams),
         st.tuples(st.just("cut_post"), streams, st.floats(0, 0.99)),
         st.tuples(st.just("open"), streams),
@@ -39,7 +42,7 @@ steps = st.lists(
         st.tuples(st.just("wait"), st.sampled_from((0.01, 0.15))),
     ),
     min_size=5,
-    max_size=30,
+    max_size=25,
 )
 
 
@@ -65,7 +68,7 @@ class Player:
 
     def __init__(self, server: ServerProcess) -> None:
         self.connection = RemoteConnection(server.client)
-        self._client = server.client
+        self._client, self._server = server.client, server
         self._open: dict[str, EventStream] = {}
         self.sent: list[int] = []
         self.asked: list[int] = []
@@ -77,10 +80,25 @@ class Player:
         named = {"sessionId": session} if session else {}
         return encode("session/update", params={**named, "n": self._numbers})
 
-    def write(self, sessions: Sequence[str]) -> None:
+    def write(self, sessions: Sequence[str], settles: bool) -> None:
+        """Let the agent write messages, and maybe wait until the server has them."""
         lines = [self._message(session) for session in sessions]
         self.sent += range(self._numbers - len(lines) + 1, self._numbers + 1)
         self.connection.write(*lines)
+        if settles:
+            wait_until(lambda: self._published() >= len(self.sent), BOUND_S, "what the agent wrote")
+
+    def _published(self) -> int:
+        entry = self._server.acp.entry(self.connection.id)
+        assert entry is not None
+        return int(entry["lastEventId"]) - 1  # the first one is the answer to `initialize`
+
+    def lose(self, sessions: Sequence[str], name: str, count: int) -> None:
+        """A stream is cut when the server has sent more than the client has received."""
+        self.open(name)
+        self.write(sessions, settles=True)
+        self.read(name, count)
+        self.cut(name, reset=False)
 
     def ask(self, session: str) -> None:
         self.asked.append(self.connection.request("test/echo", session or None))
