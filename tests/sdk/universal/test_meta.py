@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sandbox_agent.sdk.universal import (
+    TurnStarted,
     UniversalEvent,
     UniversalMapper,
     carry_over,
@@ -207,7 +208,8 @@ def test_each_event_type_carries_what_the_mapping_asks_for() -> None:
         "eventId", "sequence", "source", "synthetic", "nativeSessionId",
     }  # fmt: skip
     assert set(carried("session.ended")["sessionEnded"]) >= {"reason", "terminated_by"}
-    assert carried("turn.started")["turn"] == "turn_1"
+    started = next(event for event in first_of_each_type() if isinstance(event, TurnStarted))
+    assert started.data.turn_id and carry_over(started)["turn"] == started.data.turn_id
     assert {"turn", "phase", "stopReason"} <= set(carried("turn.ended"))
     assert {"item_id", "native_item_id", "parent_id", "kind", "role", "phase"} <= set(carried("item.started"))
     assert "item_id" in carried("item.delta")
