@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from tests.real_agents import home_processes, terminals
-from tests.real_agents.driver import Driver, allow, reject
+from tests.real_agents.driver import Driver, Turn, allow, reject
 from tests.real_agents.recipes import Recipe
 from tests.real_agents.terminals import Terminals
 
@@ -204,6 +204,9 @@ class Matrix:
         return method
 
     async def _cancel(self, driver: Driver) -> None:
+        if not self.recipe.streams:
+            await self._cancel_in_mid_tool()
+            return
         since = driver.seen
         text = f"[[slow {self.recipe.slow_pieces} 0.2]]"
         prompt = asyncio.create_task(driver.prompt(self._session, text))
@@ -216,6 +219,14 @@ class Matrix:
         finally:
             prompt.cancel()
             await asyncio.gather(prompt, return_exceptions=True)
+        assert turn.stop_reason == "cancelled", turn.stop_reason
+
+    async def _cancel_in_mid_tool(self) -> None:
+        running = self.in_mid_tool()
+        async with running as driver:
+            await driver.notify("session/cancel", {"sessionId": running.session})
+            assert running.prompt is not None
+            turn = await running.prompt
         assert turn.stop_reason == "cancelled", turn.stop_reason
 
     async def _second_session(self, driver: Driver) -> None:
@@ -279,7 +290,8 @@ class _MidTool:
     def __init__(self, matrix: Matrix) -> None:
         self._matrix = matrix
         self._driver = matrix.driver()
-        self._prompt: asyncio.Task[Any] | None = None
+        self.session = ""
+        self.prompt: asyncio.Task[Turn] | None = None
 
     async def __aenter__(self) -> Driver:
         try:
@@ -291,24 +303,24 @@ class _MidTool:
     async def _run_tool(self) -> Driver:
         matrix, driver = self._matrix, self._driver
         await matrix._initialize(driver)
-        session = (await driver.new_session())["sessionId"]
+        session = self.session = (await driver.new_session())["sessionId"]
         await matrix._prepare_tools(driver, session)
         endless = matrix.cwd / f"endless-{secrets.token_hex(4)}"
         endless.touch()
         text = matrix.shell(f"tail -f {endless}")
-        self._prompt = asyncio.create_task(driver.prompt(session, text))
+        self.prompt = asyncio.create_task(driver.prompt(session, text))
         async with asyncio.timeout(60):
             while not home_processes.running("tail", "-f", str(endless)):
-                if self._prompt.done():
-                    raise AssertionError(f"the turn ended without the tool: {self._prompt}")
+                if self.prompt.done():
+                    raise AssertionError(f"the turn ended without the tool: {self.prompt}")
                 await asyncio.sleep(0.02)
         return driver
 
     async def __aexit__(self, *_: object) -> None:
-        if self._prompt is not None:
-            self._prompt.cancel()
+        if self.prompt is not None:
+            self.prompt.cancel()
             with suppress(asyncio.CancelledError, Exception):
-                await self._prompt
+                await self.prompt
         await self._driver.delete()
 
 

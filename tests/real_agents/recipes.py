@@ -30,6 +30,8 @@ class Recipe:
     loads_sessions: bool = True
     slow_pieces: int = 60
     """The number of chunks, 0.2 s apart, that the model streams until the turn is cancelled."""
+    streams: bool = True
+    """Sends the model's text in pieces; other agents are cancelled while a tool runs."""
     thoughts: bool = True
     """Sends the model's reasoning."""
 
@@ -129,6 +131,29 @@ model:
 _NANOCODER = [
     {"name": "fake", "models": ["fake-model"], "baseUrl": "{base}/v1", "apiKey": "dummy"},
 ]
+
+_DROID_MODEL = {
+    "model": "fake-model",
+    "id": "custom:Fake-0",
+    "index": 0,
+    "displayName": "Fake",
+    "baseUrl": "{base}/v1",
+    "apiKey": "dummy",
+    "provider": "generic-chat-completion-api",
+    "maxOutputTokens": 4096,
+}
+_DROID = {"customModels": [_DROID_MODEL], "sessionDefaultSettings": {"model": "custom:Fake-0"}}
+_CROW = """\
+db_uri: sqlite:///{home}/crow.db
+providers:
+  fake:
+    api_key: dummy
+    base_url: {base}/v1
+models:
+  fake-model:
+    provider: fake
+    model: fake-model
+"""
 
 RECIPES = {
     recipe.agent: recipe
@@ -259,6 +284,12 @@ RECIPES = {
             "nanocoder",
             {"NANOCODER_PROVIDERS": json.dumps(_NANOCODER), "NANOCODER_TRUST_DIRECTORY": "1"},
         ),
+        Recipe(
+            "droid",
+            {"FACTORY_API_KEY": "fk-dummy"},
+            {".factory/settings.json": json.dumps(_DROID)},
+            streams=False,
+        ),
     )
 }
 
@@ -267,7 +298,10 @@ TEXT_AGENTS = {
         "gptme",
         {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": "{base}/v1", "MODEL": "local/fake-model"},
     ),
+    "crow-cli": Recipe("crow-cli", {}, {".agents/crow/config.yaml": _CROW}),
 }
-"""Agents that write tool calls as text, which the fake model does not: only their turns are tested."""
+"""Agents that write tool calls as text, which the fake model does not, or have no tools of their own: only
+their turns are tested.
+"""
 
 CI_AGENTS = ("claude", "codex", "opencode", "amp", "pi", "goose")

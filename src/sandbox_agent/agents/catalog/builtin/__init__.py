@@ -8,6 +8,7 @@ from sandbox_agent.agents.catalog.builtin.claude import CLAUDE, CLAUDE_NATIVE
 from sandbox_agent.agents.catalog.builtin.codex import CODEX, CODEX_NATIVE
 from sandbox_agent.agents.catalog.builtin.copilot import COPILOT
 from sandbox_agent.agents.catalog.builtin.cursor import CURSOR
+from sandbox_agent.agents.catalog.builtin.droid import DROID
 from sandbox_agent.agents.catalog.builtin.gemini import GEMINI, QWEN
 from sandbox_agent.agents.catalog.builtin.goose import GOOSE
 from sandbox_agent.agents.catalog.builtin.grok import GROK
@@ -16,7 +17,13 @@ from sandbox_agent.agents.catalog.builtin.mock import MOCK
 from sandbox_agent.agents.catalog.builtin.nanocoder import NANOCODER
 from sandbox_agent.agents.catalog.builtin.opencode import KILO, OPENCODE, OPENCODE_NATIVE
 from sandbox_agent.agents.catalog.builtin.pi import PI
-from sandbox_agent.agents.catalog.builtin.pypi_agents import FAST_AGENT, GPTME, HERMES, MISTRAL_VIBE
+from sandbox_agent.agents.catalog.builtin.pypi_agents import (
+    CROW_CLI,
+    FAST_AGENT,
+    GPTME,
+    HERMES,
+    MISTRAL_VIBE,
+)
 
 BUILTIN_AGENTS: Mapping[str, AgentTable] = {
     table["id"]: table
@@ -40,6 +47,8 @@ BUILTIN_AGENTS: Mapping[str, AgentTable] = {
         KILO,
         NANOCODER,
         GPTME,
+        DROID,
+        CROW_CLI,
         CLAUDE_NATIVE,
         CODEX_NATIVE,
         OPENCODE_NATIVE,

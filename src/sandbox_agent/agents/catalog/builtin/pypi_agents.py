@@ -127,3 +127,21 @@ GPTME: AgentTable = {
     ],
     "install": [{"pypi": ["gptme[acp]==0.35.1"], "python": "3.10"}],
 }
+
+CROW_CLI: AgentTable = {
+    "id": "crow-cli",
+    "name": "Crow",
+    "command": "{root}/venv/bin/crow-cli",
+    "args": ["acp"],
+    "on_path": ["crow-cli", "acp"],
+    "registry": ["crow-cli"],
+    "credentials": ["file:~/.agents/crow/config.yaml"],
+    "asks": "never",
+    "capabilities": [*USUAL_CAPABILITIES, "images", "fileAttachments", "sessionLifecycle", "mcpTools"],
+    "size_mb": 1030,
+    "quirks": [
+        "Has the tools of the session's MCP servers only; its own are the server `crow-cli mcp`.",
+        "Needs Python 3.13 and a provider in ~/.agents/crow/config.yaml.",
+    ],
+    "install": [{"pypi": ["crow-cli==0.1.48"], "python": "3.13"}],
+}
