@@ -60,6 +60,10 @@ def _websocket(connections: int, at_least: float | None = None) -> list[Figure]:
     ]
 
 
+def _page(case: str, label: str, unit: str, at_most: float | None = None) -> list[Figure]:
+    return [Figure(f"page {case}", f"page, {label}", unit, at_most=at_most, own_value=True)]
+
+
 FIGURES: list[Figure] = [
     *_requests("200 B", 1),
     *_requests("200 B", 8, throughput=3, cpu=0.35),
@@ -144,4 +148,11 @@ FIGURES: list[Figure] = [
         at_most=50,
         own_value=True,
     ),
+    *_page("updates frame p95", "500 updates/s: frame p95", "ms", 50),
+    *_page("flood longest task", "flood of 20,000 events: longest task", "ms", 200),
+    *_page("heap", "100,000 events: heap", "MB", 150),
+    *_page("sessions frame p95", "30 sessions, 300 updates/s: frame p95", "ms", 50),
+    *_page("sessions heap", "the same: heap", "MB", 150),
+    *_page("slow line first paint", "1.6 Mbit/s, 150 ms: first paint", "ms"),
+    *_page("slow line usable", "the same: agents to choose from", "ms"),
 ]

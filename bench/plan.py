@@ -42,6 +42,12 @@ class Plan:
     sdk_sessions: tuple[int, ...]
     sdk_waiting: int
     sdk_messages: int
+    page_updates: int
+    page_flood: int
+    page_heap_events: int
+    page_sessions: int
+    page_updates_each: int
+    """Of each of the sessions that are open in one page."""
 
 
 FULL = Plan(
@@ -69,6 +75,11 @@ FULL = Plan(
     sdk_sessions=(100, 500, 1000),
     sdk_waiting=400,
     sdk_messages=100_000,
+    page_updates=5000,
+    page_flood=20_000,
+    page_heap_events=100_000,
+    page_sessions=30,
+    page_updates_each=200,
 )
 
 QUICK = Plan(
@@ -96,6 +107,11 @@ QUICK = Plan(
     sdk_sessions=(100, 500),
     sdk_waiting=100,
     sdk_messages=20_000,
+    page_updates=2000,
+    page_flood=20_000,
+    page_heap_events=100_000,
+    page_sessions=30,
+    page_updates_each=50,
 )
 
 SMOKE = Plan(
@@ -123,4 +139,9 @@ SMOKE = Plan(
     sdk_sessions=(3, 6),
     sdk_waiting=3,
     sdk_messages=300,
+    page_updates=60,
+    page_flood=200,
+    page_heap_events=300,
+    page_sessions=3,
+    page_updates_each=5,
 )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import paths, programs, report
-from bench.cases import idle, memory, processes, replay, requests, sdk, startup, streams, websocket
+from bench.cases import idle, memory, page, processes, replay, requests, sdk, startup, streams, websocket
 from bench.measurements import Measurements
 from bench.plan import FULL, QUICK, Plan
 from bench.reference import reference_binary
@@ -44,6 +44,7 @@ CASES = (
     # The reference keeps 1024 events in memory and none on disk, so it has nothing to replay.
     Case("replay", replay.measure, frozenset({report.OURS}), heavy=True),
     Case("sdk", sdk.measure, frozenset({report.OURS}), heavy=True),
+    Case("page", page.measure, frozenset({report.OURS}), heavy=True),
 )
 
 

@@ -40,8 +40,8 @@ class ServerUnderTest:
     command: tuple[str | Path, ...]
     environment: dict[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
-    agent: str = "echo_agent"
-    """The program of `bench/c` that runs as agent."""
+    agent: str | None = "echo_agent"
+    """The program of `bench/c` that runs as agent; None for the built-in mock."""
 
     @contextmanager
     def running(self) -> Iterator[RunningServer]:
@@ -57,7 +57,8 @@ class ServerUnderTest:
         server = RunningServer(self, directory, _free_port())
         try:
             launchers = directory / "data" / "sandbox-agent" / "bin" / "agent_processes"
-            _write_launcher(launchers / f"{AGENT}-acp", self.agent)
+            if self.agent is not None:
+                _write_launcher(launchers / f"{AGENT}-acp", self.agent)
             yield server
         finally:
             server.stop()

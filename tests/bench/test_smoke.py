@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.cases import processes, requests, sdk, startup, streams, websocket
+from bench.budgets import FIGURES
+from bench.cases import page, processes, requests, sdk, startup, streams, websocket
 from bench.measurements import Measurements
 from bench.plan import SMOKE
 from bench.server_under_test import ServerUnderTest
@@ -85,3 +86,11 @@ def test_the_session_agent_floods_and_the_python_client_counts_every_chunk(ours:
             figures = clients.ours(server, "turn", case, SMOKE.sdk_chunks, store="sqlite")
             assert figures["missing"] == 0
             assert figures["cpu_us"] > 0
+
+
+@pytest.mark.chromium
+def test_a_tiny_run_of_the_page_measures_every_figure(ours: ServerUnderTest) -> None:
+    measurements = Measurements()
+    list(page.measure(ours, SMOKE, measurements))
+    figures = {figure.name for figure in FIGURES if figure.name.startswith("page ")}
+    assert {name for name in figures if measurements.median(name, report.OURS) is not None} == figures

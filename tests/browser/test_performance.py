@@ -2,39 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from bisect import bisect_right
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.inspector_page import InspectorPage
+from tests.browser.main_thread import MainThread
 
 MOST_NODES = 2000
 UPDATES = 3000
 SLOWEST_FRAME_MS = 50
-
-
-def percentile(values: list[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(len(values) * share))]
-
-
-def frame_costs_ms(trace: list[dict[str, Any]]) -> list[float]:
-    """Processor time that the page's main thread used between one animation frame and the next.
-
-    Wall-clock time would also measure the load of the machine.
-    """
-    fired = [event for event in trace if event["name"] == "FireAnimationFrame"]
-    main = (fired[0]["pid"], fired[0]["tid"])
-    starts = sorted(event["ts"] for event in fired if (event["pid"], event["tid"]) == main)
-    costs = [0.0] * len(starts)
-    for event in trace:
-        if event["name"].endswith("RunTask") and (event["pid"], event["tid"]) == main:
-            frame = bisect_right(starts, event["ts"] + event.get("dur", 0)) - 1
-            if frame >= 0:
-                costs[frame] += event.get("tdur", 0) / 1000
-    return costs
 
 
 @pytest.mark.clause("inspector-speed")
@@ -56,15 +34,12 @@ def test_five_hundred_updates_a_second_keep_the_frames_short(
 ) -> None:
     """Every run counts frames; `--full`, on a quiet machine, also bounds the time that a frame takes."""
     inspector.create_session()
-    browser = inspector.page.context.browser
-    assert browser is not None
-    browser.start_tracing(page=inspector.page, categories=["toplevel", "devtools.timeline", "__metadata"])
-    inspector.say(f"stream {UPDATES} 2")
-    inspector.wait_for_turns(1)
-    frames = frame_costs_ms(json.loads(browser.stop_tracing())["traceEvents"])
-    assert 30 < len(frames) < UPDATES / 2, "several updates share a frame"
+    with MainThread(inspector.page) as main:
+        inspector.say(f"stream {UPDATES} 2")
+        inspector.wait_for_turns(1)
+    assert 30 < len(main.frames_ms) < UPDATES / 2, "several updates share a frame"
     if full_run:
-        assert percentile(frames, 0.95) < SLOWEST_FRAME_MS, sorted(frames)[-20:]
+        assert main.frame_p95_ms < SLOWEST_FRAME_MS, sorted(main.frames_ms)[-20:]
     expect(inspector.conversation).to_contain_text(f"chunk {UPDATES}")
 
 

@@ -22,6 +22,7 @@ PATH_MARKS: dict[str, tuple[str, ...]] = {
     "deploy/": ("process",),
     "docs/": ("process",),
     "examples/": ("process",),
+    "firefox/": ("process", "firefox"),
     "fuzz/": ("process", "root"),
     "http/endpoints/": ("process",),
     "integrations/": ("process",),

@@ -37,6 +37,9 @@ REQUIREMENTS = {
     "chromium": Requirement(
         "needs the Debian package chromium", lambda: shutil.which("chromium") is not None
     ),
+    "firefox": Requirement(
+        "needs the Debian package firefox-esr", lambda: shutil.which("firefox-esr") is not None
+    ),
     "postgres": Requirement(
         "needs the Debian package postgresql",
         lambda: any(Path("/usr/lib/postgresql").glob("*/bin/initdb")) or shutil.which("initdb") is not None,

@@ -6,10 +6,11 @@
  * come in the same moment are taken together.
  */
 
-import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { createParser, type EventSourceMessage, type EventSourceParser } from "eventsource-parser";
 import type { CallOptions, Http } from "./http";
 import type { InstanceReader } from "./instanceReader";
 import { ApiProblem, problemOf } from "./problem";
+import { nextTask } from "./nextTask";
 import { acpPath } from "./server";
 
 /** The server sends a heartbeat every 15 s; three missed ones mean the connection is dead. */
@@ -21,6 +22,8 @@ const LONGEST_RETRY_MS = 5_000;
 /** Messages whose time has not arrived after this long are passed on without it. */
 const TIME_LIMIT_MS = 500;
 const GATHER_MS = 20;
+const PIECE_CHARS = 16_384;
+const LONGEST_TASK_MS = 25;
 const INCLUDED = "client,time";
 export const SHARED_PATH = "/v1/events";
 
@@ -118,7 +121,20 @@ export class StreamGroup {
         clearTimeout(late);
       });
       if (done) return;
-      parser.feed(value);
+      await this.feed(parser, value);
+    }
+  }
+
+  /** A replay brings thousands of events at once: they are read in pieces, between which the page is drawn. */
+  private async feed(parser: EventSourceParser, text: string): Promise<void> {
+    let begun = performance.now();
+    for (let at = 0; at < text.length; at += PIECE_CHARS) {
+      if (performance.now() - begun > LONGEST_TASK_MS) {
+        await nextTask();
+        this.connection.signal.throwIfAborted();
+        begun = performance.now();
+      }
+      parser.feed(text.slice(at, at + PIECE_CHARS));
     }
   }
 
