@@ -95,6 +95,20 @@ def test_open_stream_and_waiting_request_renew_the_lease_until_the_client_leaves
 
 
 @pytest.mark.clause("rollouts-lease")
+def test_reader_with_a_share_does_not_renew_the_lease(start_server) -> None:
+    """A page that was left open would keep the sandbox for as long as the share is valid."""
+    server = start_server(settings={**LEASED, "SANDBOX_AGENT_ACP_HEARTBEAT_MS": "200"})
+    server_id = server.acp.start()
+    path = server.acp.path(server_id)
+    made = server.client.request("POST", f"{path}/shares", headers=JSON_HEADERS, body=b"{}").json()
+    ticket = {"authorization": f"Bearer {made['ticket']}"}
+    with server.client.connect() as connection:
+        connection.send(server.client.build("GET", path, headers=ticket))
+        assert connection.read_head()[0] == 200
+        assert server.wait_for_exit(PASSED_S) == 0
+
+
+@pytest.mark.clause("rollouts-lease")
 def test_stream_whose_client_takes_nothing_does_not_renew_the_lease(start_server) -> None:
     """The client's machine is gone without a word: its kernel acknowledges nothing more."""
     server = start_server(settings={**LEASED, "SANDBOX_AGENT_ACP_HEARTBEAT_MS": "100"})

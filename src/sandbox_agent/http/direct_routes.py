@@ -38,7 +38,7 @@ class DirectRoutes:
         self._services = services
         self._loop = loop
         self.lease: Lease | None = None
-        """Renewed by every admitted request, except for health probes; set once the server listens."""
+        """Renewed by every request with the token, health probes left out; set once the server listens."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     @cached_property
@@ -57,7 +57,8 @@ class DirectRoutes:
             exchange.respond(granted)
             return
         exchange.problem_headers = granted.headers
-        if self.lease is not None and head.path != HEALTH_PATH:
+        exchange.is_for_guest = granted.is_guest
+        if self.lease is not None and head.path != HEALTH_PATH and not granted.is_guest:
             self.lease.renew()
         is_complete = exchange.request.complete
         server_id = _server_id(head.path)

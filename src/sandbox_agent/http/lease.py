@@ -1,7 +1,7 @@
 """--lease-s: the server ends when no client has shown a sign of life for so long.
 
-Signs of life are every admitted request except health probes, and an open response whose client takes what is
-sent to it: a stream gets a heartbeat every 15 s, which the kernel of a client that is gone does not
+Signs of life are every request with the token except health probes, and an open response whose client takes
+what is sent to it: a stream gets a heartbeat every 15 s, which the kernel of a client that is gone does not
 acknowledge. Time in which the server itself did not run, because its sandbox was paused, does not count.
 """
 

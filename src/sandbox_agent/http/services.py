@@ -141,7 +141,7 @@ class Services:
     def tool_relays(self) -> ToolRelays:
         from sandbox_agent.http.tool_relays.tool_relays import ToolRelays  # with the first relay
 
-        return ToolRelays(self.instances, self.access.path_tickets)
+        return ToolRelays(self.instances, self.access.tickets)
 
     @cached_property
     def inventory(self) -> Inventory:

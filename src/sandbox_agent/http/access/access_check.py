@@ -16,9 +16,8 @@ from sandbox_agent.errors import (
     SandboxAgentError,
     TokenInvalid,
 )
-from sandbox_agent.http.access.path_tickets import PathTickets
 from sandbox_agent.http.loopback import is_loopback
-from sandbox_agent.http.messages import HeaderList, Query, Response, decode_component
+from sandbox_agent.http.messages import HeaderList, Response
 from sandbox_agent.settings import Settings, SettingsError
 
 if TYPE_CHECKING:
@@ -46,10 +45,12 @@ _NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 class AccessGranted:
     """The request may be handled; every response to it gets `headers` too."""
 
-    __slots__ = ("cors", "headers")
+    __slots__ = ("cors", "headers", "is_guest")
 
-    def __init__(self, cors: HeaderList) -> None:
+    def __init__(self, cors: HeaderList, *, is_guest: bool = False) -> None:
         self.cors = cors
+        self.is_guest = is_guest
+        """Granted for a ticket in place of the token: the request says nothing about the server's clients."""
         self.headers = [*COMMON_HEADERS, *cors]
 
     def add_cors_to(self, error: SandboxAgentError) -> None:
@@ -66,7 +67,6 @@ class AccessCheck:
         self._token = settings.token.encode() if settings.token else None
         self._hosts = self._allowed_hosts(settings)
         self._cors = _Cors(settings)
-        self.path_tickets = PathTickets()
 
     @cached_property
     def tickets(self) -> Tickets:
@@ -112,24 +112,20 @@ class AccessCheck:
             if origin is None:
                 return granted
             return Response(200, headers=[*granted.headers, *self._cors.preflight(headers)])
-        if (
-            self._token is not None
-            and _is_protected(path)
-            and not self._token_fits(path, headers, other_tokens)
-            and not self._is_shared(method, path, query, headers)
-        ):
-            error = TokenInvalid()
-            granted.add_cors_to(error)
-            raise error
-        return granted
-
-    def _token_fits(self, path: bytes, headers: Mapping[bytes, bytes], other_tokens: Iterable[bytes]) -> bool:
-        expected = self._token or b""
+        if self._token is None or not _is_protected(path):
+            return granted
         given = _bearer_token(headers)
+        if self._token_fits(given, path, other_tokens):
+            return granted
+        if given is not None and self.tickets.admits(given, method, path, query):
+            return AccessGranted(granted.cors, is_guest=True)
+        error = TokenInvalid()
+        granted.add_cors_to(error)
+        raise error
+
+    def _token_fits(self, given: bytes | None, path: bytes, other_tokens: Iterable[bytes]) -> bool:
+        expected = self._token or b""
         if given is not None and equal_in_constant_time(given, expected):
-            return True
-        ticket = self.path_tickets.get(path)
-        if ticket is not None and given is not None and equal_in_constant_time(given, ticket):
             return True
         return any(
             equal_in_constant_time(other, expected) or self.tickets.redeem(other, path)
@@ -144,16 +140,6 @@ class AccessCheck:
         """The share whose ticket a request was sent with instead of the token."""
         ticket = _bearer_token(headers) if self._token is not None else None
         return None if ticket is None else self.tickets.find_share(ticket)
-
-    def _is_shared(self, method: str, path: bytes, query: bytes, headers: Mapping[bytes, bytes]) -> bool:
-        """Whether a share admits the request: GET of the instance's stream, or of its entry in the list."""
-        share = self.share_of(headers) if method == "GET" else None
-        if share is None:
-            return False
-        if path == b"/v1/acp":
-            return Query(query).get("serverId") == share.server_id
-        segment = path.removeprefix(b"/v1/acp/")
-        return segment != path and b"/" not in segment and decode_component(segment) == share.server_id
 
 
 def _bearer_token(headers: Mapping[bytes, bytes]) -> bytes | None:

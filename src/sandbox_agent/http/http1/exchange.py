@@ -58,6 +58,8 @@ class Exchange:
     """The body is kept until it is complete."""
     is_endless = False
     """The response goes on until the client closes its side of the connection."""
+    is_for_guest = False
+    """The request was admitted with a ticket in place of the token."""
     _on_body: Callable[[], None] | None = None
     _cancel: Callable[[], object] | None = None
     _writer: ResponseWriter | None = None

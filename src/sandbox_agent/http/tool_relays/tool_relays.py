@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import Conflict, NotFound
@@ -10,17 +9,16 @@ from sandbox_agent.http.tool_relays.tool_relay import ToolRelay
 
 if TYPE_CHECKING:
     from sandbox_agent.bridge.registry import InstanceRegistry
-    from sandbox_agent.http.access.path_tickets import PathTickets
+    from sandbox_agent.http.access.tickets import Tickets
 
 MAX_RELAYS = 4096
-_TICKET_BYTES = 16
 
 
 class ToolRelays:
-    def __init__(self, instances: InstanceRegistry, tickets: PathTickets) -> None:
+    def __init__(self, instances: InstanceRegistry, tickets: Tickets) -> None:
         self._instances = instances
         self._tickets = tickets
-        self._relays: dict[str, tuple[ToolRelay, bytes]] = {}
+        self._relays: dict[str, ToolRelay] = {}
 
     def open(self, relay_id: str, server_id: str, call_path: bytes) -> ToolRelay:
         """The relay of this id, made if there is none; its ticket is valid for requests to `call_path`.
@@ -32,14 +30,12 @@ class ToolRelays:
         self._instances.get(server_id)
         known = self._relays.get(relay_id)
         if known is not None:
-            if known[0].server_id == server_id:
-                return known[0]
+            if known.server_id == server_id:
+                return known
             self.close(relay_id)
         if len(self._relays) >= MAX_RELAYS:
             raise Conflict(f"the server already has {MAX_RELAYS} tool relays")
-        relay = ToolRelay(relay_id, server_id, os.urandom(_TICKET_BYTES).hex())
-        self._relays[relay_id] = relay, call_path
-        self._tickets.allow(call_path, relay.ticket.encode())
+        relay = self._relays[relay_id] = ToolRelay(relay_id, server_id, self._tickets.allow(call_path))
         return relay
 
     def get(self, relay_id: str) -> ToolRelay:
@@ -48,14 +44,14 @@ class ToolRelays:
         known = self._relays.get(relay_id)
         if known is None:
             raise NotFound(f"there is no tool relay '{relay_id}'")
-        return known[0]
+        return known
 
     def close(self, relay_id: str) -> None:
-        relay, call_path = self._relays.pop(relay_id)
-        self._tickets.forget(call_path)
+        relay = self._relays.pop(relay_id)
+        self._tickets.forget(relay.ticket)
         relay.close()
 
     def _close_orphans(self) -> None:
-        for relay_id, (relay, _) in list(self._relays.items()):
+        for relay_id, relay in list(self._relays.items()):
             if not self._instances.find(relay.server_id):
                 self.close(relay_id)
