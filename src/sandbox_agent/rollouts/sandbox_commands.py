@@ -52,7 +52,7 @@ async def run_command(
 
 
 async def _run_here(command: str, directory: str, limit_s: float) -> CommandResult:
-    """On this machine: the sandbox is a directory, and a process of ours needs no request."""
+    """On this machine: the sandbox is a directory, and a process of this program needs no request."""
     process = await asyncio.create_subprocess_exec(
         "/bin/sh",
         "-c",

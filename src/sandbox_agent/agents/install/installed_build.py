@@ -18,9 +18,9 @@ class InstalledBuild(NamedTuple):
 
 
 def read_build(launcher: str) -> InstalledBuild | None:
-    """The install behind a launcher of ours; None for a script of the user's own.
+    """The install behind a launcher that the installer wrote; None for a script of the user's own.
 
-    Raises `FileNotFoundError` if there is no launcher, or if it is ours and its packages are gone.
+    Raises `FileNotFoundError` if there is no launcher, or if it is such a launcher without its packages.
     """
     try:
         with open(launcher, "rb") as file:

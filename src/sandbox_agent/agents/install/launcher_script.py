@@ -1,7 +1,7 @@
 """The launcher: a small shell script that starts an installed agent, readable and runnable by hand.
 
 It is renamed into place at the end of an install, so its presence means that the install is complete.
-Users may put a script of their own in its place; only ours has the `sandbox-agent build:` line.
+Users may put a script of their own in its place; only the installer's has the `sandbox-agent build:` line.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The paths of installed agents below the data directory.
 
 <data>/bin/NAME                          the vendor's own program (a link into the packages)
-<data>/bin/agent_processes/AGENT-acp     the launcher: an executable file, ours or the user's
+<data>/bin/agent_processes/AGENT-acp     the launcher: an executable file, the installer's or the user's
 <data>/bin/agent_processes/AGENT/BUILD/  the packages of one install; complete if it has install.json
 <data>/bin/agent_processes/.AGENT.lock   locked while the agent is being installed
-<data>/bin/node/BUILD/                   a Node.js of our own, if the machine's is too old
+<data>/bin/node/BUILD/                   a Node.js that the installer fetched, if the machine's is too old
 <data>/probe/AGENT/                      empty: the agent is asked for its models and modes in it
 """
 

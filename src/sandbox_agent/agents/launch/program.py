@@ -1,7 +1,7 @@
 """Find the program that would run an agent now, without installing anything.
 
-The order: the launcher file in the data directory (ours or the user's), the command of the agents file, the
-program on PATH. The search costs a few `stat` calls and starts no process.
+The order: the launcher file in the data directory (the installer's or the user's), the command of the agents
+file, the program on PATH. The search costs a few `stat` calls and starts no process.
 """
 
 import os
@@ -35,7 +35,7 @@ def find_program(spec: AgentSpec, layout: InstallLayout, environ: Mapping[str, s
     try:
         return Program((launcher,), "launcher", read_build(launcher))
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        pass  # No launcher, or one of ours whose packages were deleted.
+        pass  # No launcher, or one of the installer whose packages were deleted.
     search_path = environ.get("PATH", os.defpath)
     if spec.is_local:
         found = _find_command(spec.command[0], search_path, spec.cwd)

@@ -56,8 +56,8 @@ def _text(block: Json) -> str:
 
 def _is_replay(block: Json) -> bool:
     meta = block.get("_meta")
-    ours = meta.get("sandboxagent.dev") if isinstance(meta, dict) else None
-    return _text(block).startswith(REPLAY_OPENING) or (isinstance(ours, dict) and bool(ours.get("replay")))
+    own = meta.get("sandboxagent.dev") if isinstance(meta, dict) else None
+    return _text(block).startswith(REPLAY_OPENING) or (isinstance(own, dict) and bool(own.get("replay")))
 
 
 def _decoded_length(base64_text: object) -> int:

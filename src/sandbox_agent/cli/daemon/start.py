@@ -74,7 +74,7 @@ def _launch(files: DaemonFiles, options: DaemonOptions) -> ProcessIdentity:
     log = files.open_log()
     try:
         log_start = files.log.stat().st_size
-        process = subprocess.Popen(  # noqa: S603 - our own program
+        process = subprocess.Popen(  # noqa: S603 - the program itself
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,

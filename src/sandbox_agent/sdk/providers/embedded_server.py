@@ -222,7 +222,7 @@ def _launch(options: SpawnOptions, port: int) -> EmbeddedServer:
     output = None if options.log == "inherit" else subprocess.PIPE
     try:
         # Started from this thread: the parent-death signal belongs to the thread that starts the child.
-        process = subprocess.Popen(  # noqa: S603 - the command is ours
+        process = subprocess.Popen(  # noqa: S603 - the command is of this package
             command,
             stdin=subprocess.DEVNULL,
             stdout=output if output is None else subprocess.DEVNULL,

@@ -71,7 +71,7 @@ TYPES_POSTGRES = {"TEXT": "TEXT", "INTEGER": "BIGINT", "JSON": "JSONB"}
 
 
 def create_statements(types: dict[str, str], prefix: str = "") -> list[str]:
-    """The reference's tables and indexes, and ours; `prefix` is a quoted schema name with its dot."""
+    """Tables and indexes of the reference and of this SDK; `prefix` is a quoted schema name with its dot."""
     integer, json = types["INTEGER"], types["JSON"]
     return [
         f"CREATE TABLE IF NOT EXISTS {prefix}sessions (id TEXT PRIMARY KEY, agent TEXT NOT NULL, "

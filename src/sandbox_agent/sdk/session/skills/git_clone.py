@@ -55,8 +55,8 @@ async def _check_out(git: _Git, source: SkillSource) -> None:
 
 def _trusted_environment() -> dict[str, str]:
     """That of this program, without the variables that name another repository."""
-    ours = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-    known = {name: value for name, value in os.environ.items() if name not in ours}
+    inherited = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+    known = {name: value for name, value in os.environ.items() if name not in inherited}
     return known | {"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": _TRUSTED_PROTOCOLS}
 
 
