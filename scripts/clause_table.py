@@ -2,11 +2,14 @@
 
 A test names its clauses in `@pytest.mark.clause("spec1-3.1-post", ...)`. This script reads the marks from the
 syntax trees, so the table is complete even if a run collects few tests, and no test module is imported.
+The unit tests of the page name theirs in a comment on the line before:
+`// clauses: inspector-19, inspector-20`.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 import tomllib
 from collections import defaultdict
@@ -21,6 +24,12 @@ HEAD = """# Clauses
 Each clause of the specifications, each decision and each promise, with the tests that prove it. The texts are
 in `tests/clauses.toml`, the ids are on the tests (`@pytest.mark.clause`). `scripts/clauses` writes this page.
 """
+
+# The comment with the clauses, and the title of the test that follows; a table of cases may stand before it.
+PAGE_MARK = re.compile(
+    r"^// clauses: (?P<ids>[\w., -]+)\ntest(?:\.each\(.*?\))?\(\s*\"(?P<title>[^\"]+)\",",
+    re.MULTILINE | re.DOTALL,
+)
 
 # title of a section -> id -> text
 Sections = dict[str, dict[str, str]]
@@ -43,7 +52,16 @@ def find_marks(root: Path = ROOT, mark: str = "clause") -> list[Mark]:
         if f"mark.{mark}(" in text:
             tree, file = ast.parse(text), path.relative_to(root).as_posix()
             marks += _marks_of(tree, file, _ids_of_module(tree, mark), mark)
+    if mark == "clause":
+        marks += _marks_of_the_page(root)
     return marks
+
+
+def _marks_of_the_page(root: Path) -> Iterator[Mark]:
+    for path in sorted((root / "inspector" / "tests").glob("*.test.ts")):
+        name = path.relative_to(root).as_posix()
+        for found in PAGE_MARK.finditer(path.read_text("utf-8")):
+            yield from (Mark(one.strip(), f"{name}: {found['title']}") for one in found["ids"].split(","))
 
 
 def _marks_of(scope: ast.AST, prefix: str, inherited: list[str], mark: str) -> Iterator[Mark]:

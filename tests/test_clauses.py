@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from scripts.clause_table import PAGE, Mark, find_marks, page, read_sections
+from scripts.clause_table import PAGE, ROOT, Mark, find_marks, page, read_sections
 
 
 def clause_ids() -> list[str]:
@@ -38,6 +38,8 @@ def test_every_marked_function_is_collected_by_pytest() -> None:
     stray = []
     for mark in find_marks():
         file, *names = mark.test.split("::")
+        if ".test.ts: " in file:
+            continue  # The build of the page collects every *.test.ts.
         if not Path(file).name.startswith("test_") or not all(
             name.lower().startswith("test") for name in names
         ):
@@ -49,6 +51,18 @@ def test_the_table_of_clauses_is_up_to_date() -> None:
     assert PAGE.read_text("utf-8") == page(read_sections(), find_marks()), "run scripts/clauses to renew it"
 
 
+def test_every_comment_with_clauses_in_the_unit_tests_of_the_page_belongs_to_a_test() -> None:
+    found = [mark for mark in find_marks() if ".test.ts: " in mark.test]
+    named = [
+        clause
+        for path in (ROOT / "inspector" / "tests").glob("*.test.ts")
+        for line in path.read_text("utf-8").splitlines()
+        if line.startswith("// clauses:")
+        for clause in line.removeprefix("// clauses:").split(",")
+    ]
+    assert sorted(mark.clause for mark in found) == sorted(clause.strip() for clause in named)
+
+
 def test_marks_are_found_on_functions_methods_and_below_conditions(tmp_path: Path) -> None:
     (tmp_path / "tests" / "deep").mkdir(parents=True)
     (tmp_path / "tests" / "deep" / "test_marked.py").write_text(
@@ -57,10 +71,19 @@ def test_marks_are_found_on_functions_methods_and_below_conditions(tmp_path: Pat
         'if FULL:\n    @pytest.mark.clause("c")\n    def test_three(): ...\n'
         "def test_unmarked(): ...\n"
     )
+    page_tests = tmp_path / "inspector" / "tests"
+    page_tests.mkdir(parents=True)
+    (page_tests / "one.test.ts").write_text(
+        '// clauses: d, e\ntest("a title", () => {\n});\n'
+        '// clauses: d\ntest.each([\n  ["x", 1],\n])("a title of %s", () => {});\n'
+    )
     file = "tests/deep/test_marked.py"
     assert find_marks(tmp_path) == [
         Mark("a", f"{file}::test_one"),
         Mark("b", f"{file}::test_one"),
         Mark("b", f"{file}::TestTwo::test_method"),
         Mark("c", f"{file}::test_three"),
+        Mark("d", "inspector/tests/one.test.ts: a title"),
+        Mark("e", "inspector/tests/one.test.ts: a title"),
+        Mark("d", "inspector/tests/one.test.ts: a title of %s"),
     ]

@@ -27,6 +27,7 @@ test.each([
   expect(answerProblem(field(schema), [value])).toBe(problem);
 });
 
+// clauses: inspector-09
 test("required fields, lists and their sizes", () => {
   const list = { type: "array", minItems: 2, maxItems: 3, items: { enum: ["a", "b", "c", "d"] } };
   expect(answerProblem(field(list), [])).toBeUndefined();
@@ -36,6 +37,7 @@ test("required fields, lists and their sizes", () => {
   expect(answerProblem(field({ type: "string" }, true), [])).toBe("An answer is needed");
 });
 
+// clauses: inspector-09
 test("defaults and descriptions are read", () => {
   const asked = field({ type: "integer", default: 3, title: "Count", description: "How many" });
   expect(asked).toMatchObject({ defaults: ["3"], description: "How many" });

@@ -12,6 +12,7 @@ const posted = (number: number, after: number, method: string): PostedMessage =>
 const methods = (messages: PostedMessage[]) =>
   messages.map((one) => (one.message as { method: string }).method);
 
+// clauses: inspector-33
 test("a message of another client waits for the event before it", () => {
   const clients = new ClientMessages();
   clients.posted(posted(1, 0, "a"));

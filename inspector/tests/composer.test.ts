@@ -12,6 +12,7 @@ function entry(name: string, entryType: "file" | "directory" = "file"): FsEntry 
   return { name, path: `/w/${name}`, entryType, size: 1, modified: "" } as FsEntry;
 }
 
+// clauses: inspector-26
 test("a mention is the @path before the cursor", () => {
   expect(mentionAt("look at @src/ma", 15)).toEqual({ start: 8, folder: "src", prefix: "ma" });
   expect(mentionAt("@", 1)).toEqual({ start: 0, folder: "", prefix: "" });
@@ -27,6 +28,7 @@ test("files that begin with the text come first, hidden ones only when asked for
   expect(matchingFiles(entries, { start: 0, folder: "", prefix: ".m" })).toHaveLength(1);
 });
 
+// clauses: inspector-12
 test("every option of a card has a key of its own", () => {
   expect([0, 8, 9, 34, 35].map(optionKey)).toEqual(["1", "9", "a", "z", ""]);
   expect(optionIndex("b")).toBe(10);
@@ -58,6 +60,7 @@ function rows(phase?: Phase, servers: AcpServer[] = [SERVER]) {
   return sessionRows([SESSION], servers, phases, false);
 }
 
+// clauses: inspector-37
 test("a session and its server are one row", () => {
   expect(rows()).toHaveLength(1);
   expect(rows()[0]).toMatchObject({ title: "Fix the bug", state: "working", foreign: false });
@@ -65,6 +68,7 @@ test("a session and its server are one row", () => {
   expect(rows("ended", [])[0]!.state).toBe("ended");
 });
 
+// clauses: inspector-37
 test("instances of other clients are rows too, and what waits for the user comes first", () => {
   const other = { ...SERVER, serverId: "theirs", lastActivityMs: 99, pendingRequests: 0 };
   const both = rows("waiting", [SERVER, other]);

@@ -384,6 +384,7 @@ function initialize(id = "i2"): LoggedMessage {
   return message("client", { jsonrpc: "2.0", id, method: "initialize", params: { protocolVersion: 1 } });
 }
 
+// clauses: inspector-01
 test("a new process ends the turn, the request and the tools that the one before left open", () => {
   const call = update({ sessionUpdate: "tool_call", toolCallId: "t", title: "Write", status: "in_progress" });
   const log = run(prompt("go"), call, permission());
@@ -408,6 +409,7 @@ test("the end of a run ends its turn, and the next prompt starts one", () => {
   expect(log.conversation).toMatchObject({ turns: [], endedTurns: 2, lastStop: "end_turn" });
 });
 
+// clauses: inspector-06
 test("a permission shows the change that it asks for, and so does the card of its tool", () => {
   const diff = { type: "diff", path: "/a", oldText: "x", newText: "y" };
   const toolCall = { toolCallId: "t", title: "Edit", content: [diff], locations: [{ path: "/a", line: 3 }] };
@@ -426,6 +428,7 @@ test("a permission shows the change that it asks for, and so does the card of it
   expect(tool).toMatchObject({ content: [diff], locations: [{ path: "/a", line: 3 }] });
 });
 
+// clauses: inspector-30
 test("tokens are summed over the turns, and each turn has its own", () => {
   const end = (id: string, totalTokens: number) =>
     message("agent", { jsonrpc: "2.0", id, result: { stopReason: "end_turn", usage: { totalTokens } } });
@@ -434,12 +437,14 @@ test("tokens are summed over the turns, and each turn has its own", () => {
   expect(last(log)).toMatchObject({ kind: "turn-end", tokens: 84 });
 });
 
+// clauses: inspector-31
 test("an error of the agent has its code", () => {
   const error = { code: -32603, message: "Internal error" };
   const log = run(prompt("a"), message("agent", { jsonrpc: "2.0", id: "p1", error }));
   expect(last(log)).toMatchObject({ kind: "note", label: "Internal error (-32603)" });
 });
 
+// clauses: inspector-29
 test("calls of a sub-agent are inside the call that started it", () => {
   const call = (toolCallId: string, parentToolUseId?: string) =>
     update({

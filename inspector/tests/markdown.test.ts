@@ -53,6 +53,7 @@ function drawn(text: string): string {
   return html(text).replace(/<(\w+)[^>]*>/g, "<$1>");
 }
 
+// clauses: inspector-19
 test("every kind of block is found", () => {
   const kinds = blocks(SAMPLE).map((block) => (block.type === "token" ? block.token.type : block.type));
   expect(kinds).toEqual([
@@ -82,6 +83,7 @@ test("finished blocks stay the same objects while text grows", () => {
   expect(after.done[1]).toBe(before.done[1]);
 });
 
+// clauses: inspector-04
 test("a long block has several rows, and its whole text is copied", () => {
   const lines = Array.from({ length: 500 }, (_, number) => `line_${number}`).join("\n");
   const text = `before\n\n\`\`\`js\n${lines}\n\`\`\`\n\nafter`;
@@ -91,6 +93,7 @@ test("a long block has several rows, and its whole text is copied", () => {
   expect(codeText(text, pieces[0]!.start)).toBe(lines);
 });
 
+// clauses: inspector-19
 test("no paragraph grows without bound, and no word of it is lost", () => {
   const words = Array.from({ length: 5000 }, (_, number) => `word${number}`).join(" ");
   const long = blocks(words);
@@ -118,6 +121,7 @@ test("reading a long text chunk by chunk takes linear time", () => {
   expect(list.done.length).toBeGreaterThan(20);
 });
 
+// clauses: inspector-19
 test.each([
   [
     "emphasis of both kinds",
@@ -146,18 +150,21 @@ test("a link keeps its whole address, and a dangerous one is no link", () => {
   expect(html("&#106;avascript: [a](&#106;avascript:alert(1))")).not.toContain("href");
 });
 
+// clauses: inspector-19
 test("a table reads bars in code, and aligns its columns", () => {
   const table = html("| a | b |\n|:--|--:|\n| `x\\|y` | 2 |");
   expect(table).toContain("<code>x|y</code>");
   expect(table).toContain('data-align="right"');
 });
 
+// clauses: inspector-19
 test("a list keeps its tasks, paragraphs and code", () => {
   expect(html("- [x] done\n- [ ] open").match(/type="checkbox"/g)).toHaveLength(2);
   const nested = drawn("1. first\n\n   second paragraph\n\n   ```\n   code\n   ```\n2. next");
   expect(nested).toMatch(/first.*second paragraph.*<code>code<\/code>.*2\..*next/s);
 });
 
+// clauses: inspector-20
 test("text of the user is kept as it was typed", () => {
   expect(verbatimPieces("a*b*c\n\n    x = `1`")).toEqual([
     { type: "verbatim", text: "a*b*c\n\n    x = `1`" },

@@ -81,6 +81,7 @@ test("while the connection is lost or the process is over, prompts wait and noth
   expect(queueOf().state.get().prompts).toEqual([]);
 });
 
+// clauses: inspector-26
 test("a queued prompt is taken out to be edited or dropped", () => {
   const queue = queueOf();
   add(queue, "one", "two");

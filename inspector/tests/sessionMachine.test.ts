@@ -38,6 +38,7 @@ test.each([
   expect(phaseOf(after(...events))).toBe(phase);
 });
 
+// clauses: inspector-02
 test("a failed poll ends nothing, offers no resume, and says that the connection is lost", () => {
   const state = after(RUNNING, WORKING, { type: "list-failed" });
   expect(phaseOf(state)).toBe("working");
@@ -53,6 +54,7 @@ test.each(["reconnecting", "refused", "closed", "connecting"] as const)(
   },
 );
 
+// clauses: inspector-01
 test("no turn and no request outlives its process, also after a resume", () => {
   const over = after(RUNNING, WAITING, NOT_LISTED);
   expect(over).toMatchObject({ turnOpen: false, waiting: 0 });

@@ -3,6 +3,7 @@
 import { expect, test } from "vitest";
 import { terminalLines, terminalPlain } from "../src/fold/terminalScreen";
 
+// clauses: inspector-22
 test("a carriage return writes over the line", () => {
   expect(terminalPlain("Downloading 10%\rDownloading 55%\rDownloading 100%\ndone")).toBe(
     "Downloading 100%\ndone",
@@ -18,6 +19,7 @@ test("line ends of both kinds, backspaces and cursor movements", () => {
   expect(terminalPlain("a\u001b[5Cb")).toBe("a     b");
 });
 
+// clauses: inspector-22
 test("colours become classes, and end where the program ends them", () => {
   expect(terminalLines("\u001b[1;31mred\u001b[0m plain")).toEqual([
     [

@@ -59,6 +59,7 @@ test("what is exported can be imported", () => {
   );
 });
 
+// clauses: inspector-36
 test("an import keeps the agent and the numbers of the server", () => {
   const about = { id: 1, result: { agentInfo: { name: "mock" } } };
   const lines = [
@@ -78,6 +79,7 @@ test("an import keeps the agent and the numbers of the server", () => {
   expect(storedRows(twoRuns, "l").map((row) => row.position)).toEqual([1, 2, 3, 4]);
 });
 
+// clauses: inspector-42
 test("each press of the theme button changes what is seen", () => {
   expect(["system", "dark", "light"].map((name) => nextTheme(name, false))).toEqual([
     "dark",
@@ -197,6 +199,7 @@ test("a diff shows changes with their surroundings", () => {
   expect(lines.filter((line) => line.kind === "skip")).toHaveLength(2);
 });
 
+// clauses: inspector-21
 test("a diff marks the words that changed in a line", () => {
   const lines = diffLines("const width = 10;\n", "const width = 12;\n");
   expect(lines.map((line) => line.parts?.filter((part) => part.changed).map((part) => part.text))).toEqual([

@@ -6,6 +6,7 @@ Playwright's synchronous API runs an event loop of its own, so no test in this f
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -31,12 +32,23 @@ FLAGS = [
     "--disable-backgrounding-occluded-windows",
 ]
 ACTION_LIMIT_MS = 20_000
+PLAYED_AGENT = Path(__file__).with_name("played_agent.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.timeout(150))
+
+
+def played_agents() -> str:
+    """Agents that say what a test has written into their directory; one of them needs a key."""
+    command = f'command = "{sys.executable}"\nargs = ["-S", "{PLAYED_AGENT}"'
+    return (
+        f'[[agent]]\nid = "played"\nname = "Played Agent"\n{command}]\n'
+        f'[[agent]]\nid = "locked"\nname = "Locked Agent"\n{command}, "--needs", "LOCKED_KEY"]\n'
+        'credentials = ["env:LOCKED_KEY"]\n'
+    )
 
 
 @pytest.fixture(scope="package")
@@ -51,7 +63,11 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    started = ServerProcess(tmp_path_factory.mktemp("inspector"), token=None).ready()
+    directory = tmp_path_factory.mktemp("inspector")
+    agents = directory / "agents.toml"
+    agents.write_text(played_agents())
+    settings = {"SANDBOX_AGENT_AGENTS_FILE": str(agents)}
+    started = ServerProcess(directory, token=None, settings=settings).ready()
     yield started
     started.stop()
     started.kill_leftovers()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -78,6 +79,11 @@ class InspectorPage:
     def wait_for_turns(self, count: int) -> None:
         """Wait until this many turns have ended; most of their rows may be out of view."""
         expect(self.conversation).to_have_attribute("data-turns", str(count))
+
+    def play(self, name: str, *steps: dict[str, Any]) -> None:
+        """Let the played agent do these steps; they are read from the directory of the session."""
+        (self.server.home / f"{name}.json").write_text(json.dumps(steps))
+        self.say(f"play {name}")
 
     @property
     def conversation(self) -> Locator:

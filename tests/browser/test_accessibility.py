@@ -39,7 +39,7 @@ def test_axe_has_no_serious_findings(inspector: InspectorPage, theme: str) -> No
         assert serious_findings(inspector) == [], name
 
 
-@pytest.mark.clause("inspector-looks")
+@pytest.mark.clause("inspector-looks", "inspector-03")
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_has_no_serious_findings_under_the_mouse_and_with_the_focus(
     inspector: InspectorPage, theme: str
@@ -117,6 +117,7 @@ def test_on_a_narrow_screen_every_part_is_reached(inspector: InspectorPage) -> N
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.clause("inspector-42")
 def test_the_theme_can_be_chosen_and_is_kept(inspector: InspectorPage) -> None:
     page = inspector.page
     page.emulate_media(color_scheme="light")

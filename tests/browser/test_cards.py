@@ -188,3 +188,73 @@ def test_the_side_bar_counts_what_waits(inspector: InspectorPage) -> None:
     expect(inspector.page.get_by_label("1 waiting")).to_be_visible()
     inspector.card("pending").locator("[data-option]").first.click()
     expect(inspector.page.get_by_label("1 waiting")).to_have_count(0)
+
+
+@pytest.mark.clause("inspector-08", "inspector-09")
+def test_a_form_shows_what_is_chosen_counts_its_keys_and_keeps_to_its_schema(
+    inspector: InspectorPage,
+) -> None:
+    page = inspector.page
+    inspector.create_session()
+    inspector.say("elicit")
+    card = inspector.card("pending")
+    expect(card).to_be_focused()
+    keys = card.locator("kbd").all_inner_texts()
+    assert keys == [str(n) for n in range(1, len(keys) + 1)]
+    green = card.get_by_role("button", name="Green")
+    before = green.evaluate("element => getComputedStyle(element).backgroundColor")
+    colours = card.get_by_role("group").filter(has=green)
+    card.get_by_role("checkbox").last.focus()
+    page.keyboard.press(card.locator("label.check kbd").first.inner_text())
+    expect(card.get_by_role("checkbox").first).to_be_checked()
+    expect(colours.locator("[aria-pressed=true]")).to_have_count(0)
+    page.keyboard.press(green.locator("kbd").inner_text())
+    expect(green).to_have_attribute("aria-pressed", "true")
+    page.mouse.move(0, 0)
+    assert green.evaluate("element => getComputedStyle(element).backgroundColor") != before
+    card.get_by_role("spinbutton").fill("99")
+    expect(card).to_contain_text("At most 9")
+    card.get_by_role("button", name="Send answer").click()
+    expect(card.get_by_role("spinbutton")).to_be_focused()
+    assert inspector.server.acp.list()[-1]["pendingRequests"] == 1
+    card.get_by_role("spinbutton").fill("9")
+    expect(card).not_to_contain_text("At most 9")
+
+
+@pytest.mark.clause("inspector-10")
+def test_a_free_question_takes_the_keyboard_and_gives_it_back_to_the_prompt(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("question free")
+    field = inspector.card("pending").get_by_role("textbox")
+    expect(field).to_be_focused()
+    expect(inspector.card("pending").locator(".keys")).to_have_text("Enter send · Esc reject")
+    inspector.page.keyboard.type("typed at once")
+    inspector.page.keyboard.press("Enter")
+    expect(inspector.card("answered")).to_contain_text("typed at once")
+    expect(inspector.composer).to_be_focused()
+
+
+@pytest.mark.clause("inspector-11", "inspector-12")
+def test_a_card_out_of_sight_is_told_and_escape_can_be_taken_back(inspector: InspectorPage) -> None:
+    page = inspector.page
+    inspector.create_session()
+    inspector.say_and_wait("stream 120")
+    inspector.say("permission")
+    card = inspector.card("pending")
+    expect(card).to_be_visible()
+    waits = page.get_by_role("button", name="The agent waits for your answer")
+    expect(waits).to_have_count(0)
+    # Only the head of the card stays in sight.
+    height = card.evaluate("element => element.offsetHeight")
+    inspector.conversation.evaluate(
+        "(element, by) => element.scrollTo(0, element.scrollTop - by)", height - 60
+    )
+    waits.click()
+    expect(card.get_by_role("button", name="Reject")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(card).to_contain_text("Rejecting in 3 seconds")
+    card.get_by_role("button", name="Undo").click()
+    expect(card).not_to_contain_text("Rejecting")
+    card.get_by_role("button", name="Allow once").click()
+    inspector.wait_for_turns(2)
+    expect(inspector.card("rejected")).to_have_count(0)

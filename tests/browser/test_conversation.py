@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_markdown_is_rendered_and_html_stays_text(inspector: InspectorPage) -> N
     assert conversation.locator("script, img, a[href^=javascript]").count() == 0
 
 
-@pytest.mark.clause("inspector-conversation")
+@pytest.mark.clause("inspector-conversation", "inspector-30")
 def test_thoughts_plans_and_usage_are_shown(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("think")
@@ -35,7 +36,15 @@ def test_thoughts_plans_and_usage_are_shown(inspector: InspectorPage) -> None:
     expect(inspector.conversation.locator(".plan li").first).to_be_visible()
     inspector.say("usage")
     inspector.wait_for_turns(3)
-    expect(inspector.page.locator(".chat-head .pill", has_text="tokens")).to_be_visible()
+    pill = inspector.page.locator(".usage-pill")
+    expect(pill).to_contain_text("tokens in all turns")
+    expect(inspector.conversation.locator(".turn-end").last).to_contain_text("tokens")
+    before = pill.inner_text()
+    inspector.say("usage")
+    inspector.wait_for_turns(4)
+    expect(pill).not_to_have_text(before)
+    inspector.say("hang")
+    expect(inspector.page.locator(".chat-head .pill", has_text=re.compile(r"^\d+ s$"))).to_be_visible()
 
 
 @pytest.mark.clause("inspector-conversation")

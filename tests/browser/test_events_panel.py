@@ -46,7 +46,7 @@ def test_the_universal_view_shows_the_derived_events(inspector: InspectorPage) -
         expect(events.get_by_role("button", name=name).first).to_be_visible()
 
 
-@pytest.mark.clause("inspector-events")
+@pytest.mark.clause("inspector-events", "inspector-36")
 def test_a_conversation_is_exported_and_imported_again(inspector: InspectorPage, tmp_path: Path) -> None:
     inspector.create_session()
     inspector.say_and_wait("echo exported words")
@@ -62,6 +62,15 @@ def test_a_conversation_is_exported_and_imported_again(inspector: InspectorPage,
     inspector.panel("Events").get_by_label("Import events").set_input_files(file)
     expect(inspector.page.get_by_text("Imported: this conversation can be read")).to_be_visible()
     expect(inspector.conversation).to_contain_text("exported words")
+    expect(inspector.page.locator(".chat-title")).to_contain_text("Mock")
+    with inspector.page.expect_download() as again:
+        panel.get_by_role("button", name="Export", exact=True).click()
+    kept = [json.loads(line) for line in Path(again.value.path()).read_text().splitlines()]
+    assert [line.get("streamEventId") for line in kept] == [line.get("streamEventId") for line in lines]
+    inspector.page.get_by_role("button", name="Rename session").click()
+    inspector.page.get_by_role("textbox", name="Name of the session").fill("A run to look at")
+    inspector.page.keyboard.press("Enter")
+    expect(inspector.page.get_by_role("link", name="A run to look at")).to_be_visible()
 
 
 def test_a_damaged_file_is_refused_with_a_reason(inspector: InspectorPage, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import tarfile
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
+from tests.browser.test_composer import HAND_OVER, PNG
 
 
-@pytest.mark.clause("inspector-files")
+@pytest.mark.clause("inspector-files", "inspector-34")
 def test_folders_unfold_in_place_and_follow_what_the_agent_writes(
     inspector: InspectorPage, tmp_path: Path
 ) -> None:
@@ -44,3 +46,53 @@ def test_folders_unfold_in_place_and_follow_what_the_agent_writes(
         assert any(name.endswith("deep/renamed.txt") for name in tar.getnames())
     panel.get_by_role("button", name="Unfold src").click()
     expect(panel.get_by_role("button", name="renamed.txt", exact=True)).to_have_count(0)
+
+
+@pytest.mark.clause("inspector-files", "inspector-34")
+def test_files_are_previewed_by_their_kind_dropped_and_listed_to_the_last(inspector: InspectorPage) -> None:
+    page = inspector.page
+    folder = inspector.server.home / "kinds"
+    folder.mkdir()
+    (folder / "picture.png").write_bytes(base64.b64decode(PNG))
+    (folder / "table.csv").write_text('name,words\n"Ada","a, b"\n')
+    (folder / "text.md").write_text("# A heading\n\n**bold**\n")
+    (folder / "bytes.bin").write_bytes(b"\x00\x01binary")
+    (folder / "large.log").write_text("first line\n" + "x" * 1_500_000)
+    for number in range(230):
+        (folder / f"z{number:03}").touch()
+    panel = inspector.panel("Files")
+    field = panel.get_by_label("Directory")
+    expect(field).not_to_have_value("")
+    field.fill(str(folder))
+    field.press("Enter")
+
+    def look(name: str) -> None:
+        back = panel.get_by_role("button", name="Back")
+        if back.count():
+            back.click()
+        panel.get_by_role("button", name=name, exact=True).click()
+
+    look("picture.png")
+    expect(panel.locator("img.picture")).to_be_visible()
+    look("table.csv")
+    expect(panel.get_by_role("columnheader")).to_have_text(["name", "words"])
+    expect(panel.get_by_role("cell").last).to_have_text("a, b")
+    look("text.md")
+    expect(panel.locator("strong")).to_have_text("bold")
+    panel.get_by_role("button", name="Edit").click()
+    expect(panel.get_by_label("File content")).to_have_value("# A heading\n\n**bold**\n")
+    look("bytes.bin")
+    expect(panel.get_by_label("First bytes")).to_contain_text("00 01 62 69 6e")
+    look("large.log")
+    expect(panel).to_contain_text("The first megabyte")
+    text = panel.get_by_label("File content")
+    assert text.input_value().startswith("first line\n") and not text.is_editable()
+    with page.expect_download() as download:
+        panel.get_by_role("button", name="Download").click()
+    assert Path(download.value.path()).stat().st_size == 1_500_011
+    panel.get_by_role("button", name="Back").click()
+    panel.get_by_role("button", name="35 more entries").click()
+    expect(panel.get_by_role("button", name="z229", exact=True)).to_be_visible()
+    panel.locator(".panel").evaluate(HAND_OVER, ["drop", "text/plain", "dropped.txt", "YQ=="])
+    expect(panel.get_by_role("button", name="dropped.txt", exact=True)).to_be_visible()
+    assert (folder / "dropped.txt").read_text() == "a"

@@ -59,13 +59,16 @@ def test_one_can_take_part_in_a_server_of_another_client(inspector: InspectorPag
     expect(inspector.card("answered")).to_be_visible()
 
 
-@pytest.mark.clause("inspector-live-servers")
+@pytest.mark.clause("inspector-live-servers", "inspector-31")
 def test_a_process_that_dies_shows_its_exit_code_and_stderr(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("stderr 300")
     inspector.say("crash 3")
     notice = inspector.page.locator(".exit-notice")
     expect(notice).to_contain_text("exit code 3")
+    # The conversation has one line about it, without the output that the notice shows.
+    expect(inspector.conversation.get_by_text("process ended")).to_have_count(1)
+    expect(inspector.page.get_by_text("exit code 3")).to_have_count(1)
     expect(notice.get_by_label("Last output on stderr")).not_to_be_empty()
     entry = inspector.server.acp.entry(inspector.server_id)
     assert entry is not None and entry["status"] == "exited" and entry["exitCode"] == 3

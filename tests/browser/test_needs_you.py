@@ -1,4 +1,4 @@
-"""Requests of all sessions in one inbox; labels stay readable under the mouse."""
+"""Requests of all sessions in one inbox."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.test_accessibility import serious_findings
 
 
-@pytest.mark.clause("inspector-inbox")
+@pytest.mark.clause("inspector-inbox", "inspector-07")
 def test_a_request_of_a_session_in_the_background_is_told_and_answered_in_the_inbox(
     inspector: InspectorPage,
 ) -> None:
@@ -34,19 +33,37 @@ def test_a_request_of_a_session_in_the_background_is_told_and_answered_in_the_in
     expect(row).to_contain_text("idle")
 
 
-@pytest.mark.clause("inspector-looks")
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_has_no_serious_findings_under_the_mouse_and_with_the_focus(
-    inspector: InspectorPage, theme: str
+@pytest.mark.clause("inspector-inbox", "inspector-07")
+def test_a_request_that_comes_later_notifies_and_a_reviewer_approves_its_change_in_the_inbox(
+    inspector: InspectorPage,
 ) -> None:
+    """The journey of a reviewer; the page is not in front when the agent asks."""
     page = inspector.page
-    page.emulate_media(color_scheme=theme, reduced_motion="reduce")  # type: ignore[arg-type]  # a literal
-    new = page.get_by_role("button", name="New", exact=True)
-    new.hover()
-    assert serious_findings(inspector) == []
-    new.focus()
-    assert serious_findings(inspector) == []
+    page.evaluate(
+        """() => {
+            window.shown = [];
+            window.Notification = class {
+                constructor(title, options) { window.shown.push([title, options.body]); }
+            };
+            window.Notification.permission = "granted";
+            document.hasFocus = () => false;
+        }"""
+    )
+    inspector.create_session("Played Agent")
+    diff = {"type": "diff", "path": "/srv/app.py", "oldText": "old line\n", "newText": "new line\n"}
+    tool_call = {"toolCallId": "t1", "title": "Edit app.py", "content": [diff]}
+    options = [{"optionId": "yes", "name": "Allow once", "kind": "allow_once"}]
+    ask = {"method": "session/request_permission", "params": {"toolCall": tool_call, "options": options}}
+    inspector.play("later", {"pause": 3}, {"ask": ask})
     inspector.create_session()
-    inspector.composer.fill("words")
-    page.get_by_role("button", name="Send").hover()
-    assert serious_findings(inspector) == []
+    row = page.get_by_role("link", name=re.compile("play later"))
+    expect(row).to_contain_text("working")
+    expect(row).to_contain_text("waits for you")
+    page.wait_for_function("window.shown.length === 1")
+    assert page.evaluate("window.shown[0][1]") == "Edit app.py"
+    page.get_by_role("link", name="Needs you").click()
+    inbox = page.get_by_role("region", name="Needs you")
+    expect(inbox.locator(".diff-line.added")).to_contain_text("new line")
+    inbox.get_by_role("button", name="Allow once").click()
+    expect(inbox).to_contain_text("Nothing waits for you")
+    expect(row).to_contain_text("idle")

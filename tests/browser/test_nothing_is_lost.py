@@ -35,7 +35,7 @@ def use_again(inspector: InspectorPage, ended_turns: int) -> None:
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
-@pytest.mark.clause("inspector-nothing-lost")
+@pytest.mark.clause("inspector-nothing-lost", "inspector-01", "inspector-31")
 def test_a_session_that_is_ended_in_mid_turn_is_used_again(inspector: InspectorPage) -> None:
     page = inspector.page
     inspector.create_session()
@@ -51,7 +51,7 @@ def test_a_session_that_is_ended_in_mid_turn_is_used_again(inspector: InspectorP
     expect(page.get_by_role("button", name="Stop")).to_have_count(0)
 
 
-@pytest.mark.clause("inspector-nothing-lost")
+@pytest.mark.clause("inspector-nothing-lost", "inspector-01", "inspector-31")
 def test_an_agent_that_ignores_stop_is_ended_and_used_again(inspector: InspectorPage) -> None:
     page = inspector.page
     inspector.create_session()
@@ -62,7 +62,7 @@ def test_an_agent_that_ignores_stop_is_ended_and_used_again(inspector: Inspector
     use_again(inspector, 1)
 
 
-@pytest.mark.clause("inspector-nothing-lost", "inspector-server-restarted")
+@pytest.mark.clause("inspector-nothing-lost", "inspector-server-restarted", "inspector-01", "inspector-02")
 def test_a_server_that_was_killed_in_mid_turn_is_used_again(
     start_server: StartServer, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,7 +82,7 @@ def test_a_server_that_was_killed_in_mid_turn_is_used_again(
     use_again(inspector, 1)
 
 
-@pytest.mark.clause("inspector-nothing-lost")
+@pytest.mark.clause("inspector-nothing-lost", "inspector-02", "inspector-05")
 @pytest.mark.parametrize("fault", ["reset", "refuse", "swallow"])
 def test_a_faulty_network_costs_neither_draft_nor_event(
     server: ServerProcess, context: BrowserContext, fault: str
@@ -118,7 +118,7 @@ def test_a_faulty_network_costs_neither_draft_nor_event(
         page.close()
 
 
-@pytest.mark.clause("inspector-nothing-lost")
+@pytest.mark.clause("inspector-nothing-lost", "inspector-05", "inspector-16")
 def test_drafts_survive_a_change_of_session_and_cancel_cancels(inspector: InspectorPage) -> None:
     page = inspector.page
     first = inspector.create_session()
@@ -143,7 +143,7 @@ def test_drafts_survive_a_change_of_session_and_cancel_cancels(inspector: Inspec
     assert len(inspector.server.acp.list()) == instances
 
 
-@pytest.mark.clause("inspector-nothing-lost")
+@pytest.mark.clause("inspector-nothing-lost", "inspector-05")
 def test_a_file_that_changed_meanwhile_is_not_overwritten_and_edits_are_kept(
     inspector: InspectorPage,
 ) -> None:

@@ -9,7 +9,7 @@ from tests.browser.inspector_page import InspectorPage
 from tests.browser.test_accessibility import serious_findings
 
 
-@pytest.mark.clause("inspector-palette")
+@pytest.mark.clause("inspector-palette", "inspector-41")
 def test_sessions_panels_and_actions_are_reached_by_name(inspector: InspectorPage) -> None:
     page, keys = inspector.page, inspector.page.keyboard
     first = inspector.create_session()

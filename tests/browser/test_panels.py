@@ -62,7 +62,7 @@ def test_a_missing_folder_is_explained(inspector: InspectorPage) -> None:
     expect(panel.get_by_role("alert")).to_contain_text("not found")
 
 
-@pytest.mark.clause("inspector-panels")
+@pytest.mark.clause("inspector-panels", "inspector-35")
 def test_mcp_servers_are_added_and_removed(inspector: InspectorPage) -> None:
     directory = inspector.server.home / "mcp-panel"
     directory.mkdir(exist_ok=True)
@@ -83,6 +83,26 @@ def test_mcp_servers_are_added_and_removed(inspector: InspectorPage) -> None:
             "env": {"KEY": "value"},
         }
     }
+    panel.get_by_role("button", name="files", exact=True).click()
+    expect(panel.locator("pre.json")).to_contain_text("KEY")
+    expect(panel.locator("pre.json")).not_to_contain_text("value")
+    form.get_by_label("Name", exact=True).fill("wrong")
+    form.get_by_role("textbox", name="Command").fill("server")
+    form.get_by_label("Environment").fill("BAD LINE")
+    form.get_by_role("button", name="Add server").click()
+    expect(form.get_by_role("alert")).to_contain_text("BAD LINE")
+    panel.get_by_role("button", name="Edit files").click()
+    edit = panel.get_by_role("form", name="Edit files")
+    edit.get_by_role("textbox", name="Command").fill("another-server")
+    edit.get_by_role("button", name="Save server").click()
+    expect(edit).to_have_count(0)
+    stored = json.loads((directory / ".sandbox-agent" / "config" / "mcp.json").read_text())
+    assert stored == {
+        "files": {"type": "local", "command": "another-server", "args": [], "env": {"KEY": "value"}}
+    }
+    inspector.page.once("dialog", lambda dialog: dialog.dismiss())
+    panel.get_by_role("button", name="Remove files").click()
+    expect(panel.get_by_role("button", name="files", exact=True)).to_be_visible()
     inspector.page.once("dialog", lambda dialog: dialog.accept())
     panel.get_by_role("button", name="Remove files").click()
     expect(panel.get_by_text("Nothing configured")).to_be_visible()

@@ -47,7 +47,7 @@ def test_assets_are_kept_for_ever_and_have_their_own_types(server: ServerProcess
     assert types == {"text/javascript; charset=utf-8", "text/css; charset=utf-8"}
 
 
-@pytest.mark.clause("inspector-compressed")
+@pytest.mark.clause("inspector-compressed", "inspector-43")
 @pytest.mark.parametrize(
     ("accepted", "coding"),
     [

@@ -14,7 +14,7 @@ from tests.support.server_process import ServerProcess
 Open = Callable[..., InspectorPage]
 
 
-@pytest.mark.clause("inspector-all-clients")
+@pytest.mark.clause("inspector-all-clients", "inspector-38")
 def test_prompts_of_other_clients_are_shown_in_order_and_once(inspector: InspectorPage) -> None:
     session_id = start_elsewhere(inspector.server, "another")
     for number in (1, 2):
@@ -38,7 +38,7 @@ def test_prompts_of_other_clients_are_shown_in_order_and_once(inspector: Inspect
     expect(prompts).to_have_count(4)
 
 
-@pytest.mark.clause("inspector-all-clients")
+@pytest.mark.clause("inspector-all-clients", "inspector-38")
 def test_the_link_of_a_session_works_in_another_browser(inspector: InspectorPage, browser: Browser) -> None:
     inspector.create_session()
     inspector.say("permission")

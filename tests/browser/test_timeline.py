@@ -40,6 +40,7 @@ def test_a_turn_is_a_waterfall_that_leads_to_cards_and_events(inspector: Inspect
 
 @pytest.mark.clause("inspector-timeline")
 def test_the_failing_call_of_a_long_run_is_two_clicks_away(inspector: InspectorPage) -> None:
+    """The journey of a debugger: 5,000 events, one failed call."""
     inspector.create_session()
     inspector.say_and_wait("stream 2500")
     inspector.say("error")
@@ -51,7 +52,7 @@ def test_the_failing_call_of_a_long_run_is_two_clicks_away(inspector: InspectorP
     expect(inspector.conversation.locator(".virtual-row.marked .tool.failed")).to_be_in_viewport()
 
 
-@pytest.mark.clause("inspector-timeline")
+@pytest.mark.clause("inspector-timeline", "inspector-33")
 def test_events_from_before_have_the_time_of_the_server(
     inspector: InspectorPage, open_page: Callable[..., InspectorPage]
 ) -> None:

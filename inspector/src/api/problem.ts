@@ -52,6 +52,11 @@ const ADVICE: Record<string, string> = {
   forbidden_origin: "Start the server with --cors-allow-origin for this page's address.",
 };
 
+/** Advice for errors of the agent, by their JSON-RPC code. */
+const RPC_ADVICE: Record<string, string> = {
+  "-32000": "The agent is not logged in: give it a key, or log in with its own program.",
+};
+
 export interface Explanation {
   title: string;
   detail: string;
@@ -63,7 +68,10 @@ export function explain(error: unknown): Explanation {
   if (error instanceof ApiProblem) {
     return { title: error.title, detail: error.message, advice: ADVICE[error.kind], stderr: error.stderr };
   }
-  if (error instanceof Error) return { title: "Something went wrong", detail: rpcDetail(error) };
+  if (error instanceof Error) {
+    const { code } = error as { code?: unknown };
+    return { title: "Something went wrong", detail: rpcDetail(error), advice: RPC_ADVICE[String(code)] };
+  }
   return { title: "Something went wrong", detail: String(error) };
 }
 

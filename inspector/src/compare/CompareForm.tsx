@@ -160,7 +160,7 @@ function CandidateRow({ number, row, agents, change, remove }: RowProps) {
           <option value="">Choose…</option>
           {agents.map((one) => (
             <option key={one.id} value={one.id}>
-              {agentLabel(one.id, one.name)}
+              {agentLabel(one.id)}
               {one.credentialsAvailable ? "" : " (no credentials)"}
             </option>
           ))}

@@ -53,6 +53,10 @@ export function Composer({ target }: { target: PromptTarget }) {
     element.style.height = `${Math.min(MAX_HEIGHT_PX, element.scrollHeight + 2)}px`;
   }, [text]);
   useEffect(() => field.current?.focus(), [focusWanted]);
+  // The buttons Stop and Send now go with the turn; the focus that one of them had goes to the field.
+  useEffect(() => {
+    if (document.activeElement === document.body) field.current?.focus();
+  }, [busy]);
 
   const write = (next: string, at = next.length) => {
     draft.change({ text: next });

@@ -66,7 +66,10 @@ export function RequestCard({ item, instance, answerable }: Props) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     setTried(true);
-    if (problems.every((problem) => problem === undefined)) send(answers);
+    const wrong = problems.findIndex((problem) => problem !== undefined);
+    if (wrong < 0) send(answers);
+    else
+      card.current?.querySelectorAll(".field")[wrong]?.querySelector<HTMLElement>("input, button")?.focus();
   };
   const starts = firstOptions(request);
   return (

@@ -1,6 +1,7 @@
 /** The lines of a diff as the page shows them: numbered, changed words marked, long unchanged parts counted. */
 
 import { diffWordsWithSpace } from "diff";
+import { count } from "../ui/format";
 import { diffHunks, NO_NEWLINE } from "../fold/diffHunks";
 
 export interface DiffLine {
@@ -21,7 +22,7 @@ export function diffLines(before: string, after: string): DiffLine[] {
   const lines: DiffLine[] = [];
   let shown = 0;
   const skipTo = (line: number) => {
-    if (line > shown) lines.push({ kind: "skip", text: `${line - shown} unchanged lines` });
+    if (line > shown) lines.push({ kind: "skip", text: count(line - shown, "unchanged line") });
   };
   for (const hunk of diffHunks(before, after)) {
     skipTo(hunk.oldStart - 1);

@@ -28,13 +28,13 @@ export function KeyField({ agent, change }: Props) {
   if (variables.length === 0) {
     return (
       <p className="muted small-text">
-        {agentLabel(agent.id, agent.name)} reads no key from the environment: log in with its own program.
+        {agentLabel(agent.id)} reads no key from the environment: log in with its own program.
       </p>
     );
   }
   return (
     <fieldset className="key-field">
-      <legend>{agentLabel(agent.id, agent.name)} needs a key; the server has none</legend>
+      <legend>{agentLabel(agent.id)} needs a key; the server has none</legend>
       <div className="key-row">
         <select
           aria-label="Variable"

@@ -143,7 +143,7 @@ function AgentRadio({ agent, checked, choose }: { agent: AgentInfo; checked: boo
   return (
     <label className={checked ? "agent-option chosen" : "agent-option"}>
       <input type="radio" name="agent" value={agent.id} checked={checked} onChange={choose} />
-      <span>{agentLabel(agent.id, agent.name)}</span>
+      <span>{agentLabel(agent.id)}</span>
       <span className={agent.installed ? "pill good" : "pill"}>
         {agent.installed ? "installed" : "not installed"}
       </span>

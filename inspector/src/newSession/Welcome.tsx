@@ -24,10 +24,10 @@ export function Welcome({ create }: { create: (agent?: string) => void }) {
         {readyFirst(agents.value ?? []).map((agent) => (
           <button key={agent.id} type="button" className="agent-tile" onClick={() => create(agent.id)}>
             <span className="avatar" aria-hidden="true">
-              {agentLabel(agent.id, agent.name)[0]?.toUpperCase()}
+              {agentLabel(agent.id)[0]?.toUpperCase()}
             </span>
             <span className="tile-text">
-              <strong>{agentLabel(agent.id, agent.name)}</strong>
+              <strong>{agentLabel(agent.id)}</strong>
               <span className="muted">{agent.installed ? "Installed" : "Installs on first use"}</span>
               {!agent.credentialsAvailable && (
                 <span className="warn-text">

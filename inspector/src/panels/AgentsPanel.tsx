@@ -68,9 +68,9 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
   const options = useMemo(() => selectOptions({ configOptions }), [configOptions]);
   const flags = Object.entries(agent.capabilities);
   return (
-    <article className="card" aria-label={agentLabel(agent.id, agent.name)}>
+    <article className="card" aria-label={agentLabel(agent.id)}>
       <div className="card-head">
-        <h3>{agentLabel(agent.id, agent.name)}</h3>
+        <h3>{agentLabel(agent.id)}</h3>
         <span className="mono muted">{agent.id}</span>
         <span className={agent.installed ? "pill good" : "pill"}>{installState(agent)}</span>
         <span className={agent.credentialsAvailable ? "pill good" : "pill warn"}>

@@ -18,6 +18,7 @@ import { useTask, type Task } from "../ui/useTask";
 import { ConnectionLost } from "./ConnectionLost";
 import { ExitNotice } from "./ExitNotice";
 import { isServerOf, liveServer } from "./lifecycle";
+import { LoginAdvice } from "./LoginAdvice";
 import type { OpenSession } from "./openSession";
 import { ServerView } from "./ServerView";
 import { SessionActions } from "./SessionActions";
@@ -98,6 +99,7 @@ function Opened({ session, open }: { session: SessionRecord; open: OpenSession }
       />
       {isConnectionLost(state) && !session.imported && <ConnectionLost />}
       <ConversationList instance={instance} open={open} answerable={!over && state.action === "none"} />
+      {!over && <LoginAdvice instance={instance} />}
       {over && server?.status === "exited" && <ExitNotice server={server} />}
       {task.error !== undefined && <ErrorBox error={task.error} />}
       {session.imported ? (

@@ -1,4 +1,7 @@
-/** Display names of the agents, as their vendors write them. */
+/** Display names of the agents: as their vendors write them, or as the server's catalogue names them. */
+
+import { isObject, parseJson } from "../json";
+import { readStored, writeStored } from "./useStored";
 
 const LABELS: Record<string, string> = {
   claude: "Claude Code",
@@ -19,7 +22,19 @@ const LABELS: Record<string, string> = {
   "fast-agent": "fast-agent",
 };
 
-/** The name is known where the agent was read from the server's catalogue. */
-export function agentLabel(id: string, name?: string): string {
-  return LABELS[id] ?? name ?? id;
+const STORED = "agent-names";
+const stored = parseJson(readStored(STORED) ?? "");
+/** Names of the agents that were added to the server's catalogue, by id; kept for the next visit. */
+let known: Record<string, unknown> = isObject(stored) ? stored : {};
+
+export function rememberNames(agents: readonly { id: string; name?: string }[]): void {
+  const named = agents.filter(({ id, name }) => name && !(id in LABELS) && known[id] !== name);
+  if (named.length === 0) return;
+  known = { ...known, ...Object.fromEntries(named.map(({ id, name }) => [id, name])) };
+  writeStored(STORED, JSON.stringify(known));
+}
+
+export function agentLabel(id: string): string {
+  const name = known[id];
+  return LABELS[id] ?? (typeof name === "string" ? name : id);
 }

@@ -4,8 +4,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 
 const END_TOLERANCE_PX = 48;
-/** A row of which less is on the screen counts as hidden. */
-const SEEN_PX = 24;
+/** A row counts as hidden if less than this part of it, or of the view, is on the screen. */
+const SEEN_PART = 0.5;
 const OVERSCAN_ROWS = 8;
 
 interface Options {
@@ -60,7 +60,9 @@ export function useFollowingList({ entries, keyOf, estimatedRowPx }: Options) {
     const row = virtualizer.getVirtualItems().find((one) => one.index === index);
     const top = virtualizer.scrollOffset ?? 0;
     const height = virtualizer.scrollRect?.height ?? 0;
-    return row !== undefined && row.start < top + height - SEEN_PX && row.end > top;
+    if (!row) return false;
+    const seen = Math.min(row.end, top + height) - Math.max(row.start, top);
+    return seen >= SEEN_PART * Math.min(row.size, height);
   };
   const showEntry = (index: number) => {
     following.current = false;

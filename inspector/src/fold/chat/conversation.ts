@@ -1,6 +1,7 @@
 /** The conversation as the chat shows it, derived from the messages of a log by `ConversationFold`. */
 
 import type {
+  AuthMethod,
   AvailableCommand,
   ContentBlock,
   PlanEntry,
@@ -148,6 +149,10 @@ export interface Conversation {
   announcement?: string;
   agentInfo?: { name: string; version?: string };
   agentCapabilities?: JsonObject;
+  /** How the agent can be logged in. */
+  authMethods: AuthMethod[];
+  /** The last prompt was refused because the agent is not logged in. */
+  needsLogin: boolean;
   exited?: { code: number | null; success: boolean };
 }
 
@@ -161,4 +166,6 @@ export const EMPTY_CONVERSATION: Conversation = {
   configOptions: [],
   commands: [],
   usage: {},
+  authMethods: [],
+  needsLogin: false,
 };

@@ -118,6 +118,7 @@ export class ConversationFold {
     else if (turn) state.endTurn(turn, error ? "error" : (stopReason ?? "end_turn"), tokens);
     else if (!call && stopReason) state.endTurn(undefined, stopReason, tokens);
     if (error) state.note("error", errorLabel(error), errorDetail(error));
+    if (turn) state.change({ needsLogin: numberAt(error, "code") === AUTH_REQUIRED });
     if (result) state.applyResult(result, call?.params);
     if (call?.method === "session/load" || call?.method === "session/resume") state.restoring = false;
   }
@@ -143,6 +144,8 @@ function errorDetail(error: JsonObject): string | undefined {
   return typeof data === "string" ? data : (textAt(data, "details") ?? JSON.stringify(data));
 }
 
+/** ACP's code for a request that needs a login. */
+const AUTH_REQUIRED = -32000;
 /** The page's own code for a problem of the server, which has no meaning to the user. */
 const OWN_CODE = -32099;
 

@@ -3,7 +3,12 @@
  * Items are changed in place during a batch; `publish` makes the snapshot that the page shows.
  */
 
-import type { AvailableCommand, SessionConfigOption, SessionModeState } from "@agentclientprotocol/sdk";
+import type {
+  AuthMethod,
+  AvailableCommand,
+  SessionConfigOption,
+  SessionModeState,
+} from "@agentclientprotocol/sdk";
 import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
 import { WaitingOutput } from "../acpV2";
 import {
@@ -201,6 +206,8 @@ export class ConversationState {
     }
     const capabilities = objectAt(result, "agentCapabilities");
     if (capabilities) change.agentCapabilities = capabilities;
+    if (Array.isArray(result.authMethods))
+      change.authMethods = listAt(result, "authMethods").filter(isObject) as unknown as AuthMethod[];
     const totalTokens = numberAt(objectAt(result, "usage"), "totalTokens");
     if (totalTokens !== undefined) {
       const { usage } = this.facts;
