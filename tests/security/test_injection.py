@@ -115,3 +115,15 @@ def test_a_body_cannot_bring_a_second_line_to_the_agent(server: ServerProcess) -
     lines = record.read_bytes().splitlines()
     assert len(lines) == 2 and all(isinstance(json.loads(line), dict) for line in lines)
     assert acp.delete(server_id).status == 204
+
+
+@pytest.mark.clause("security-injection")
+@pytest.mark.parametrize("framing", [{"content-length": "5"}, {"transfer-encoding": "chunked"}])
+def test_a_websocket_handshake_with_a_body_is_refused(server: ServerProcess, framing: dict[str, str]) -> None:
+    """A proxy reads a body where the server would read frames."""
+    handshake = {"upgrade": "websocket", "connection": "upgrade", "sec-websocket-version": "13"}
+    handshake |= {"sec-websocket-key": "AAAAAAAAAAAAAAAAAAAAAA==", **framing}
+    body = b"hello" if "content-length" in framing else b"0\r\n\r\n"
+    with server.client.connect() as connection:
+        connection.send(server.client.build("GET", "/acp/mock", headers=handshake) + body)
+        assert connection.read_answer().status in (400, 404, 405, 406)

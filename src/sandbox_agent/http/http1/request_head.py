@@ -72,6 +72,8 @@ class RequestHead:
         headers = self.header_map
         if headers.get(b"upgrade", b"").strip().lower() != b"websocket" or self.method != "GET":
             return False
+        if b"transfer-encoding" in headers or headers.get(b"content-length", b"0").strip(b"0"):
+            return False  # A proxy would take for a body what is a frame here.
         options = (
             b",".join(value for name, value in self.headers if name == b"connection").lower().split(b",")
         )
