@@ -84,6 +84,7 @@ from sandbox_agent.sdk.session.config.config_options import ConfigOption
 from sandbox_agent.sdk.session.history.restorer import Restored, RestoreMethod, RestorePolicy
 from sandbox_agent.sdk.session.history.session_export import export_session
 from sandbox_agent.sdk.session.permissions.permission_request import (
+    Allow,
     Deny,
     PermissionRequest,
     allow_kinds,
@@ -162,6 +163,7 @@ __all__ = [
     "AgentProcessError",
     "AgentTimeoutError",
     "AgentUnparsed",
+    "Allow",
     "AsgiProvider",
     "AsyncAcpClient",
     "AsyncProcess",

@@ -117,6 +117,25 @@ async def test_claudes_plan_is_approved_or_kept(
     assert adapter.modes() == ["default"]
 
 
+@pytest.mark.clause("sdk-tool-hooks")
+async def test_claude_runs_a_tool_with_the_input_that_the_user_has_changed(
+    program: Callable[[str], Path], model: FakeModel, tmp_path: Path
+) -> None:
+    claude = await asyncio.to_thread(program, "claude")
+    asked_for, wanted = tmp_path / "asked-for", tmp_path / "wanted"
+
+    def change(params: Json) -> Json:
+        changed = {**params["toolCall"]["rawInput"], "command": f"touch {wanted}"}
+        return meta.with_meta(choose(params, "allow_once"), updatedInput=changed)
+
+    async with adapter_of("claude", claude, model, tmp_path) as adapter:
+        session = await adapter.begin()
+        adapter.policies = {"session/request_permission": change}
+        await adapter.prompt(session, f"[[shell touch {asked_for}]]")
+    assert wanted.exists() and not asked_for.exists()
+    assert f"touch {wanted}" in json.dumps(adapter.params("session/update"))
+
+
 @pytest.mark.clause("spec3-credentials-by-environment")
 async def test_a_key_from_the_environment_is_enough_for_codex_and_is_not_stored(
     program: Callable[[str], Path], model: FakeModel, tmp_path: Path

@@ -135,12 +135,15 @@ async def test_the_ticket_opens_nothing_else(connect: Connect, own_server: LiveS
     values = {one["name"]: one["value"] for one in entry["env"]}
     ticket = values["SANDBOX_AGENT_RELAY_TICKET"]
     assert own_server.token not in str(entry)
+    # The history says that there were tools; the ticket would let its readers call them.
+    stored = str(await session.raw_events())
+    assert "SANDBOX_AGENT_RELAY_URL" in stored and ticket not in stored
     stranger = await AsyncSandboxAgent.connect(own_server.url, ticket, wait_for_health=False)
     async with stranger:
         for path in ("/v1/acp", "/v1/tool-relays/x/calls", "/v1/fs/entries"):
-            response = await stranger._api._clients.of(path).request(
-                "POST" if "calls" in path else "GET", own_server.url + path, headers=stranger._api.headers
-            )
+            method = "POST" if "calls" in path else "GET"
+            with stranger._api._clients.use() as http:
+                response = await http.request(method, own_server.url + path, headers=stranger._api.headers)
             assert response.status_code == 401
         path = values["SANDBOX_AGENT_RELAY_URL"].removeprefix(own_server.url)
         request = {"jsonrpc": "2.0", "id": 1, "method": "ping"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+from contextlib import ExitStack
 from typing import Any
 
 import httpx
@@ -16,6 +17,7 @@ from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import RpcError
 from sandbox_agent.sdk.providers.asgi_transport import StreamingAsgiTransport
 from sandbox_agent.sdk.response_errors import status_error
+from sandbox_agent.sdk.transport.http_clients import REQUESTS_PER_POOL, HttpClients, send
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import Retries, backoff, refused
 from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
@@ -135,3 +137,67 @@ async def test_an_application_that_fails_is_a_protocol_error() -> None:
     async with httpx.AsyncClient(transport=StreamingAsgiTransport(broken), base_url="http://x") as client:
         with pytest.raises(httpx.TransportError, match="broken"):
             await client.get("/")
+
+
+@pytest.mark.clause("sdk-shared-streams")
+async def test_requests_share_the_connections_of_few_clients() -> None:
+    clients = HttpClients(None, None)
+    try:
+        with clients.use() as first:
+            pass
+        with clients.use() as second:
+            assert second is first
+        with ExitStack() as open_requests:
+            used = {id(open_requests.enter_context(clients.use())) for _ in range(REQUESTS_PER_POOL * 3)}
+            assert len(used) == 3
+        with clients.use() as again:
+            assert again is first
+    finally:
+        await clients.aclose()
+
+
+async def test_a_cancelled_request_leaves_no_expired_connection_open() -> None:
+    """Its cancellation comes while `httpx` closes several connections that the server has closed."""
+    peers: list[asyncio.StreamWriter] = []
+    all_asked, silent = asyncio.Event(), asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        peers.append(writer)
+        await reader.readuntil(b"\r\n\r\n")
+        if len(peers) == 4:
+            all_asked.set()
+        await all_asked.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        await writer.drain()
+        await silent.wait()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    clients = HttpClients(None, None)
+    try:
+        with clients.use() as client:
+            await asyncio.gather(*(client.get(url) for _ in range(4)))
+            connections = list(client._transport._pool.connections)
+            silent.set()
+            await asyncio.gather(*(peer.wait_closed() for peer in peers))
+            for _ in range(20):  # let the client's side take in the end of the connections
+                await asyncio.sleep(0)
+            closing = asyncio.Event()
+            close = type(connections[0]).aclose
+
+            async def noted(connection: Any) -> None:
+                closing.set()
+                await close(connection)
+
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(type(connections[0]), "aclose", noted)
+                task = asyncio.create_task(send(client, client.build_request("GET", url), stream=True))
+                await asyncio.wait_for(closing.wait(), 10)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            assert all(one.is_closed() for one in connections)
+    finally:
+        await clients.aclose()
+        server.close()

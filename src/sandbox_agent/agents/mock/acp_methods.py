@@ -130,7 +130,7 @@ class AcpMethods:
             "agentCapabilities": CAPABILITIES,
             "agentInfo": info,
             "authMethods": [],
-            "_meta": {"steering": {"supported": True}},
+            "_meta": {"steering": {"supported": True}, **updates.product_meta(changedInput=True)},
         }
 
     def _authenticate(self, params: Json) -> Json:

@@ -99,15 +99,19 @@ class CallbackError(SandboxAgentError):
 
 
 class UnsupportedPermissionReplyError(SandboxAgentError):
-    """The agent offers no option for this reply; the request stays pending."""
+    """The agent offers no option for this reply, or takes no changed input; the request stays pending."""
 
-    def __init__(self, permission_id: str, reply: str, available: Iterable[str]) -> None:
+    def __init__(
+        self, permission_id: str, reply: str, available: Iterable[str], *, problem: str = ""
+    ) -> None:
         self.permission_id = permission_id
         self.reply = reply
         self.available = list(available)
+        self.problem = problem
+        because = f": {problem}" if problem else ""
         offered = listed(self.available)
         super().__init__(
-            f"permission {permission_id!r} cannot be answered with {reply!r}; offered: {offered}"
+            f"permission {permission_id!r} cannot be answered with {reply!r}{because}; offered: {offered}"
         )
 
 

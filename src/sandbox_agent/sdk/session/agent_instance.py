@@ -14,18 +14,20 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from sandbox_agent.jsonrpc_error_codes import METHOD_NOT_FOUND
-from sandbox_agent.sdk.errors import SandboxAgentError
+from sandbox_agent.sdk.errors import SandboxAgentError, UnsupportedSessionOptionError
 from sandbox_agent.sdk.jsonrpc import Envelope, error_response
 from sandbox_agent.sdk.transport.acp_connection import AcpConnection
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.initialize import NEWEST_VERSION, agent_capabilities, initialize_params
 from sandbox_agent.sdk.transport.shared_streams import SharedStreams
 from sandbox_agent.sdk.transport.stream_reader import Gap
+from sandbox_agent.sdk.universal import meta
 
 log = logging.getLogger("sandbox_agent")
 
 # How many messages for session ids that are not bound yet are kept.
 EARLY_MESSAGES = 2000
+ENVIRONMENT_HEADER = "x-sandbox-agent-env"
 
 
 class SessionPort(Protocol):
@@ -51,6 +53,7 @@ class AgentInstance:
     ) -> None:
         self.server_id = server_id
         self.agent = agent
+        self._api = api
         self.created_at_ms: int | None = None
         self.init_result: dict[str, Any] = {}
         self.connection = AcpConnection(
@@ -80,6 +83,11 @@ class AgentInstance:
         return isinstance(steering, Mapping) and steering.get("supported") is True
 
     @property
+    def takes_changed_input(self) -> bool:
+        """Whether the user may change the input of a tool that waits for permission."""
+        return meta.product_meta(self.init_result).get("changedInput") is True
+
+    @property
     def is_v2(self) -> bool:
         """Whether the agent has chosen version 2 of ACP."""
         return self.init_result.get("protocolVersion") == NEWEST_VERSION
@@ -91,14 +99,24 @@ class AgentInstance:
         result = await self.connection.bootstrap(
             initialize_params(forms=forms, version=acp_version),
             {"agent": self.agent, "cwd": directory},
-            # ASCII: headers have no other letters.
-            {"x-sandbox-agent-env": json.dumps(dict(env))} if env else {},
+            self._environment_header(env or {}),
         )
         self.init_result = dict(result) if isinstance(result, Mapping) else {}
         self.created_at_ms = self.connection.created_at_ms
         if self.created_at_ms is None:  # a server of another make
             facts = await self.connection.status.facts()
             self.created_at_ms = facts.get("createdAtMs") if facts else None
+
+    def _environment_header(self, env: Mapping[str, str]) -> dict[str, str]:
+        """The variables of the session, added to those that the client sends with every request."""
+        client_wide = self._api.headers.get(ENVIRONMENT_HEADER, "{}").strip()
+        if not env:
+            return {}
+        if not client_wide.startswith("{"):
+            reason = f"the header of the client names the profile {client_wide!r}; give one or the other"
+            raise UnsupportedSessionOptionError("env", self.agent, reason)
+        # ASCII: headers have no other letters.
+        return {ENVIRONMENT_HEADER: json.dumps({**json.loads(client_wide), **env})}
 
     def bind(self, native_id: str, session: SessionPort) -> None:
         """Route messages with this agent session id to `session`, those already received first."""

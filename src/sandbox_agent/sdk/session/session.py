@@ -19,7 +19,7 @@ from sandbox_agent.sdk.session.history.history_pager import page_limit
 from sandbox_agent.sdk.session.history.restorer import Restored
 from sandbox_agent.sdk.session.history.session_export import export_session
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
-from sandbox_agent.sdk.session.permissions.permission_request import Deny, PermissionRequest
+from sandbox_agent.sdk.session.permissions.permission_request import Allow, Deny, PermissionRequest
 from sandbox_agent.sdk.session.permissions.question import Answer, Question
 from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_events import EventCallback, SessionEvents
@@ -314,8 +314,10 @@ class AsyncSession:
 
     # -- permissions and questions ----------------------------------------------------------------------
 
-    async def reply_permission(self, permission_id: str, reply: str | Deny | Mapping[str, Any]) -> None:
-        """Answer with `once`, `always`, `reject`, an option id or `Deny(reason)`.
+    async def reply_permission(
+        self, permission_id: str, reply: str | Allow | Deny | Mapping[str, Any]
+    ) -> None:
+        """Answer with `once`, `always`, `reject`, an option id, `Allow(raw_input=...)` or `Deny(reason)`.
 
         A mapping is an ACP response, which is sent as it is.
         """

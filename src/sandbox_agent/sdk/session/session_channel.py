@@ -89,6 +89,7 @@ class SessionChannel:
             failed=self.callback_failed,
             before_tool=self.hooks.decide,
             explain=self._explain,
+            takes_changed_input=lambda: self.instance is not None and self.instance.takes_changed_input,
         )
         self.skills = SessionSkills(pool, record.id, record.agent, record.session_init or {})
         self.tools = SessionTools(pool.api, record.id)
@@ -157,12 +158,9 @@ class SessionChannel:
         """Send a request; it is recorded once the agent has it."""
         instance = self._need_instance()
         call_id = instance.connection.new_id()
-        if method in BINDING_METHODS:
-            params = self.tools.with_server(params)
-            params = session_params(params) if instance.is_v2 else params
-        if method in CORRELATED_METHODS:
-            params = meta.with_connection(params, instance.server_id)
-        envelope: Envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": dict(params)}
+        stored = self._outgoing(instance, method, params, ticket=False)
+        params = self._outgoing(instance, method, params)
+        envelope: Envelope = {"jsonrpc": "2.0", "id": call_id, "method": method, "params": stored}
         recorded = recorded_late = False
 
         def accepted() -> None:
@@ -198,6 +196,17 @@ class SessionChannel:
             if not self.mapper.ended:  # the end of the session has told it, and ended the turn
                 self._note_failure(call_id, error, open_call=recorded)
             raise
+
+    def _outgoing(
+        self, instance: AgentInstance, method: str, params: Mapping[str, Any], *, ticket: bool = True
+    ) -> dict[str, Any]:
+        """The parameters as the agent gets them; as they are stored without the ticket of the tools."""
+        if method in BINDING_METHODS:
+            params = self.tools.with_server(params, ticket=ticket)
+            params = session_params(params) if instance.is_v2 else params
+        if method in CORRELATED_METHODS:
+            params = meta.with_connection(params, instance.server_id)
+        return dict(params)
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
         """Send a notification and record it."""

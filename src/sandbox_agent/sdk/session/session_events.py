@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
+from functools import cached_property
 from typing import get_args
 
 from sandbox_agent.sdk.jsonrpc import Envelope
@@ -29,7 +30,11 @@ class SessionEvents:
     def __init__(self, lifecycle: SessionLifecycle) -> None:
         self._lifecycle = lifecycle
         self._channel = lifecycle.channel
-        self._pager = HistoryPager(
+
+    @cached_property
+    def _pager(self) -> HistoryPager:
+        """Made when the history is read: most sessions of a client are not read again."""
+        return HistoryPager(
             self._channel.pool.store,
             self._channel.record.id,
             self._channel.record.agent,

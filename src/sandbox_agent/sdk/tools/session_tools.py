@@ -14,6 +14,8 @@ from sandbox_agent.sdk.transport.http_api import HttpApi
 SERVER_NAME = "client"
 """The name of the MCP server that agents see; Claude calls a tool `mcp__client__NAME`."""
 
+TICKET_VARIABLE = "SANDBOX_AGENT_RELAY_TICKET"
+
 
 class SessionTools:
     """Relays the calls of one session; without tools it does nothing."""
@@ -48,11 +50,18 @@ class SessionTools:
             raise ToolsUnavailableError(f"the server has no tool relays: {error}") from error
         self._entry = _mcp_entry(info, self._api.base_url)
 
-    def with_server(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The parameters that open a session, with the MCP server of the tools."""
+    def with_server(self, params: Mapping[str, Any], *, ticket: bool = True) -> Mapping[str, Any]:
+        """The parameters that open a session, with the MCP server of the tools.
+
+        The history is stored without the ticket, which lets its holder call the tools.
+        """
         if self._entry is None:
             return params
-        return {**params, "mcpServers": [*params.get("mcpServers", ()), self._entry]}
+        entry = self._entry
+        if not ticket:
+            kept = [one for one in entry["env"] if one["name"] != TICKET_VARIABLE]
+            entry = {**entry, "env": kept}
+        return {**params, "mcpServers": [*params.get("mcpServers", ()), entry]}
 
     async def close(self) -> None:
         """Stop answering; calls that wait become tool errors."""
@@ -65,7 +74,7 @@ def _mcp_entry(info: Mapping[str, Any], base_url: str) -> dict[str, Any]:
     program, *arguments = info["command"]
     variables = {
         "SANDBOX_AGENT_RELAY_URL": (info.get("url") or base_url) + info["path"],
-        "SANDBOX_AGENT_RELAY_TICKET": info["ticket"],
+        TICKET_VARIABLE: info["ticket"],
     }
     environment = [{"name": name, "value": value} for name, value in variables.items()]
     return {"name": SERVER_NAME, "command": program, "args": arguments, "env": environment}

@@ -23,7 +23,7 @@ from sandbox_agent.sdk.errors import (
     SandboxAgentError,
 )
 from sandbox_agent.sdk.response_errors import status_error
-from sandbox_agent.sdk.transport.http_clients import HttpClients
+from sandbox_agent.sdk.transport.http_clients import HttpClients, send
 from sandbox_agent.sdk.transport.retries import Retries, refused
 from sandbox_agent.sdk.transport.run_once import RunOnce
 
@@ -60,7 +60,8 @@ class HttpApi:
         """How long calls wait for a server that does not answer and is not known to be gone."""
         self.health_check: RunOnce | None = None
         """Awaited before every request, except `GET /v1/health` itself."""
-        self._headers = {**({"authorization": f"Bearer {token}"} if token else {}), **dict(headers or {})}
+        given = {name.lower(): value for name, value in (headers or {}).items()}
+        self._headers = {**({"authorization": f"Bearer {token}"} if token else {}), **given}
         self.closed = False
         self._is_in_process = transport is not None
         self._clients = HttpClients(http_client, transport)
@@ -72,7 +73,7 @@ class HttpApi:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """What every request carries, the token included."""
+        """What every request carries, the token included; the names in lower case."""
         return self._headers
 
     @property
@@ -137,11 +138,9 @@ class HttpApi:
         timeout_s: float | None,
     ) -> httpx.Response:
         async with self.open(
-            method, path, query=query, body=body, headers=headers, read_timeout=timeout_s
-        ) as r:
-            with network_errors(f"{method} {path}"):
-                await r.aread()
-            return r
+            method, path, query=query, body=body, headers=headers, read_timeout=timeout_s, whole=True
+        ) as response:
+            return response
 
     @asynccontextmanager
     async def open(
@@ -154,34 +153,38 @@ class HttpApi:
         headers: Mapping[str, str] | None = None,
         read_timeout: float | None = None,
         unlimited: bool = False,
+        whole: bool = False,
     ) -> AsyncIterator[httpx.Response]:
-        """Send a request once and yield the open response; raise on any status outside 2xx."""
+        """Send a request once and yield the open response; raise on any status outside 2xx.
+
+        With `whole` its body has been read.
+        """
         if self.closed:
             raise ClientClosedError("the client is closed")
         if path != HEALTH_PATH:
             await self.ready()
         limit = None if unlimited else (read_timeout if read_timeout is not None else self.timeout)
-        client = self._clients.of(path)
-        request = client.build_request(
-            method,
-            self.base_url + path,
-            params=_params(query),
-            content=body,
-            headers={**self._headers, **(headers or {})},
-            timeout=httpx.Timeout(limit, connect=CONNECT_TIMEOUT_S, pool=None),
-        )
-        with network_errors(f"{method} {path}", server=self.base_url):
-            response = await client.send(request, stream=True)
-        try:
-            if not response.is_success:
-                with network_errors(f"{method} {path}"):
-                    await response.aread()
-                failure = response_error(response, f"{method} {path}")
-                failure.response = response
-                raise failure
-            yield response
-        finally:
-            await asyncio.shield(response.aclose())
+        with self._clients.use() as client:
+            request = client.build_request(
+                method,
+                self.base_url + path,
+                params=_params(query),
+                content=body,
+                headers={**self._headers, **(headers or {})},
+                timeout=httpx.Timeout(limit, connect=CONNECT_TIMEOUT_S, pool=None),
+            )
+            with network_errors(f"{method} {path}", server=self.base_url):
+                response = await send(client, request, stream=not whole)
+            try:
+                if not response.is_success:
+                    with network_errors(f"{method} {path}"):
+                        await response.aread()
+                    failure = response_error(response, f"{method} {path}")
+                    failure.response = response
+                    raise failure
+                yield response
+            finally:
+                await asyncio.shield(response.aclose())
 
 
 class network_errors:
@@ -225,13 +228,15 @@ def segment(text: str) -> str:
     return quote(text, safe="")
 
 
-def _params(query: Query | None) -> dict[str, str]:
+def _params(query: Query | None) -> dict[str, str] | None:
+    """The parameters as text; None without any, for which `httpx` does not parse the URL again."""
     written = {True: "true", False: "false"}
-    return {
+    given = {
         name: written[value] if isinstance(value, bool) else fspath(value)
         for name, value in (query or {}).items()
         if value is not None
     }
+    return given or None
 
 
 def _reason(error: BaseException) -> str:

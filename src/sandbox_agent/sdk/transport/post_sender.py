@@ -13,7 +13,7 @@ from contextlib import suppress
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError, SandboxAgentError
 from sandbox_agent.sdk.transport.answer_recovery import AnswerRecovery, CallOwner
-from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors
+from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import Retries, gateway_failed, never_sent
 
@@ -65,10 +65,9 @@ class PostSender:
             self._expect_acceptance()
             try:
                 async with self._api.open(
-                    "POST", self._path, body=body, headers=self._headers, unlimited=True
+                    "POST", self._path, body=body, headers=self._headers, unlimited=True, whole=True
                 ) as response:
-                    with network_errors(f"POST {self._path}"):
-                        return response.status_code, await response.aread()
+                    return response.status_code, response.content
             except (APIConnectionError, APIStatusError) as error:
                 pause, failure = retries.pause_after(error), error
                 if pause is None or self._connection.dead_server() is not None:

@@ -15,6 +15,8 @@ import re
 from collections.abc import Callable
 from typing import Protocol
 
+from anyio import CancelScope
+
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import (
     INSTANCE_GONE,
@@ -129,13 +131,15 @@ class StreamGroup:
             self._joined.clear()
             self._opened.clear()
             before = sum(reader.last_event_id for reader in self.readers.values())
-            reading = asyncio.create_task(self._read(dict(self.readers)), name=f"read {PATH}")
+            # A scope: `httpx` closes its connections completely when this task is cancelled by one.
+            scope = CancelScope()
+            reading = asyncio.create_task(self._read(dict(self.readers), scope), name=f"read {PATH}")
             try:
                 await self._until_joined(reading)
             finally:
-                reading.cancel()
+                scope.cancel()
                 await asyncio.wait([reading])
-            if reading.cancelled():
+            if reading.cancelled() or scope.cancelled_caught:
                 continue
             if self._refused(reading.exception()):
                 return
@@ -161,7 +165,11 @@ class StreamGroup:
             joined.cancel()
             opened.cancel()
 
-    async def _read(self, readers: dict[str, SharedReader]) -> None:
+    async def _read(self, readers: dict[str, SharedReader], scope: CancelScope) -> None:
+        with scope:
+            await self._read_for(readers)
+
+    async def _read_for(self, readers: dict[str, SharedReader]) -> None:
         clock, decoder = asyncio.get_running_loop().time, FrameDecoder()
         current: SharedReader | None = None
         async with self._api.open(

@@ -13,6 +13,8 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from anyio import CancelScope
+
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import (
     AgentExitedError,
@@ -76,6 +78,7 @@ class StreamReader:
         self._shared = shared
         self._group: StreamGroup | None = None
         self._task: asyncio.Task[None] | None = None
+        self._scope = CancelScope()
         self._moved = asyncio.Event()
         self._foreign_404 = 0
 
@@ -89,7 +92,8 @@ class StreamReader:
     def read_alone(self) -> None:
         """Read a stream of its own."""
         self._group = None
-        self._task = asyncio.create_task(self._read_forever(), name=f"stream {self._path}")
+        self._scope = CancelScope()
+        self._task = asyncio.create_task(self._read_forever(self._scope), name=f"stream {self._path}")
 
     async def stop(self) -> None:
         """Stop the reader and wait for its end."""
@@ -101,7 +105,7 @@ class StreamReader:
             if self._shared is not None:
                 self._shared.left_alone()
             if task is not asyncio.current_task():
-                task.cancel()
+                self._scope.cancel()
                 await asyncio.wait([task])
 
     async def moved(self, timeout_s: float) -> None:
@@ -125,7 +129,12 @@ class StreamReader:
                     break
         return found
 
-    async def _read_forever(self) -> None:
+    async def _read_forever(self, scope: CancelScope) -> None:
+        # A scope: `httpx` closes its connections completely when this task is cancelled by one.
+        with scope:
+            await self._read_on()
+
+    async def _read_on(self) -> None:
         attempt = 0
         while True:
             before = self.last_event_id

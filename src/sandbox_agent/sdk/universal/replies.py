@@ -6,7 +6,7 @@ Each answer repeats its legacy meaning in `_meta["sandboxagent.dev"]`, so a stor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox_agent.sdk.errors import InvalidAnswerError, UnsupportedPermissionReplyError
@@ -52,6 +52,14 @@ def permission_result(pending: PendingPermission, reply: str) -> dict[str, Any]:
         },
         fallback="allow_once" if weaker else None,
     )
+
+
+def allowed_permission(
+    pending: PendingPermission, reply: str, raw_input: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Allow a tool, with a changed input in `_meta`: ACP has no field for it, and few agents read it."""
+    changed = None if raw_input is None else dict(raw_input)
+    return with_meta(permission_result(pending, reply), updatedInput=changed)
 
 
 def denied_permission(pending: PendingPermission, reason: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from sandbox_agent import (
     UnsupportedSessionOptionError,
     asgi,
 )
+from tests.sdk.conftest import Connect
 
 pytestmark = pytest.mark.clause("sdk-agent-options")
 # Calls a tool again and again until it is cancelled: each round is an answer of the model.
@@ -87,6 +88,17 @@ async def test_variables_reach_the_process_and_are_not_stored(client: AsyncSandb
     await same.aclose()
     resumed = await client.sessions.resume(session.id)
     assert "GREETING" in resumed.restored.not_applied["env"]
+
+
+async def test_variables_of_a_session_are_added_to_those_of_the_client(connect: Connect) -> None:
+    header = {"X-Sandbox-Agent-Env": json.dumps({"GREETING": "of-all", "LANGUAGE_CODE": "en"})}
+    client = await connect(headers=header)
+    session = await client.sessions.create("mock", env={"GREETING": "of-this-session"})
+    variables = environment_of((await info(session))["pid"])
+    assert b"GREETING=of-this-session" in variables and b"LANGUAGE_CODE=en" in variables
+    other = await connect(headers={"X-Sandbox-Agent-Env": "production"})
+    with pytest.raises(UnsupportedSessionOptionError, match="names the profile 'production'"):
+        await other.sessions.create("mock", env={"GREETING": "of-this-session"})
 
 
 async def test_tools_reach_an_agent_that_has_a_place_for_them(client: AsyncSandboxAgent) -> None:

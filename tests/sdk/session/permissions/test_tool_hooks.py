@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from sandbox_agent import AsyncSandboxAgent, CallbackError, Deny, SandboxAgent, ToolUse, asgi, auto_approve
+from sandbox_agent import (
+    Allow,
+    AsyncSandboxAgent,
+    CallbackError,
+    Deny,
+    PermissionRequest,
+    SandboxAgent,
+    ToolUse,
+    UnsupportedPermissionReplyError,
+    asgi,
+    auto_approve,
+)
 
 pytestmark = pytest.mark.clause("sdk-tool-hooks")
 
@@ -77,6 +88,31 @@ async def test_a_callback_denies_with_a_reason_too(client: AsyncSandboxAgent) ->
     plain = await client.sessions.create("amp", on_permission=lambda request: Deny("ask me tomorrow"))
     assert '"optionId": "no"' in (await plain.prompt("ask")).text
     assert "_session/steering" not in str(await plain.raw_events())
+
+
+async def test_a_tool_runs_with_the_input_that_a_callback_gives(client: AsyncSandboxAgent) -> None:
+    def decide(request: PermissionRequest) -> Allow:
+        return Allow({**request.raw_input, "text": "Less.\n"})
+
+    session = await client.sessions.create("mock", on_permission=decide)
+    (call,) = (await session.prompt("permission")).tool_calls
+    assert call.status == "completed" and call.raw_input["text"] == "Less.\n"
+    assert "Less." in str(call.changes) and "Hello" not in str(call.changes)
+    async with session.stream("permission") as turn:
+        async for event in turn:
+            if event.type == "permission.requested":
+                await session.cancel_permission(event.data.permission_id)
+    session = await client.sessions.create("mock", on_permission=lambda request: Allow(reply="always"))
+    assert "allow-always" in (await session.prompt("permission")).text
+
+
+async def test_an_agent_that_takes_no_changed_input_does_not_run_the_tool(client: AsyncSandboxAgent) -> None:
+    plain = await client.sessions.create("amp", on_permission=lambda request: Allow({"command": "ls"}))
+    with pytest.raises(UnsupportedPermissionReplyError, match="another input than its own") as caught:
+        await plain.prompt("ask")
+    assert caught.value.available and not plain.pending_permissions
+    answers = [one for one in await plain.raw_events() if "outcome" in str(one.get("result"))]
+    assert "cancelled" in str(answers) and "selected" not in str(answers)
 
 
 async def test_a_hook_that_fails_is_an_error_of_the_turn(client: AsyncSandboxAgent) -> None:

@@ -40,6 +40,7 @@ _STOP_REASONS: dict[str, StopReason] = {"max_tokens": "max_tokens", "refusal": "
 class ClaudeAgent(NativeAgent):
     name = "claude"
     title = "Claude Code"
+    takes_changed_input = True
 
     def __init__(self, program: str) -> None:
         super().__init__(program)

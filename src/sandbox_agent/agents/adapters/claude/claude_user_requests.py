@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
@@ -162,12 +162,16 @@ class ClaudeUserRequests:
 
     async def _approve_tool(self, call: PendingToolCall) -> UserDecision:
         options = [_ALLOW, _ALWAYS, _REJECT] if call.suggestions else [_ALLOW, _REJECT]
-        chosen = await self._channel.request_permission(self._session.id, call.update(), options)
-        if chosen in ("allow", "always"):
-            granted = call.suggestions if chosen == "always" else []
-            return UserDecision(True, "Allowed.", call.input, granted)
-        text = "The user refused permission to run this tool."
-        return UserDecision(False, text, interrupt=chosen is None)
+        answer = await self._channel.request_permission_or_change(self._session.id, call.update(), options)
+        if answer is None or answer.option_id not in ("allow", "always"):
+            text = "The user refused permission to run this tool."
+            return UserDecision(False, text, interrupt=answer is None)
+        granted = call.suggestions if answer.option_id == "always" else []
+        if answer.changed_input is not None:
+            call = replace(call, input=answer.changed_input)
+            # Claude reports only the input that the model has written.
+            await self._channel.send_updates(self._session.id, [updates.tool_progress(call.update())])
+        return UserDecision(True, "Allowed.", call.input, granted)
 
     async def _approve_plan(self, call: PendingToolCall) -> UserDecision:
         shown = call.update()

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from acp import RequestError
@@ -26,6 +27,15 @@ from sandbox_agent.agents.adapters.common.updates import (
 )
 
 _Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True)
+class PermissionAnswer:
+    """The user's answer to a permission request."""
+
+    option_id: str
+    changed_input: dict[str, Any] | None
+    """The input that the tool is to run with, if the user has changed it."""
 
 
 class ClientChannel:
@@ -80,14 +90,26 @@ class ClientChannel:
         self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption]
     ) -> str | None:
         """The id of the chosen option; None if the request was cancelled or the client cannot answer it."""
+        answer = await self.request_permission_or_change(session_id, tool_call, options)
+        return None if answer is None else answer.option_id
 
-        async def request() -> str | None:
+    async def request_permission_or_change(
+        self, session_id: str, tool_call: ToolCallUpdate, options: list[PermissionOption]
+    ) -> PermissionAnswer | None:
+        """The same with the input of the tool, which the client may have changed."""
+
+        async def request() -> PermissionAnswer | None:
             try:
                 response = await self.client.request_permission(session_id, tool_call, options)
             except RequestError:
                 return None
-            outcome = response.outcome
-            return outcome.option_id if isinstance(outcome, AllowedOutcome) else None
+            if not isinstance(response.outcome, AllowedOutcome):
+                return None
+            given = (response.field_meta or {}).get("sandboxagent.dev")
+            changed = given.get("updatedInput") if isinstance(given, dict) else None
+            return PermissionAnswer(
+                response.outcome.option_id, changed if isinstance(changed, dict) else None
+            )
 
         return await self._run_cancellable(session_id, request())
 

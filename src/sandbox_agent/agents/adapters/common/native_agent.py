@@ -63,6 +63,8 @@ class NativeAgent(ABC):
     name: str
     title: str
     accepts_images = True
+    takes_changed_input = False
+    """Whether a permission may be answered with another input of the tool."""
     lists_sessions = True
     loads_sessions = True
 
@@ -128,6 +130,7 @@ class NativeAgent(ABC):
                 ),
             ),
             auth_methods=[],
+            field_meta=updates.meta(changedInput=True) if self.takes_changed_input else None,
         )
 
     async def new_session(

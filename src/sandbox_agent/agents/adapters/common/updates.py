@@ -25,6 +25,7 @@ from acp.schema import (
     TerminalToolCallContent,
     ToolCallProgress,
     ToolCallStart,
+    ToolCallUpdate,
     UsageUpdate,
     UserMessageChunk,
 )
@@ -119,6 +120,18 @@ def plan_update(steps: Sequence[tuple[str, str]]) -> AgentPlanUpdate:
 
 def title_update(text: str) -> SessionInfoUpdate:
     return SessionInfoUpdate(session_update="session_info_update", title=text)
+
+
+def tool_progress(call: ToolCallUpdate) -> ToolCallProgress:
+    """What has become known of a tool call, as an update of the session."""
+    return ToolCallProgress(
+        session_update="tool_call_update",
+        tool_call_id=call.tool_call_id,
+        title=call.title,
+        kind=call.kind,
+        raw_input=call.raw_input,
+        content=call.content,
+    )
 
 
 def meta_update(**values: Any) -> SessionInfoUpdate:

@@ -62,6 +62,14 @@ def _outcome(reply: ClientReply, choices: tuple[tuple[str, str, str], ...]) -> t
     return None, f"not understood: {json.dumps(reply.result)}"
 
 
+def _changed_input(reply: ClientReply) -> Json | None:
+    """The input of the tool that the user has changed, None if it is that of the agent."""
+    root = reply.field("_meta")
+    own = root.get("sandboxagent.dev") if isinstance(root, dict) else None
+    changed = own.get("updatedInput") if isinstance(own, dict) else None
+    return changed if isinstance(changed, dict) else None
+
+
 def permission(prompt: Prompt, rest: str) -> Script:
     choices = (*PERMISSION_OPTIONS, REJECT_ALWAYS) if rest.split()[:1] == ["all"] else PERMISSION_OPTIONS
     path = os.path.join(prompt.session.cwd, "notes.txt")
@@ -84,7 +92,12 @@ def permission(prompt: Prompt, rest: str) -> Script:
         raise
     kind, words = _outcome(reply, choices)
     if kind is not None and kind.startswith("allow"):
-        yield SendUpdate(updates.tool_update(call_id, "in_progress"))
+        changed = _changed_input(reply)
+        if changed is not None:
+            change = updates.diff(str(changed.get("path", path)), None, str(changed.get("text", "")))
+            yield SendUpdate(updates.tool_update(call_id, "in_progress", rawInput=changed))
+        else:
+            yield SendUpdate(updates.tool_update(call_id, "in_progress"))
         yield SendUpdate(updates.tool_update(call_id, "completed", content=[change], rawOutput="written"))
     else:
         yield SendUpdate(updates.tool_update(call_id, "failed", rawOutput=f"not written: {words}"))

@@ -17,11 +17,12 @@ from sandbox_agent.sdk.errors import (
     PermissionNotFoundError,
     QuestionNotFoundError,
     SandboxAgentError,
+    UnsupportedPermissionReplyError,
 )
 from sandbox_agent.sdk.jsonrpc import Envelope, error_response
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.form_drafts import FormDrafts
-from sandbox_agent.sdk.session.permissions.permission_request import Deny, PermissionRequest
+from sandbox_agent.sdk.session.permissions.permission_request import Allow, Deny, PermissionRequest
 from sandbox_agent.sdk.session.permissions.question import REJECT, Answer, Question, Reject
 from sandbox_agent.sdk.universal import UniversalMapper, replies
 from sandbox_agent.sdk.universal.json_reading import json_text
@@ -42,10 +43,12 @@ class PendingRequests:
         failed: Callable[[SandboxAgentError], None],
         before_tool: Callable[[PermissionRequest], Awaitable[Deny | None]],
         explain: Callable[[str], Awaitable[None]],
+        takes_changed_input: Callable[[], bool],
     ) -> None:
         self.handlers = handlers
         self._before_tool = before_tool
         self._explain = explain
+        self._takes_changed_input = takes_changed_input
         self._session_id = session_id
         self._mapper = mapper
         self._send = send
@@ -92,7 +95,9 @@ class PendingRequests:
 
     # -- answers ------------------------------------------------------------------------------------
 
-    async def reply_permission(self, permission_id: str, reply: str | Deny | Mapping[str, Any]) -> None:
+    async def reply_permission(
+        self, permission_id: str, reply: str | Allow | Deny | Mapping[str, Any]
+    ) -> None:
         """Answer with a reply, or with an ACP response that is sent as it is."""
         pending = self._mapper.pending_permissions.get(permission_id)
         if pending is None:
@@ -104,7 +109,17 @@ class PendingRequests:
             if permission_id in self._mapper.pending_permissions:
                 await self._answer(pending.request_id, replies.denied_permission(pending, reply.reason))
             return
-        result = replies.permission_result(pending, reply) if isinstance(reply, str) else dict(reply)
+        if isinstance(reply, Allow):
+            if reply.raw_input is not None and not self._takes_changed_input():
+                raise UnsupportedPermissionReplyError(
+                    permission_id,
+                    "a changed input",
+                    (option.option_id for option in pending.options),
+                    problem="the agent cannot run a tool with another input than its own",
+                )
+            result = replies.allowed_permission(pending, reply.reply, reply.raw_input)
+        else:
+            result = replies.permission_result(pending, reply) if isinstance(reply, str) else dict(reply)
         await self._answer(pending.request_id, result)
 
     async def cancel_permission(self, permission_id: str) -> None:

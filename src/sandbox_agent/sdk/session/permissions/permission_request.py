@@ -86,7 +86,19 @@ class Deny:
     reason: str
 
 
-PermissionDecision = str | Deny | None
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Allow a tool call, with another input if `raw_input` is given.
+
+    An agent that cannot change the input of a tool raises `UnsupportedPermissionReplyError`.
+    """
+
+    raw_input: Mapping[str, Any] | None = None
+    reply: str = "once"
+    """`once`, `always` or the id of an option."""
+
+
+PermissionDecision = str | Allow | Deny | None
 OnPermission = Callable[[PermissionRequest], PermissionDecision | Awaitable[PermissionDecision]]
 
 

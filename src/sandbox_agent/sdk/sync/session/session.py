@@ -10,7 +10,7 @@ from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
 from sandbox_agent.sdk.session.history.restorer import Restored
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
-from sandbox_agent.sdk.session.permissions.permission_request import Deny, PermissionRequest
+from sandbox_agent.sdk.session.permissions.permission_request import Allow, Deny, PermissionRequest
 from sandbox_agent.sdk.session.permissions.question import Answer, Question
 from sandbox_agent.sdk.session.session import AsyncSession, Callback, Output
 from sandbox_agent.sdk.session.session_events import EventCallback
@@ -254,8 +254,8 @@ class Session:
         """Set any option of the agent; the error for a wrong value lists those allowed."""
         self._portal.run(self._async.set_config_option(config_id, value))
 
-    def reply_permission(self, permission_id: str, reply: str | Deny | Mapping[str, Any]) -> None:
-        """Answer with `once`, `always`, `reject`, an option id or `Deny(reason)`.
+    def reply_permission(self, permission_id: str, reply: str | Allow | Deny | Mapping[str, Any]) -> None:
+        """Answer with `once`, `always`, `reject`, an option id, `Allow(raw_input=...)` or `Deny(reason)`.
 
         A mapping is an ACP response, which is sent as it is.
         """
