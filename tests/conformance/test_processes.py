@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.acp import Acp
 from tests.support.problems import assert_problem
 from tests.support.process_api import JSON, Processes
 
@@ -211,13 +212,15 @@ def test_a_command_without_a_slash_is_found_in_the_path_of_the_request(
 
 @pytest.mark.clause("processes-descriptors")
 @pytest.mark.defect("D3")
-def test_no_process_has_a_descriptor_of_another(processes: Processes) -> None:
+def test_no_process_has_a_descriptor_of_another(processes: Processes, acp: Acp) -> None:
     terminals = [processes.create("cat", tty=True) for _ in range(3)]
     listing = processes.run("ls -l /proc/self/fd")["stdout"]
     assert "ptmx" not in listing and "socket" not in listing and "anon_inode" not in listing
     inside = processes.shell("ls -l /proc/self/fd", tty=True)
     processes.wait_for_exit(inside)
     assert b"ptmx" not in processes.output(inside)
+    agent = acp.call(acp.start(), "test/info")
+    assert set(agent["fds"]) <= {0, 1, 2, 3}  # the last one is that of the listing
     assert all(processes.info(terminal)["status"] == "running" for terminal in terminals)
 
 

@@ -4,6 +4,7 @@ import { useMemo, useState } from "react";
 import { Highlighted } from "../markdown/Highlighted";
 import { languageOf } from "../markdown/languages";
 import { patchLines, sideBySide, type PatchLine } from "./patch";
+import "../styles/workbench.css";
 
 const SHOWN_LINES = 200;
 const SIGNS: Record<PatchLine["kind"], string> = { same: " ", added: "+", removed: "-", hunk: "" };

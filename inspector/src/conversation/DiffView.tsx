@@ -1,14 +1,18 @@
 /** A change to a file, line by line. jsdiff is loaded and run outside of rendering, once per change. */
 
 import type { Diff } from "@agentclientprotocol/sdk";
-import { Suspense, use, useState, type ReactNode } from "react";
-import { PatchView } from "../changes/PatchView";
+import { lazy, Suspense, use, useState, type ReactNode } from "react";
 import type { FilePatch } from "../fold/chat/conversation";
 import { CopyButton } from "../ui/CopyButton";
 import { Highlighted } from "../markdown/Highlighted";
 import { languageOf } from "../markdown/languages";
 import type { DiffLine } from "./diffLines";
 import { PathLink } from "./PathLink";
+
+/** Only agents that speak ACP v2 send patches. */
+const PatchView = lazy(() =>
+  import("../changes/PatchView").then((module) => ({ default: module.PatchView })),
+);
 
 const SHOWN_LINES = 40;
 /** More lines are added in steps of this, so that a large change does not block the page. */
@@ -30,7 +34,9 @@ export function DiffView({ diff }: { diff: Change | FilePatch }) {
   if ("patch" in diff)
     return (
       <DiffFrame path={diff.path} copied={diff.patch} label="Copy the patch">
-        <PatchView path={diff.path} patch={diff.patch} columns="unified" />
+        <Suspense>
+          <PatchView path={diff.path} patch={diff.patch} columns="unified" />
+        </Suspense>
       </DiffFrame>
     );
   return (
