@@ -46,10 +46,11 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, ren
         <CopyButton text={sessionId ?? id} label="Copy session id" />
         <UsagePill usage={usage} />
         <ElapsedPill turns={turns} />
-        <span className="grow" />
-        <StreamStatus snapshot={snapshot} />
-        <ExportButton instance={instance} agent={agent} title={title || agentLabel(agent)} task={task} />
-        {actions}
+        <div className="chat-actions">
+          <StreamStatus snapshot={snapshot} />
+          <ExportButton instance={instance} agent={agent} title={title || agentLabel(agent)} task={task} />
+          {actions}
+        </div>
       </div>
       {running && options.length > 0 && (
         <div className="chat-options">

@@ -4,6 +4,8 @@ import type { StoredMessage } from "../fold/message";
 import type { History } from "../storage/history";
 
 const BATCH_DELAY_MS = 250;
+/** Messages that are copied in one task: 20,000 of a flood would hold the page for 200 ms. */
+const TRANSACTION_MESSAGES = 1000;
 
 export class MessageWriter {
   private batch: StoredMessage[] = [];
@@ -23,10 +25,11 @@ export class MessageWriter {
     this.timer = undefined;
     const batch = this.batch;
     this.batch = [];
-    if (batch.length > 0) {
+    for (let at = 0; at < batch.length; at += TRANSACTION_MESSAGES) {
+      const part = batch.slice(at, at + TRANSACTION_MESSAGES);
       // A full disk must not stop the conversation: the server keeps the events and replays them.
       this.stored = this.stored
-        .then(() => this.history.addMessages(batch))
+        .then(() => this.history.addMessages(part))
         .catch((error: unknown) => console.warn("history not stored", error));
     }
     return this.stored;
