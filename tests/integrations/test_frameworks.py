@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,11 +17,8 @@ from tests.real_agents.fake_model.server import FakeModel
 from tests.real_agents.test_model_address import INPUT_TOKENS, OUTPUT_TOKENS
 from tests.support.container_engines import ROOT
 
-pytestmark = [
-    pytest.mark.full,
-    pytest.mark.network,
-    pytest.mark.timeout(1800),
-]
+pytestmark = [pytest.mark.node, pytest.mark.network, pytest.mark.timeout(1800)]
+CACHE = ROOT / ".cache" / "frameworks"
 COMMAND = str(Path(sys.executable).with_name("sandbox-agent"))
 
 INSPECT = """
@@ -127,35 +126,44 @@ print(context.metadata["stop_reason"], context.n_input_tokens, context.n_output_
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """An environment with this checkout and the named packages; returns its Python."""
+def environment() -> Callable[..., str]:
+    """An environment with this checkout and the named packages, kept for later runs; gives its Python."""
 
     def make(python: str, *packages: str) -> str:
-        place = tmp_path_factory.mktemp("environment")
-        subprocess.run([python, "-m", "venv", str(place)], check=True)
-        pip = [
-            str(place / "bin" / "python"),
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-        ]
-        variables = {**os.environ, "SANDBOX_AGENT_SKIP_PAGE": "1"}
-        subprocess.run([*pip, str(ROOT), *packages], check=True, capture_output=True, env=variables)
-        return str(place / "bin" / "python")
+        known = hashlib.sha256(f"{python} {packages} {(ROOT / 'pyproject.toml').read_text()}".encode())
+        place = CACHE / known.hexdigest()[:12]
+        program = place / "bin" / "python"
+        if not (place / "complete").exists():
+            shutil.rmtree(place, ignore_errors=True)
+            subprocess.run([python, "-m", "venv", str(place)], check=True)
+            # Only what is imported is compiled later: half of the time.
+            pip = [str(program), "-m", "pip", "install", "--quiet", "--no-compile"]
+            variables = {**os.environ, "SANDBOX_AGENT_SKIP_PAGE": "1"}
+            words = [*pip, "--disable-pip-version-check", "--editable", str(ROOT), *packages]
+            subprocess.run(words, check=True, capture_output=True, env=variables)
+            (place / "complete").touch()
+        return str(program)
 
     return make
 
 
 @pytest.fixture
-def codex(tmp_path: Path) -> dict[str, str]:
+def codex(data_home: Path) -> dict[str, str]:
     """Variables for programs that use Codex, which is installed."""
-    agents = os.environ.get("SANDBOX_AGENT_TEST_AGENTS", str(tmp_path / "data"))
-    variables = {"XDG_DATA_HOME": agents, "KEY": "dummy"}
+    variables = {"XDG_DATA_HOME": str(data_home), "KEY": "dummy"}
     install = [COMMAND, "install-agent", "codex"]
     subprocess.run(install, check=True, capture_output=True, env={**os.environ, **variables}, timeout=900)
     return variables
+
+
+@cache
+def python_3_12() -> str | None:
+    """A Python 3.12 that starts: what is on the path may be a file of pyenv that finds none."""
+    versions = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+    for candidate in ("python3.12", *map(str, sorted(versions.glob("3.12.*/bin/python3.12")))):
+        if shutil.which(candidate) and subprocess.run([candidate, "-c", ""], check=False).returncode == 0:
+            return candidate
+    return None
 
 
 def run(python: str, program: str, place: Path, *arguments: str, **variables: str) -> str:
@@ -175,19 +183,18 @@ def run(python: str, program: str, place: Path, *arguments: str, **variables: st
 
 @pytest.mark.clause("rollouts-plugins")
 def test_inspect_scores_samples_and_counts_the_calls_of_its_bridge(
-    environment: Callable[..., str], tmp_path: Path
+    environment: Callable[..., str], codex: dict[str, str], tmp_path: Path
 ) -> None:
-    python = environment(sys.executable, "inspect-ai", "openai>=3.4")
+    python = environment(sys.executable, "inspect-ai==0.3.285", "openai==3.51.0")
     assert run(python, INSPECT, tmp_path) == "success 1.0"
-    agents = os.environ.get("SANDBOX_AGENT_TEST_AGENTS", str(tmp_path / "data"))
-    assert run(python, INSPECT_BRIDGE, tmp_path, XDG_DATA_HOME=agents) == "success 1.0"
+    assert run(python, INSPECT_BRIDGE, tmp_path, **codex) == "success 1.0"
 
 
 @pytest.mark.clause("rollouts-plugins")
 def test_verifiers_counts_the_calls_of_a_real_agent(
     environment: Callable[..., str], codex: dict[str, str], tmp_path: Path
 ) -> None:
-    python = environment(sys.executable, "verifiers", "uv")
+    python = environment(sys.executable, "verifiers==0.4.0", "uv==0.13.8")
     with FakeModel() as model:
         counted = run(python, VERIFIERS, tmp_path, model.base, **codex)
         calls = len(model.requests)
@@ -195,14 +202,15 @@ def test_verifiers_counts_the_calls_of_a_real_agent(
     assert [int(word) for word in counted.split()] == [calls, calls * INPUT_TOKENS, calls * OUTPUT_TOKENS]
 
 
-@pytest.mark.skipif(shutil.which("python3.12") is None, reason="Harbor needs Python 3.12")
+@pytest.mark.full
+@pytest.mark.skipif(python_3_12() is None, reason="Harbor needs Python 3.12")
 @pytest.mark.clause("rollouts-plugins")
 def test_harbor_gets_trajectory_and_usage_of_a_real_agent(
     environment: Callable[..., str], codex: dict[str, str], tmp_path: Path
 ) -> None:
-    python = environment("python3.12", "harbor")
+    python = environment(python_3_12() or "", "harbor")
     with FakeModel() as model:
         counted = run(python, HARBOR, tmp_path, model.base, **codex)
         calls = len(model.requests)
     assert calls >= 1
-    assert counted == f"end_turn {calls * INPUT_TOKENS} {calls * OUTPUT_TOKENS}"
+    assert counted == f"end_turn {calls * INPUT_TOKENS} {calls * OUTPUT_TOKENS}", model.requests

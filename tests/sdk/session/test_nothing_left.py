@@ -20,6 +20,8 @@ from sandbox_agent import (
     auto_approve,
     auto_reject,
 )
+from sandbox_agent.sdk.session import instance_pool
+from sandbox_agent.sdk.session.skills.skill_directory import SkillDirectory
 from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
 from tests.support.polling import eventually
@@ -77,6 +79,27 @@ async def test_a_closed_session_leaves_memory(client: AsyncSandboxAgent) -> None
         return all(one() is None for one in closed)
 
     await eventually(collected)
+
+
+@pytest.mark.clause("sdk-memory-of-closed-sessions")
+async def test_directories_of_earlier_sessions_leave_memory(
+    client: AsyncSandboxAgent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(instance_pool, "SKILL_DIRECTORIES", 2)
+    before = _count(SkillDirectory)
+    for number in range(4):
+        place = tmp_path / str(number)
+        place.mkdir()
+        session = await client.sessions.create("mock", directory=place)
+        await session.terminate()
+        await client.sessions.forget(session.id)
+    del session
+    assert _count(SkillDirectory) - before == 2
+
+
+def _count(kind: type) -> int:
+    gc.collect()
+    return sum(isinstance(one, kind) for one in gc.get_objects())
 
 
 async def test_a_directory_that_does_not_exist_is_named(client: AsyncSandboxAgent) -> None:

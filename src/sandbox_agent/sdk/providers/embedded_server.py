@@ -178,24 +178,39 @@ def _stop_all() -> None:
         server.stop_now()
 
 
+# Of the event loops that start servers: how many of them may start at the same time.
+_gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = weakref.WeakKeyDictionary()
+
+
+def _starts() -> asyncio.Semaphore:
+    """Hundreds that start at once would all be too late; the time limit of each begins with its turn."""
+    loop = asyncio.get_running_loop()
+    return _gates.setdefault(loop, asyncio.Semaphore(2 * (os.cpu_count() or 1)))
+
+
 async def start_server(options: SpawnOptions) -> EmbeddedServer:
     """Start a server and wait until it is healthy; raises `SpawnError` with the tail of its log."""
     tries = 1 if options.port is not None else PORT_TRIES
     for attempt in range(tries):
-        port = options.port or _free_port(options.host)
-        server = _launch(options, port)
-        try:
-            await server.wait_healthy(options.timeout)
-        except SpawnError:
-            # Another program may have taken the free port in the meantime.
-            if attempt == tries - 1 or not _port_in_use(options.host, port):
-                raise
-        except BaseException:
-            await server.stop()
-            raise
-        else:
-            return server
+        async with _starts():
+            port = options.port or _free_port(options.host)
+            try:
+                return await _start_on(port, options)
+            except SpawnError:
+                # Another program may have taken the free port in the meantime.
+                if attempt == tries - 1 or not _port_in_use(options.host, port):
+                    raise
     raise AssertionError("unreachable")
+
+
+async def _start_on(port: int, options: SpawnOptions) -> EmbeddedServer:
+    server = _launch(options, port)
+    try:
+        await server.wait_healthy(options.timeout)
+    except BaseException:
+        await server.stop()
+        raise
+    return server
 
 
 def find_command(binary_path: str | None) -> list[str]:

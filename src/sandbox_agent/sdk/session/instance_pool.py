@@ -34,6 +34,9 @@ from sandbox_agent.sdk.transport.shared_streams import SharedStreams
 
 log = logging.getLogger("sandbox_agent")
 
+# So many directories are remembered; the oldest would only be swept a second time.
+SKILL_DIRECTORIES = 256
+
 
 @dataclass(frozen=True, slots=True)
 class InstanceKey:
@@ -79,6 +82,8 @@ class InstancePool:
         """The installed skills of a directory of the sandbox."""
         known = self._skill_directories.get(directory)
         if known is None:
+            if len(self._skill_directories) >= SKILL_DIRECTORIES:
+                del self._skill_directories[next(iter(self._skill_directories))]
             known = self._skill_directories[directory] = SkillDirectory(self.api, directory)
         return known
 
