@@ -8,9 +8,10 @@ import json
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 
-def say(message: dict) -> None:
+def say(message: dict[str, Any]) -> None:
     print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
 
 
@@ -18,7 +19,8 @@ def serve() -> None:
     sessions = 0
     for line in sys.stdin:
         request = json.loads(line)
-        params, result = request.get("params", {}), {}
+        params = request.get("params", {})
+        result: dict[str, Any] = {}
         if request.get("method") == "initialize":
             result = {"protocolVersion": 1, "agentCapabilities": {}}
         elif request.get("method") == "session/new":

@@ -13,7 +13,7 @@ with Last-Event-ID gets the events it missed. A prompt during another one is ref
 """
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
 
@@ -42,7 +42,7 @@ class Answer(BaseModel):
 
 
 @asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+async def lifespan(app: FastAPI) -> AsyncGenerator[None, None]:
     # One sandbox for all users; a real backend has one per user or per project.
     async with AsyncSandboxAgent.start() as client:
         app.state.client, app.state.chats = client, {}
