@@ -24,6 +24,8 @@ class FirefoxPage:
         self._user_context = firefox.command("browser.createUserContext")["userContext"]
         made = firefox.command("browsingContext.create", type="tab", userContext=self._user_context)
         self.context = str(made["context"])
+        # Only the tab in front has the focus, which a terminal needs for its keys.
+        firefox.command("browsingContext.activate", context=self.context)
         firefox.command(
             "browsingContext.setViewport",
             context=self.context,
