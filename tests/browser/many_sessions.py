@@ -13,6 +13,10 @@ from tests.support.server_process import ServerProcess
 
 START_LIMIT_S = 90
 
+# Opening the storage before the page has made it would make an empty one.
+HAS_STORAGE = """() => indexedDB.databases()
+    .then(all => all.some(one => one.name === "sandbox-agent-inspector"))"""
+
 PUT_RECORDS = """records => new Promise((resolve, reject) => {
     const opening = indexedDB.open("sandbox-agent-inspector");
     opening.onerror = () => reject(opening.error);
@@ -56,6 +60,7 @@ class ManySessions:
             }
             for number, (server_id, session_id) in enumerate(self.agent_sessions.items())
         ]
+        inspector.page.wait_for_function(HAS_STORAGE)
         inspector.page.evaluate(PUT_RECORDS, records)
         inspector.page.reload()
         expect(inspector.page.locator("a[href^='/ui/sessions/']")).to_have_count(len(records))

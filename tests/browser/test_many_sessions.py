@@ -31,9 +31,14 @@ class OpenStreams:
     def __init__(self, inspector: InspectorPage) -> None:
         self.opened: list[str] = []
         self.open: list[Request] = []
+        self._page = inspector.page
         inspector.page.on("request", self._begun)
         inspector.page.on("requestfinished", self._ended)
         inspector.page.on("requestfailed", self._ended)
+
+    def count(self) -> int:
+        self._page.evaluate("null")  # Playwright reports requests only while it is called.
+        return len(self.open)
 
     def _begun(self, request: Request) -> None:
         if request.headers.get("accept") == "text/event-stream":
@@ -70,7 +75,8 @@ def test_thirty_sessions_are_followed_by_one_stream_and_lose_nothing(
         streams = OpenStreams(inspector)
         many.put_into(inspector)
         wait_until(lambda: all(one["subscribers"] for one in server.acp.list()), 30, "a reader of each")
-        assert len(streams.open) == 1 and "/v1/events?" in streams.open[0].url
+        wait_until(lambda: streams.count() == 1, 10, "one stream")
+        assert "/v1/events?" in streams.open[0].url
         page.evaluate(COUNT_CHANGES)
         turns = many.prompt(f"stream {UPDATES} 50")
         wait_until(lambda: sum(many.last_events().values()) > SESSIONS * UPDATES / 4, 60, "updates")
@@ -107,4 +113,4 @@ def test_a_server_without_the_shared_stream_gets_one_for_the_session_on_the_scre
     inspector.create_session()
     inspector.say_and_wait("echo works too")
     assert all("/v1/acp/" in url for url in streams.opened)
-    wait_until(lambda: len(streams.open) == 1, 10, "one stream")
+    wait_until(lambda: streams.count() == 1, 10, "one stream")
