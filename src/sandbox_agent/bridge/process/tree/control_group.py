@@ -52,7 +52,11 @@ def kill_and_remove(directory: str) -> bool:
         _write(f"{directory}/cgroup.kill", "1")
     except OSError:
         pass  # The group is gone or may not be changed any more, which the next lines show.
-    return _removed(directory) or not _is_populated(directory)
+    if not _removed(directory):
+        if _is_populated(directory):
+            return False
+        _removed(directory)  # The last process may have exited since the attempt before.
+    return True
 
 
 def _removed(directory: str) -> bool:
