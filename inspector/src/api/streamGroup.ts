@@ -34,7 +34,7 @@ export class StreamGroup {
   private connection = new AbortController();
   private running = false;
   private isOpen = false;
-  /** Readers have joined whom the connection does not read for. */
+  /** Readers were added after the connection was opened, so their instances are not on it yet. */
   private joined = false;
   private endDelay: (() => void) | undefined;
   private keepsPosted = true;
@@ -100,7 +100,7 @@ export class StreamGroup {
     const response = await this.http.send(...this.request(readers));
     if (!response.ok || !response.body) throw await problemOf(response);
     connected();
-    // Who joined while it was opened is not read for.
+    // Instances that were added while it was opened are not on it: it is opened again.
     if (this.joined) this.connection.abort();
     this.isOpen = true;
     for (const reader of readers.values()) if (this.readers.has(reader)) reader.changeTo("connected");

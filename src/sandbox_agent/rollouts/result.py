@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
-ErrorKind = Literal[
-    "sandbox", "setup", "agent", "connection", "timeout", "cost_limit", "grading", "task", "lost", "other"
-]
-"""Where a rollout failed. `sandbox`, `agent`, `connection` and `lost` are worth another attempt."""
 RETRIED: frozenset[str] = frozenset(("sandbox", "agent", "connection", "lost"))
+"""The values of `error_kind` that are worth another attempt."""
 
 
 @dataclass(slots=True)
@@ -35,6 +32,9 @@ class Result:
     score: float | None = None
     error: str | None = None
     error_kind: str | None = None
+    """Where it failed: `sandbox`, `setup`, `agent`, `connection`, `timeout`, `cost_limit`, `grading`, `task`,
+    `lost` or `other`.
+    """
     node: str = ""
     """The machine on which the rollout ran."""
     sandbox: str | None = None
