@@ -536,6 +536,7 @@ test("ACP v2: a permission shows its subject, a patch its files, and an option h
     update({ sessionUpdate: "config_option_update", configOptions: [{ configId: "model", name: "Model" }] }),
   );
   const tool = conversation.items.find((item) => item.kind === "tool") as ToolItem;
+  expect(tool.title).toBe("Edit");
   expect(tool.content).toMatchObject([
     { path: "/a", patch: expect.stringContaining("+b") as string },
     { path: "/b", patch: expect.stringContaining("+c") as string },

@@ -10,7 +10,10 @@ export function isAcceptance(result: JsonObject): boolean {
   return "messageId" in result && !("stopReason" in result);
 }
 
-/** The parameters of a message of the agent: a permission has a `toolCall`, and a diff names one file. */
+/**
+ * The parameters of a message of the agent: a permission has a `toolCall`, and a diff names one file. The `title`
+ * of a permission stays where it is: it is the question of this request and not the title of the call.
+ */
 export function withV1Names(method: string, params: JsonObject): JsonObject {
   if (method === "session/request_permission") return permissionParams(params);
   const { update } = params;
@@ -22,7 +25,7 @@ function permissionParams(params: JsonObject): JsonObject {
   if ("toolCall" in params || typeof params.title !== "string") return params;
   const subject = asObject(params.subject);
   const call = subject.type === "command" ? commandCall(subject) : asObject(subject.toolCall);
-  return { ...params, toolCall: { title: params.title, ...withDiffsOfFiles(call) } };
+  return { ...params, toolCall: withDiffsOfFiles(call) };
 }
 
 function commandCall({ toolCallId, command, cwd }: JsonObject): JsonObject {

@@ -52,6 +52,8 @@ export interface AgentRequest {
   id: Json;
   sessionId: string;
   title: string;
+  /** The words of the request itself, which ACP v2 has beside the title of the tool call. */
+  asked?: string;
   toolCallId?: string;
   toolCall?: JsonObject;
   questions: Question[];
@@ -79,13 +81,16 @@ export function readAgentRequest(id: Json, method: string, params: JsonObject): 
 function permission(id: Json, sessionId: string, params: JsonObject): AgentRequest {
   const toolCall = asObject(params.toolCall);
   const toolCallId = textAt(toolCall, "toolCallId");
-  const title = textAt(toolCall, "title") ?? textAt(toolCall, "kind") ?? toolCallId ?? "Permission";
+  const asked = textAt(params, "title");
+  const title =
+    asked ?? textAt(toolCall, "title") ?? textAt(toolCall, "kind") ?? toolCallId ?? "Permission";
   const choices = listAt(params, "options").map(asObject).flatMap(permissionChoice);
   return {
     kind: "permission",
     id,
     sessionId,
     title,
+    asked,
     toolCallId,
     toolCall,
     questions: [only(title, choices)],

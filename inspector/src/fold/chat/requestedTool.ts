@@ -34,13 +34,13 @@ export function mergeRequest(state: ConversationState, request: AgentRequest): A
     content: filled(toolCall, "content", (item?.content ?? []) as unknown as Json[]),
     locations: filled(toolCall, "locations", (item?.locations ?? []) as unknown as Json[]),
   };
-  const title = actionOf(whole) || request.title;
+  const title = actionOf(request.asked === undefined ? whole : { ...whole, title: request.asked });
   const [asked, ...more] = request.questions;
   return {
     ...request,
-    title,
+    title: title || request.title,
     toolCall: whole,
-    questions: asked ? [{ ...asked, prompt: title }, ...more] : [],
+    questions: asked ? [{ ...asked, prompt: title || request.title }, ...more] : [],
   };
 }
 

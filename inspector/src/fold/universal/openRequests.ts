@@ -61,7 +61,9 @@ export class OpenRequests {
     const { options: offered } = params;
     if (!isObject(params.toolCall) || !Array.isArray(offered)) return false;
     const options = permissionOptions(request);
-    const toolCall = this.knownToolCall(params.toolCall);
+    const { asked } = request;
+    const known = this.knownToolCall(params.toolCall);
+    const toolCall = asked === undefined || asText(known.title) ? known : { ...known, title: asked };
     if (isChoice(toolCall, options)) {
       const names = options.map((one) => one.name);
       this.ask(
@@ -76,7 +78,7 @@ export class OpenRequests {
     }
     const named = asText(asObject(productMeta(params).permission).permissionId);
     const id = named && !this.permissions.has(named) ? named : this.out.newId("perm");
-    const action = actionOf(toolCall);
+    const action = actionOf(asked === undefined ? toolCall : { ...toolCall, title: asked });
     const metadata = { request_id: request.id, tool_call: toolCall, options: offered };
     const data = (status: string, extra: JsonObject) => ({
       permission_id: id,

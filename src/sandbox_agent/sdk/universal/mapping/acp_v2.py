@@ -32,7 +32,10 @@ def is_acceptance(result: Any) -> bool:
 
 
 def permission_params(params: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of `session/request_permission` with a `toolCall`."""
+    """The parameters of `session/request_permission` with a `toolCall`.
+
+    The `title` stays where it is: it is the question of this request and not the title of the call.
+    """
     if "toolCall" in params or not isinstance(params.get("title"), str):
         return params
     subject = as_dict(params.get("subject"))
@@ -40,7 +43,7 @@ def permission_params(params: dict[str, Any]) -> dict[str, Any]:
     if subject.get("type") == "command":
         arguments = {key: subject[key] for key in ("command", "cwd") if key in subject}
         call = {"toolCallId": subject.get("toolCallId"), "kind": "execute", "rawInput": arguments}
-    return {**params, "toolCall": {"title": params["title"], **tool_update(call)}}
+    return {**params, "toolCall": tool_update(call)}
 
 
 def tool_update(update: dict[str, Any]) -> dict[str, Any]:

@@ -75,6 +75,9 @@ class UserRequests:
         tool_call |= {key: value for key, value in known.items() if key not in tool_call}
         if isinstance(tool_call.get("rawInput"), dict):
             tool_call["rawInput"] = {**as_dict(known.get("rawInput")), **tool_call["rawInput"]}
+        asked = as_text(params.get("title"))  # only ACP v2 has one
+        if asked and not tool_call.get("title"):
+            tool_call["title"] = asked
         if questions := read_qwen(request_id, tool_call, options, self._new_question_id):
             for question in questions:
                 self._ask(question, synthetic=True)
@@ -86,7 +89,7 @@ class UserRequests:
         pending = PendingPermission(
             permission_id=named if named and named not in self.permissions else self._out.new_id("perm"),
             request_id=request_id,
-            action=_action(tool_call),
+            action=_action({**tool_call, "title": asked} if asked else tool_call),
             tool_call=tool_call,
             options=options,
             metadata={"request_id": request_id, "tool_call": tool_call, "options": params["options"]},
