@@ -47,7 +47,8 @@ class _Server:
 def measure(tested: ServerUnderTest, plan: Plan, measurements: Measurements) -> Iterator[None]:
     with _browser() as browser, replace(tested, agent=None).running() as running:
         if browser is None:
-            print("the page is not measured: it needs Chromium and Playwright", file=sys.stderr)
+            needs = "Chromium and Playwright (scripts/test installs it into .venv)"
+            print(f"the page is not measured: it needs {needs}", file=sys.stderr)
             return
         from tests.browser.main_thread import MainThread
 
