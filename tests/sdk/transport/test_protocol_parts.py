@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import ssl
 from contextlib import ExitStack
 from typing import Any
 
@@ -17,6 +18,7 @@ from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import RpcError
 from sandbox_agent.sdk.providers.asgi_transport import StreamingAsgiTransport
 from sandbox_agent.sdk.response_errors import status_error
+from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.http_clients import REQUESTS_PER_POOL, HttpClients, send
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import Retries, backoff, refused
@@ -154,6 +156,18 @@ async def test_requests_share_the_connections_of_few_clients() -> None:
             assert again is first
     finally:
         await clients.aclose()
+
+
+@pytest.mark.parametrize(("url", "trusts"), [("http://127.0.0.1:1", False), ("https://127.0.0.1:1", True)])
+async def test_certificates_are_loaded_only_for_a_server_behind_tls(url: str, trusts: bool) -> None:
+    api = HttpApi(url)
+    try:
+        with api._clients.use() as client:
+            context = client._transport._pool._ssl_context  # type: ignore[attr-defined]
+        assert (context.cert_store_stats()["x509_ca"] > 0) is trusts
+        assert context.verify_mode is ssl.CERT_REQUIRED and context.check_hostname
+    finally:
+        await api.aclose()
 
 
 async def test_a_cancelled_request_leaves_no_expired_connection_open() -> None:

@@ -64,7 +64,8 @@ class HttpApi:
         self._headers = {**({"authorization": f"Bearer {token}"} if token else {}), **given}
         self.closed = False
         self._is_in_process = transport is not None
-        self._clients = HttpClients(http_client, transport)
+        has_tls = not self.base_url.startswith("http://")
+        self._clients = HttpClients(http_client, transport, has_tls=has_tls)
 
     @property
     def stream_silence_s(self) -> float:
