@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sandbox_agent.sdk.universal.usage import reported_usage
+
 _OWN_META = "sandboxagent.dev"
 
 
@@ -32,8 +34,8 @@ class Spending:
         if isinstance(update, dict):
             self._update(update)
         result = envelope.get("result")
-        if isinstance(result, dict) and isinstance(usage := result.get("usage"), dict):
-            self._add(usage)
+        if isinstance(result, dict):
+            self._add(reported_usage(result))
 
     def _update(self, update: Mapping[str, Any]) -> None:
         cost = update.get("cost")

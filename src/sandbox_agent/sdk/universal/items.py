@@ -34,10 +34,13 @@ class JsonPart(Struct, frozen=True, gc=False, tag="json", tag_field="type"):
 
 
 class ToolLocation(Struct, frozen=True, gc=False):
-    """A place in a file that a tool works on."""
+    """A place in a file that a tool works on; `Path(location)` is its file."""
 
     path: str
     line: int | None = None
+
+    def __fspath__(self) -> str:
+        return self.path
 
 
 class ToolCallPart(Struct, frozen=True, dict=True, omit_defaults=True, tag="tool_call", tag_field="type"):

@@ -64,7 +64,7 @@ class UsageState(Struct):
 
     def add_turn(self, answer: Any) -> None:
         """Add the tokens of a turn, from its answer."""
-        for name, count in read_tokens(as_dict(answer).get("usage")).items():
+        for name, count in read_tokens(reported_usage(as_dict(answer))).items():
             self.tokens[name] = self.tokens.get(name, 0) + count
 
     def update(self, update: dict[str, Any]) -> None:
@@ -82,6 +82,18 @@ class UsageState(Struct):
             context_used=self.context_used,
             context_size=self.context_size,
         )
+
+
+def reported_usage(answer: dict[str, Any]) -> dict[str, Any]:
+    """The `usage` of the answer to a prompt; Gemini and its forks count the tokens in `_meta.quota`."""
+    if usage := as_dict(answer.get("usage")):
+        return usage
+    quota = as_dict(as_dict(answer.get("_meta")).get("quota"))
+    counts = as_dict(quota.get("token_count"))
+    read, written = as_int(counts.get("input_tokens")), as_int(counts.get("output_tokens"))
+    if read is None or written is None:
+        return {}
+    return {"inputTokens": read, "outputTokens": written, "totalTokens": read + written}
 
 
 def read_tokens(usage: Any) -> dict[str, int]:
@@ -107,7 +119,7 @@ def read_cost(update: Any) -> Cost | None:
 
 def usage_of_turn(answer: dict[str, Any], last_update: dict[str, Any], before: Cost | None) -> Usage | None:
     """The usage of one turn: its answer, the last `usage_update` in it, and the cost before it."""
-    reported = as_dict(answer.get("usage"))
+    reported = reported_usage(answer)
     raw = {**last_update, **reported}
     if not raw:
         return None

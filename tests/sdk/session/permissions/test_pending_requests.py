@@ -245,6 +245,9 @@ async def test_a_question_is_answered_or_refused_by_hand(client: AsyncSandboxAge
                 assert [option.label for option in question.options] == ["Option A", "Option B", "Option C"]
                 with pytest.raises(InvalidAnswerError, match="option-a"):
                     await session.reply_question(question.id, "option-z")
+                wrong: Any = {1: 2}
+                with pytest.raises(InvalidAnswerError, match="an answer is a text"):
+                    await session.reply_question(question.id, wrong)
                 await session.reject_question(question.id)
                 with pytest.raises(QuestionNotFoundError):
                     await session.reply_question(question.id, "option-a")
@@ -258,13 +261,16 @@ async def test_without_callback_and_reader_a_question_is_rejected(client: AsyncS
 
 
 @pytest.mark.clause("decision-34-client")
-async def test_a_form_is_one_question_a_field_and_one_answer(client: AsyncSandboxAgent) -> None:
+@pytest.mark.parametrize(("quick", "many"), [("true", "4"), (True, 4)])
+async def test_a_form_is_one_question_a_field_and_one_answer(
+    client: AsyncSandboxAgent, quick: Any, many: Any
+) -> None:
     asked: list[Question] = []
     answers = {
         "colour": "Red",
         "toppings": ["olives", "cheese"],
-        "Be quick?": "true",
-        "How many?": "4",
+        "Be quick?": quick,
+        "How many?": many,
         "name": "Ada",
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from sandbox_agent import (
     asgi,
     auto_approve,
 )
+from sandbox_agent.sdk.session.permissions import tool_hooks
 
 pytestmark = pytest.mark.clause("sdk-tool-hooks")
 
@@ -84,10 +87,15 @@ async def test_a_callback_denies_with_a_reason_too(client: AsyncSandboxAgent) ->
     session = await client.sessions.create("mock", on_permission=lambda request: Deny("ask me tomorrow"))
     result = await session.prompt("permission")
     assert "ask me tomorrow" in result.text and result.tool_calls[0].status == "failed"
-    # An agent that cannot be steered is only refused.
-    plain = await client.sessions.create("amp", on_permission=lambda request: Deny("ask me tomorrow"))
+    # An agent that cannot be steered is only refused. This one asks for a call that it has not announced.
+    hooks = Hooks()
+    plain = await client.sessions.create(
+        "amp", before_tool=hooks.before, on_permission=lambda request: Deny("ask me tomorrow")
+    )
     assert '"optionId": "no"' in (await plain.prompt("ask")).text
     assert "_session/steering" not in str(await plain.raw_events())
+    (use,) = hooks.uses
+    assert (use.name, use.kind, use.title, use.raw_input) == ("execute", "execute", "Do it", {})
 
 
 async def test_a_tool_runs_with_the_input_that_a_callback_gives(client: AsyncSandboxAgent) -> None:
@@ -134,3 +142,86 @@ def test_the_synchronous_face_has_hooks_too(tmp_path: Path) -> None:
         session = client.sessions.create("mock", after_tool=lambda use: names.append(use.name))
         session.prompt("tool")
     assert names == ["read_file"]
+
+
+# Announces a call without its input, tells the input when it runs, and asks for permission when the file
+# beside it exists, so later than most agents.
+LATE_AGENT = """
+import json, pathlib, sys, time
+
+def send(**message):
+    print(json.dumps({"jsonrpc": "2.0", **message}), flush=True)
+
+def update(kind, /, **fields):
+    send(method="session/update", params={"sessionId": "s", "update": {"sessionUpdate": kind, **fields}})
+
+for line in sys.stdin:
+    message = json.loads(line)
+    method, result = message.get("method"), {}
+    if method == "initialize":
+        result = {"protocolVersion": 1}
+    elif method == "session/new":
+        result = {"sessionId": "s"}
+    elif method == "session/prompt":
+        prompt, name = message["id"], message["params"]["prompt"][0]["text"]
+        update("tool_call", toolCallId=name, title="bash", kind="execute", status="pending", rawInput={})
+        raw = {"command": "make"}
+        update("tool_call_update", toolCallId=name, status="in_progress", rawInput=raw)
+        limit = time.monotonic() + 20
+        while not pathlib.Path(name).exists() and time.monotonic() < limit:
+            time.sleep(0.01)
+        call = {"toolCallId": name, "title": "bash"}
+        options = [{"optionId": kind, "name": kind, "kind": kind} for kind in ("allow_once", "reject_once")]
+        send(id="p", method="session/request_permission",
+             params={"sessionId": "s", "toolCall": call, "options": options})
+        continue
+    elif message.get("id") == "p":
+        chosen = message["result"]["outcome"].get("optionId", "cancelled")
+        status = "completed" if chosen == "allow_once" else "failed"
+        update("tool_call_update", toolCallId=name, status=status)
+        update("agent_message_chunk", content={"type": "text", "text": chosen})
+        message, result = {"id": prompt}, {"stopReason": "end_turn"}
+    if "id" in message:
+        send(id=message["id"], result=result)
+"""
+
+
+@pytest.fixture
+async def late_client(tmp_path: Path) -> AsyncIterator[AsyncSandboxAgent]:
+    program = tmp_path / "late.py"
+    program.write_text(LATE_AGENT)
+    agents = {"late": [sys.executable, program]}
+    async with AsyncSandboxAgent.start(asgi(), agents=agents, default_directory=tmp_path) as made:
+        yield made
+
+
+async def test_a_hook_gets_the_input_that_an_update_brings(
+    late_client: AsyncSandboxAgent, tmp_path: Path
+) -> None:
+    (tmp_path / "first").touch()
+    hooks = Hooks()
+    session = await late_client.sessions.create(
+        "late", before_tool=hooks.before, after_tool=hooks.after, on_permission=auto_approve
+    )
+    assert (await session.prompt("first")).text == "allow_once"
+    assert [use.raw_input for use in hooks.uses] == [{"command": "make"}] * 2
+
+
+@pytest.mark.parametrize("way", ["denies", "fails"])
+async def test_a_decision_that_came_before_the_request_holds(
+    way: str, late_client: AsyncSandboxAgent, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tool_hooks, "REQUEST_GRACE_S", 0.01)
+
+    def before(use: ToolUse) -> Deny:
+        (tmp_path / "second").touch()
+        if way == "fails":
+            raise RuntimeError("no decision")
+        return Deny("not this")
+
+    session = await late_client.sessions.create("late", before_tool=before, on_permission=auto_approve)
+    with pytest.raises(CallbackError) as caught:
+        await session.prompt("second")
+    result = caught.value.result
+    assert result is not None and result.tool_calls[0].status == "failed"
+    assert "allow_once" not in result.text

@@ -8,6 +8,7 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent
 from sandbox_agent.sdk.session.turns.turn_result import TurnResult, completed_items
+from sandbox_agent.sdk.transcripts.spending import Spending
 from sandbox_agent.sdk.universal import (
     Cost,
     FileRefPart,
@@ -18,7 +19,7 @@ from sandbox_agent.sdk.universal import (
     UniversalMapper,
     event_to_dict,
 )
-from sandbox_agent.sdk.universal.usage import usage_of_turn
+from sandbox_agent.sdk.universal.usage import UsageState, usage_of_turn
 
 
 def update(name: str, **fields: Any) -> dict[str, Any]:
@@ -136,6 +137,21 @@ def test_usage_is_known_per_turn_and_in_sum_also_after_a_restart() -> None:
     assert of_turn is not None
     assert (of_turn.input_tokens, of_turn.cost, of_turn.context_fill) == (10, Cost(0.25, "USD"), 0.3)
     assert usage_of_turn({}, {}, None) is None
+
+
+@pytest.mark.clause("sdk-usage")
+def test_tokens_that_gemini_counts_are_usage_too() -> None:
+    quota = {"token_count": {"input_tokens": 40, "output_tokens": 20}, "model_usage": []}
+    answer = {"stopReason": "end_turn", "_meta": {"quota": quota}}
+    of_turn = usage_of_turn(answer, {}, None)
+    assert of_turn is not None
+    assert (of_turn.input_tokens, of_turn.output_tokens, of_turn.total_tokens) == (40, 20, 60)
+    state, spending = UsageState(), Spending()
+    for _ in range(2):
+        state.add_turn(answer)
+        spending.take({"id": 1, "result": answer})
+    assert state.total().total_tokens == 120
+    assert spending.usage == {"inputTokens": 80, "outputTokens": 40, "totalTokens": 120}
 
 
 @pytest.mark.clause("sdk-turn-result", "sdk-usage")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
+from sandbox_agent.sdk.errors import InvalidAnswerError
 from sandbox_agent.sdk.session.permissions.question import Answer
 from sandbox_agent.sdk.universal import replies
 from sandbox_agent.sdk.universal.user_request_models import PendingQuestion
@@ -19,7 +21,7 @@ class FormDrafts:
 
     def add(self, question: PendingQuestion, answers: Answer) -> None:
         """Keep the answer to one question; raises `InvalidAnswerError` if it does not fit."""
-        chosen = _flatten(answers)
+        chosen = _selections(question, answers)
         replies.question_result([question], [chosen])
         self._selections[question.question_id] = chosen
 
@@ -35,7 +37,12 @@ class FormDrafts:
             self._selections.pop(question.question_id, None)
 
 
-def _flatten(answers: Answer) -> list[str]:
-    if isinstance(answers, str):
-        return [answers]
-    return [text for answer in answers for text in ([answer] if isinstance(answer, str) else answer)]
+def _selections(question: PendingQuestion, answers: Answer) -> list[str]:
+    """The answer as texts; numbers and truth values are written as in JSON."""
+    if isinstance(answers, (str, int, float)):
+        return [answers if isinstance(answers, str) else json.dumps(answers)]
+    try:
+        return [text for answer in answers for text in ([answer] if isinstance(answer, str) else answer)]
+    except TypeError:
+        expected = "a text, a number, True, False or a list of texts"
+        raise InvalidAnswerError(question.question_id, f"an answer is {expected}, not {answers!r}") from None

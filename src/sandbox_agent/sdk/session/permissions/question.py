@@ -56,7 +56,7 @@ class Question:
         )
 
 
-Answer = str | Sequence[str] | Sequence[Sequence[str]]
+Answer = str | int | float | Sequence[str] | Sequence[Sequence[str]]
 QuestionDecision = Answer | Reject | None
 OnQuestion = Callable[[Question], QuestionDecision | Awaitable[QuestionDecision]]
 

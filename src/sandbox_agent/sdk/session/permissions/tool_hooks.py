@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 
 from sandbox_agent.sdk.errors import CallbackError, SandboxAgentError
@@ -16,11 +17,12 @@ from sandbox_agent.sdk.session.history.recorder import RecordedMessage
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.permission_request import Deny, PermissionRequest
 from sandbox_agent.sdk.session.turns.turn_result import ToolUse, completed_items, tool_tree
-from sandbox_agent.sdk.universal import ItemStarted, ToolCallPart
+from sandbox_agent.sdk.universal import ItemCompleted, ItemStarted, ItemUpdated, ToolCallPart, ToolLocation
+from sandbox_agent.sdk.universal.meta import tool_name_of
 
-# Some agents report a tool as running and ask for permission then.
-REQUEST_GRACE_S = 0.3
-# Calls whose hooks were called; ids are not used again within so many calls.
+# Some agents report a tool as running and ask for permission then; OpenCode on a busy machine 0.4 s later.
+REQUEST_GRACE_S = 1.0
+# Calls whose decision is known; ids are not used again within so many calls.
 KEPT_CALLS = 1000
 
 
@@ -39,7 +41,8 @@ class ToolHooks:
         self._cancel = cancel
         self._started: dict[str, ToolUse] = {}
         """Calls for which `before_tool` was not called yet."""
-        self._seen: deque[str] = deque(maxlen=KEPT_CALLS)
+        self._decided: dict[str, Deny | None] = {}
+        """Calls for which it was called or is about to be, with its decision."""
         self._waiting: deque[Callable[[], Awaitable[None]]] = deque()
         self._worker: asyncio.Task[None] | None = None
 
@@ -48,9 +51,13 @@ class ToolHooks:
         if self._handlers.before_tool is None and self._handlers.after_tool is None:
             return
         for event in entry.events:
-            if isinstance(event, ItemStarted) and event.item.kind == "tool_call":
+            # Some agents announce a call without its input, and tell that in an update.
+            if (
+                isinstance(event, (ItemStarted, ItemUpdated, ItemCompleted))
+                and event.item.kind == "tool_call"
+            ):
                 part = next((one for one in event.item.content if isinstance(one, ToolCallPart)), None)
-                if part is not None and part.call_id not in self._seen:
+                if part is not None and part.call_id not in self._decided:
                     self._started[part.call_id] = _running(part)
         self._tool_runs(entry)
         for use in _flat(tool_tree(completed_items(entry.events))):
@@ -64,20 +71,15 @@ class ToolHooks:
             return None
         call_id = str(request.tool_call.get("toolCallId") or "")
         known = self._started.pop(call_id, None)
-        if known is None and call_id in self._seen:
-            return None
-        self._seen.append(call_id)
-        use = ToolUse(
-            call_id=call_id,
-            name=known.name if known is not None else request.title,
-            kind=request.kind or (known.kind if known is not None else None),
-            title=request.title,
-            status="in_progress",
-            raw_input=request.raw_input if request.raw_input is not None else known and known.raw_input,
-            output="",
-            locations=known.locations if known is not None else [],
-        )
-        return _as_deny(await self._handlers.call(self._handlers.before_tool, use))
+        if known is None and call_id in self._decided:
+            # The request came after the grace: the decision is made once, and it still holds.
+            await self.idle()
+            return self._decided.get(call_id)
+        self._remember(call_id, None)
+        use = _requested(request, known)
+        denied = _as_deny(await self._handlers.call(self._handlers.before_tool, use))
+        self._remember(call_id, denied)
+        return denied
 
     async def idle(self) -> None:
         """Wait until the hooks of all events so far have returned."""
@@ -104,13 +106,23 @@ class ToolHooks:
     def _observe(self, call_id: str) -> None:
         use = self._started.pop(call_id, None)
         if use is not None:
-            self._seen.append(call_id)
+            self._remember(call_id, None)
             if self._handlers.before_tool is not None:
                 self._enqueue(partial(self._call_before, use))
 
+    def _remember(self, call_id: str, decision: Deny | None) -> None:
+        self._decided[call_id] = decision
+        if len(self._decided) > KEPT_CALLS:
+            del self._decided[next(iter(self._decided))]
+
     async def _call_before(self, use: ToolUse) -> None:
         callback = self._handlers.before_tool
-        if callback is None or _as_deny(await self._handlers.call(callback, use)) is None:
+        if callback is None:
+            return
+        self._remember(use.call_id, Deny("before_tool failed"))
+        denied = _as_deny(await self._handlers.call(callback, use))
+        self._remember(use.call_id, denied)
+        if denied is None:
             return
         # Too late for this call. The turn must not go on as if the tool had been allowed.
         self._failed(CallbackError(f"before_tool denied {use.name!r}, which runs without asking"))
@@ -159,6 +171,22 @@ def _running(part: ToolCallPart) -> ToolUse:
         raw_input=part.raw_input,
         output="",
         locations=part.locations,
+    )
+
+
+def _requested(request: PermissionRequest, known: ToolUse | None) -> ToolUse:
+    """A call as its permission request has it; `known` is what was announced before."""
+    if known is None:
+        # Gemini announces a call after the permission for it.
+        name = tool_name_of(request.tool_call) or request.kind or request.title
+        known = ToolUse("", name, request.kind, request.title, "in_progress", {}, "")
+    return replace(
+        known,
+        call_id=str(request.tool_call.get("toolCallId") or ""),
+        kind=request.kind or known.kind,
+        title=request.title,
+        raw_input=known.raw_input if request.raw_input is None else request.raw_input,
+        locations=known.locations or [ToolLocation(path) for path in request.locations],
     )
 
 
