@@ -54,7 +54,8 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_public_names(), "__version__"})
+    dunders = (name for name in globals() if name.startswith("__"))
+    return sorted({*dunders, *_public_names(), "__version__"})
 
 
 def _public_names() -> list[str]:

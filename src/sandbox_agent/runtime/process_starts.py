@@ -6,7 +6,7 @@ process (`bridge.process.tree.inherited_tag`), no other thread may start another
 
 from __future__ import annotations
 
-from _thread import allocate_lock
+import threading
 
-start_lock = allocate_lock()
+start_lock = threading.Lock()
 """Held while a process is started, by threads other than that of the event loop always."""
