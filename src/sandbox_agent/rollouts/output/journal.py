@@ -1,7 +1,6 @@
 """The journal: one JSON line per finished rollout, on disk before the next step.
 
-A line that a crash has cut off is not read, and the next line begins on a line of its own. Lines are synced
-to disk in groups: all results that arrive during one `fsync` share the next.
+A line that a crash has cut off is not read, and the next line begins on a line of its own.
 """
 
 from __future__ import annotations
@@ -16,15 +15,12 @@ from sandbox_agent.sdk import json_codec
 
 
 class Journal:
-    """Appends rows; made for one event loop."""
+    """Appends rows, one after the other."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._descriptor = os.open(path, os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_CLOEXEC, 0o644)
         self._end_torn_line()
-        self._waiting: list[bytes] = []
-        self._written: asyncio.Future[None] | None = None
-        self._syncing = asyncio.Lock()
 
     def _end_torn_line(self) -> None:
         size = os.fstat(self._descriptor).st_size
@@ -32,19 +28,13 @@ class Journal:
             os.write(self._descriptor, b"\n")
 
     async def append(self, row: dict[str, Any]) -> None:
-        """Return when the row is on disk."""
-        self._waiting.append(json_codec.encode(row) + b"\n")
-        mine = self._written = self._written or asyncio.get_running_loop().create_future()
-        async with self._syncing:
-            if not mine.done():
-                lines, self._waiting, self._written = self._waiting, [], None
-                try:
-                    await asyncio.shield(asyncio.to_thread(self._write, b"".join(lines)))
-                except OSError as error:
-                    mine.set_exception(error)
-                else:
-                    mine.set_result(None)
-        await mine
+        """Return when the row is on disk, also when the caller is cancelled: the thread still writes then."""
+        writing = asyncio.create_task(asyncio.to_thread(self._write, json_codec.encode(row) + b"\n"))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait([writing])
+            raise
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
