@@ -87,7 +87,7 @@ def run_topic(path: Path, side: str) -> dict[str, list[int]]:
 
 
 def run_side(side: str, wanted: list[str]) -> Results:
-    topics = [path for path in sorted(SUITE.glob("test_*.py")) if not wanted or path.stem in wanted]
+    topics = [path for path in sorted(SUITE.rglob("test_*.py")) if not wanted or path.stem in wanted]
     # Most cases of the reference hang until their limit, so several topics can run at the same time.
     with ThreadPoolExecutor(max_workers=6 if side == "reference" else 1) as workers:
         results = list(workers.map(lambda topic: run_topic(topic, side), topics))
@@ -161,7 +161,7 @@ def published() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
     """The scores and the section of each topic that is on the page and still in the suite."""
     head, *parts = PAGE.read_text("utf-8").split("\n## ")
     rows = [line.strip("| ").split(" | ") for line in head.splitlines() if " of " in line and line[0] == "|"]
-    present = {title(path.stem) for path in SUITE.glob("test_*.py")}
+    present = {title(path.stem) for path in SUITE.rglob("test_*.py")}
     scores = {name: (ours, reference) for name, ours, reference in rows if name in present}
     return scores, {part.partition("\n")[0]: f"\n## {part}" for part in parts}
 
@@ -169,7 +169,7 @@ def published() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:
 def results_on_page(sections: dict[str, str]) -> dict[tuple[str, str], tuple[str, str]]:
     """The cells of each case by its topic and test, from the sections of the topics."""
     results = {}
-    for topic in (path.stem for path in SUITE.glob("test_*.py")):
+    for topic in (path.stem for path in SUITE.rglob("test_*.py")):
         for line in sections.get(title(topic), "").splitlines():
             if line.startswith("| ") and not line.startswith("| case |"):
                 case, ours, reference = line.strip("| ").split(" | ")
@@ -197,7 +197,8 @@ def title(topic: str) -> str:
 
 
 def summary(topic: str) -> str:
-    text = ast.get_docstring(ast.parse((SUITE / f"{topic}.py").read_text("utf-8"))) or ""
+    (source,) = SUITE.rglob(f"{topic}.py")
+    text = ast.get_docstring(ast.parse(source.read_text("utf-8"))) or ""
     return text.splitlines()[0].partition(" (")[0].rstrip(".") + "."
 
 

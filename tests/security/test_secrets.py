@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.test_auth import started
+from tests.conformance.access.test_auth import started
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess, place_launcher
 

@@ -14,7 +14,7 @@ PATH_MARKS: dict[str, tuple[str, ...]] = {
     "bench/": ("process", "gcc", "serial"),
     "bench/test_smoke.py": ("node", "network"),
     "browser/": ("process", "chromium"),
-    "browser/test_performance.py": ("serial",),
+    "browser/page/test_performance.py": ("serial",),
     "chaos/": ("process", "root"),
     "cli/": ("process",),
     "cli/test_lean_start.py": ("imports",),

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.test_accessibility import serious_findings
+from tests.browser.page.test_accessibility import serious_findings
 
 OPTIONS = [
     {"optionId": "yes", "name": "Allow once", "kind": "allow_once"},

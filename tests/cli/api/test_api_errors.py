@@ -6,10 +6,9 @@ import json
 
 import pytest
 
+from tests.cli.conftest import TOKEN, Api
 from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.server_process import ServerProcess, free_port
-
-from .conftest import TOKEN, Api
 
 
 @pytest.mark.clause("cli-api-errors")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.conversation.test_composer import HAND_OVER, PNG
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.test_composer import HAND_OVER, PNG
 
 
 @pytest.mark.clause("inspector-files", "inspector-34")

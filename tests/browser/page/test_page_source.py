@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 INSPECTOR = ROOT / "inspector"
 PAGE = ROOT / "src" / "sandbox_agent" / "page"
 MAX_ENTRY_BYTES = 160_000

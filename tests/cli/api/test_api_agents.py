@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import Api
+from tests.cli.conftest import Api
 
 
 def test_health(api: Api) -> None:

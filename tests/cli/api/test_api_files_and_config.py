@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Api
+from tests.cli.conftest import Api
 
 
 @pytest.mark.clause("cli-api-files-and-config")

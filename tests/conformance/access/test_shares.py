@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.test_auth import started
-from tests.conformance.test_included_events import IncludedStream, opened
+from tests.conformance.access.test_auth import started
+from tests.conformance.streams.test_included_events import IncludedStream, opened
 from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
 from tests.support.polling import wait_until
 from tests.support.problems import assert_problem

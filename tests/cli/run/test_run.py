@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import Api
 from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.processes import wait_until
-
-from .conftest import Api
 
 
 @pytest.mark.clause("cli-run")

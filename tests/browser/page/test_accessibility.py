@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
 
-AXE = Path(__file__).parents[2] / "inspector" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = Path(__file__).parents[3] / "inspector" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 def serious_findings(inspector: InspectorPage) -> list[dict[str, Any]]:

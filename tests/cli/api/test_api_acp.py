@@ -10,11 +10,10 @@ from typing import IO
 
 import pytest
 
+from tests.cli.conftest import TOKEN, Api
 from tests.cli.sandbox_directory import SandboxDirectory
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
-
-from .conftest import TOKEN, Api
 
 HELLO = '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1}}'
 NEW_SESSION = '{"jsonrpc":"2.0","id":2,"method":"session/new","params":{"cwd":"/","mcpServers":[]}}'
