@@ -1,4 +1,4 @@
-"""The journal of a batch: rows are whole and on disk, also when the batch is interrupted while one is written."""
+"""The journal of a batch: rows are whole and on disk, also when the batch is interrupted during a write."""
 
 from __future__ import annotations
 
