@@ -330,6 +330,45 @@ test("a plan is replaced within a turn and new in the next", () => {
   ]);
 });
 
+test("a plan of ACP v2 is the same plan, and one without entries is shown as it is", () => {
+  const entries = [{ content: "x", priority: "high", status: "completed" }];
+  const plan = (fields: JsonObject) =>
+    update({ sessionUpdate: "plan_update", plan: { planId: "p", ...fields } });
+  const log = run(prompt("a"), plan({ type: "items", entries: [] }), plan({ type: "items", entries }));
+  expect(kinds(log)).toEqual(["message", "plan"]);
+  expect(last(log)).toMatchObject({ kind: "plan", entries });
+  expect(last(run(plan({ type: "markdown", content: "first **this**" })))).toMatchObject({
+    kind: "note",
+    label: "Plan",
+    detail: "first **this**",
+  });
+});
+
+test("a notice has its severity, and a compaction its summary or its error", () => {
+  const notice = (severity: string) =>
+    update({ sessionUpdate: "notice", severity, title: "Near", description: "90 %" });
+  for (const level of ["info", "warning", "error"])
+    expect(last(run(notice(level)))).toMatchObject({ kind: "note", level, label: "Near", detail: "90 %" });
+  expect(last(run(notice("_odd")))).toMatchObject({ level: "info" });
+  const compaction = (fields: JsonObject) =>
+    update({ sessionUpdate: "compaction_update", compactionId: "c", ...fields });
+  const summary = [
+    { type: "text", text: "We talked " },
+    { type: "text", text: "about mocks." },
+  ];
+  expect(last(run(compaction({ status: "in_progress" })))).toMatchObject({
+    level: "info",
+    detail: "in_progress",
+  });
+  expect(last(run(compaction({ status: "completed", summary })))).toMatchObject({
+    detail: "We talked about mocks.",
+  });
+  expect(last(run(compaction({ status: "failed", error: "too long" })))).toMatchObject({
+    level: "warning",
+    detail: "too long",
+  });
+});
+
 test("what is no object, and unknown updates, become notes and break nothing", () => {
   const log = run(
     message("agent", [1, 2]),

@@ -30,6 +30,8 @@ const INITIALIZE: InitializeRequest = {
   clientCapabilities: {
     fs: { readTextFile: false, writeTextFile: false },
     terminal: false,
+    // Without these an agent must not send notices and compactions.
+    session: { compaction: {}, notices: {} },
     elicitation: { form: {} },
     _meta: { terminal_output: true, "sandboxagent.dev": { questions: true } },
   },

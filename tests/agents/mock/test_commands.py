@@ -284,6 +284,23 @@ def test_a_client_with_forms_gets_a_form(start: Start, result: Json, words: str)
     assert agent.said() == words
 
 
+@pytest.mark.clause("mock-acp-v1")
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("notice", "This client shows no notices."),
+        ("notice The limit is near", "The limit is near"),
+        ("compact", "The context is compacted."),
+        ("compact fail", "The compaction failed."),
+    ],
+)
+def test_a_client_that_declares_no_notices_and_compactions_gets_text(
+    start: Start, prompt: str, said: str
+) -> None:
+    agent, heard = said_after(start, prompt)
+    assert heard == said and len(agent.updates()) == len(agent.updates("agent_message_chunk"))
+
+
 @pytest.mark.clause("mock-streams")
 def test_terminal_output_is_text_for_a_plain_client(start: Start) -> None:
     agent, _ = said_after(start, "terminal")

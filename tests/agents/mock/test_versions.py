@@ -16,7 +16,8 @@ from tests.cli.acp.test_clients import packages as packages
 
 pytestmark = [pytest.mark.process, pytest.mark.node, pytest.mark.network]
 
-V1 = {"protocolVersion": 1, "clientCapabilities": {"elicitation": {"form": {}, "url": {}}}}
+SHOWS = {"session": {"notices": {}, "compaction": {}}, "elicitation": {"form": {}, "url": {}}}
+V1 = {"protocolVersion": 1, "clientCapabilities": SHOWS}
 V2 = {
     "protocolVersion": 2,
     "info": {"name": "test", "version": "1"},

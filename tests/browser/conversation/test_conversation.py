@@ -48,6 +48,21 @@ def test_thoughts_plans_and_usage_are_shown(inspector: InspectorPage) -> None:
 
 
 @pytest.mark.clause("inspector-conversation")
+def test_notices_and_a_compaction_are_shown(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say_and_wait("notice The limit is near")
+    for level in ("warning", "error"):
+        expect(inspector.conversation.locator(f".note.{level}")).to_contain_text("The limit is near")
+    inspector.say("compact")
+    inspector.wait_for_turns(2)
+    inspector.conversation.locator(".notes button").last.click()
+    expect(inspector.conversation.locator(".notes").last).to_contain_text("So far we talked about mocks.")
+    inspector.say("compact fail")
+    inspector.wait_for_turns(3)
+    expect(inspector.conversation.locator(".note.warning").last).to_contain_text("the summary was too long")
+
+
+@pytest.mark.clause("inspector-conversation")
 def test_tool_calls_show_input_output_diffs_and_terminal(inspector: InspectorPage) -> None:
     inspector.create_session()
     inspector.say_and_wait("tool")

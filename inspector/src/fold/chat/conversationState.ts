@@ -92,8 +92,8 @@ export class ConversationState {
   }
 
   /** A note that leaves the message before it open: the agent may go on with it. */
-  remark(label: string, detail?: string): void {
-    this.push({ kind: "note", level: "info", label, ...(detail ? { detail } : {}) });
+  remark(label: string, detail?: string, level: NoteItem["level"] = "info"): void {
+    this.push({ kind: "note", level, label, ...(detail ? { detail } : {}) });
   }
 
   closeMessage(): void {

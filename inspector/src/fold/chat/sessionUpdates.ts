@@ -2,7 +2,7 @@
 
 import type { ContentBlock, PlanEntry, ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
 import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
-import type { MessageItem, ToolItem, Usage } from "./conversation";
+import type { MessageItem, NoteItem, ToolItem, Usage } from "./conversation";
 import { applyState, contentChunk, terminalUpdate, wholeMessage } from "./acpV2";
 import { terminalText } from "../terminalOutput";
 import { commands, configOptions, type ConversationState } from "./conversationState";
@@ -34,6 +34,8 @@ export function applySessionUpdate(state: ConversationState, params: JsonObject)
     }
     case "plan":
       return plan(state, update);
+    case "plan_update":
+      return planUpdate(state, objectAt(update, "plan") ?? {});
     case "available_commands_update":
       return state.change({ commands: commands(update) });
     case "current_mode_update":
@@ -45,9 +47,13 @@ export function applySessionUpdate(state: ConversationState, params: JsonObject)
     case "usage_update":
       return state.change({ usage: { ...state.facts.usage, ...usage(update) } });
     case "notice":
-      return state.remark(textAt(update, "title") ?? "notice", textAt(update, "description"));
+      return state.remark(
+        textAt(update, "title") ?? "notice",
+        textAt(update, "description"),
+        severity(update),
+      );
     case "compaction_update":
-      return state.remark("compaction", textAt(update, "error") ?? textAt(update, "status"));
+      return compaction(state, update);
     case "state_update":
       return applyState(state, sessionId, update);
     case "compaction_summary_chunk":
@@ -185,6 +191,22 @@ function plan(state: ConversationState, update: JsonObject): void {
   const known = index > turnStart ? items[index] : undefined;
   if (known?.kind === "plan") state.replace(index, { ...known, entries });
   else state.push({ kind: "plan", entries });
+}
+
+/** A plan as ACP v2 has it. One that is not a list of entries is a text or names a file. */
+function planUpdate(state: ConversationState, update: JsonObject): void {
+  if (update.type === "items") plan(state, update);
+  else state.remark("Plan", textAt(update, "content") ?? textAt(update, "uri") ?? JSON.stringify(update));
+}
+
+function severity(update: JsonObject): NoteItem["level"] {
+  return update.severity === "warning" || update.severity === "error" ? update.severity : "info";
+}
+
+function compaction(state: ConversationState, update: JsonObject): void {
+  const summary = listAt(update, "summary").map((block) => (isObject(block) ? textAt(block, "text") : ""));
+  const detail = textAt(update, "error") ?? (summary.join("") || textAt(update, "status"));
+  state.remark("compaction", detail, update.status === "failed" ? "warning" : "info");
 }
 
 function mode(state: ConversationState, currentModeId: string): void {

@@ -7,12 +7,17 @@ import { itemFacts } from "./meta";
 
 const LONGEST_DETAIL = 200;
 
+function progress(plan: JsonObject): string {
+  const entries = asList(plan.entries).map(asObject);
+  return `${entries.filter((entry) => entry.status === "completed").length} of ${entries.length} done`;
+}
+
 const DETAIL: Record<string, (update: JsonObject) => string | null> = {
-  plan: (update) => {
-    const entries = asList(update.entries).map(asObject);
-    return `${entries.filter((entry) => entry.status === "completed").length} of ${entries.length} done`;
+  plan: progress,
+  plan_update: (update) => {
+    const plan = asObject(update.plan);
+    return plan.type === "items" ? progress(plan) : (asText(plan.planId) ?? asText(plan.type));
   },
-  plan_update: (update) => asText(asObject(update.plan).planId) ?? asText(asObject(update.plan).type),
   plan_removed: (update) => asText(update.planId),
   usage_update: (update) => {
     const [used, size] = [asInteger(update.used), asInteger(update.size)];

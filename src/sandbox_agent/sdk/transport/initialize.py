@@ -19,7 +19,12 @@ def initialize_params(*, forms: bool, version: int = PROTOCOL_VERSION) -> dict[s
     An agent that does not know the version answers with its own, so the parameters of version 2 contain
     those of version 1.
     """
-    capabilities: dict[str, Any] = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+    capabilities: dict[str, Any] = {
+        "fs": {"readTextFile": False, "writeTextFile": False},
+        "terminal": False,
+        # Without these an agent of version 1 must not send notices, compactions and options of type boolean.
+        "session": {"compaction": {}, "notices": {}, "configOptions": {"boolean": {}}},
+    }
     if forms:
         capabilities["elicitation"] = {"form": {}}
     capabilities = meta.with_meta(capabilities, extensions={"sessionRequestQuestion": True})

@@ -57,6 +57,24 @@ async def test_a_turn_gives_the_same_events_and_text_in_both_versions(
 
 
 @pytest.mark.clause("acp-v2-sdk")
+@pytest.mark.parametrize(
+    ("prompt", "labels"),
+    [
+        ("notice", ["notice"] * 3),
+        ("compact", ["compaction_update"] * 2),
+        ("compact fail", ["compaction_update"] * 2),
+    ],
+)
+async def test_notices_and_compactions_are_asked_for_and_are_items_in_both_versions(
+    client: AsyncSandboxAgent, client_v2: AsyncSandboxAgent, prompt: str, labels: list[str]
+) -> None:
+    for one in (client, client_v2):
+        session = await one.sessions.create("mock")
+        items = (await session.prompt(prompt)).items
+        assert [item.content[0].label for item in items if item.kind == "status"] == labels  # type: ignore[union-attr]
+
+
+@pytest.mark.clause("acp-v2-sdk")
 async def test_replaced_messages_terminals_and_diffs_are_items(client_v2: AsyncSandboxAgent) -> None:
     session = await client_v2.sessions.create("mock")
     result = await session.prompt("upsert")

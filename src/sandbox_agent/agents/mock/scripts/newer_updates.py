@@ -11,7 +11,10 @@ from sandbox_agent.agents.mock.scripts.script_steps import Script, SendNotificat
 from sandbox_agent.agents.mock.scripts.update_scripts import say
 
 
-def notice(_prompt: Prompt, rest: str) -> Script:
+def notice(prompt: Prompt, rest: str) -> Script:
+    if prompt.version == 1 and not prompt.client_has("session", "notices"):
+        yield say(rest or "This client shows no notices.")
+        return None
     for severity in ("info", "warning", "error"):
         text = rest or f"A notice of severity {severity}"
         update = {"sessionUpdate": "notice", "severity": severity, "title": text}
@@ -20,8 +23,11 @@ def notice(_prompt: Prompt, rest: str) -> Script:
     return None
 
 
-def compact(_prompt: Prompt, rest: str) -> Script:
+def compact(prompt: Prompt, rest: str) -> Script:
     """The context is compacted: begun, summarised in chunks, completed or failed."""
+    if prompt.version == 1 and not prompt.client_has("session", "compaction"):
+        yield say("The compaction failed." if rest == "fail" else "The context is compacted.")
+        return None
     compaction_id = updates.new_uuid()
 
     def update(status: str, **more: object) -> SendUpdate:

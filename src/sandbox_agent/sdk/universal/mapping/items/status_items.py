@@ -29,6 +29,8 @@ def _plan(update: dict[str, Any]) -> str | None:
 
 def _plan_update(update: dict[str, Any]) -> str | None:
     plan = as_dict(update.get("plan"))
+    if plan.get("type") == "items":
+        return _plan(plan)
     return as_text(plan.get("planId")) or as_text(plan.get("type"))
 
 
