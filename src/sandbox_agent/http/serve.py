@@ -135,7 +135,9 @@ def _prepare_for_agents(services: Services, keeper: WatchdogKeeper, loop: Loop) 
         if starter.before_first_agent is not None:
             starter.before_first_agent = None
             from sandbox_agent.bridge.process.tree import subreaper  # loads ctypes: 3 ms
+            from sandbox_agent.runtime import malloc
 
+            malloc.share_one_heap()
             subreaper.become_subreaper()
             subreaper.watch_children(services.instances, keeper, loop)
 
