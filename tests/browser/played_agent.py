@@ -3,7 +3,8 @@
 A scene is a list of steps: {"update": {...}} sends a session/update, {"ask": {"method", "params"}} sends a
 request and says its answer, {"pause": seconds} waits, {"error": {...}} fails the turn. Any other prompt is
 answered with the kinds of its blocks. With `--needs VARIABLE` a prompt is refused as long as the variable is
-not set and no login was made.
+not set and no login was made. With `--logins ID,ID` the agent opens no session before a login; only the last
+of these methods works.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ LOGIN = {
     "name": "Log in with a browser",
     "description": "Opens the page of the vendor",
 }
+LOGINS = sys.argv[2].split(",") if sys.argv[1:2] == ["--logins"] else []
+LOGIN_REQUIRED = {"error": {"code": -32000, "message": "Authentication required"}}
 CAPABILITIES = {"loadSession": False, "promptCapabilities": {"image": True}}
 
 
@@ -33,7 +36,7 @@ class Player:
     def __init__(self) -> None:
         self.directory = Path()
         self.asked = 0
-        self.logged_in = not NEEDS or bool(os.environ.get(NEEDS))
+        self.logged_in = not LOGINS and (not NEEDS or bool(os.environ.get(NEEDS)))
 
     def send(self, message: Message) -> None:
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
@@ -71,7 +74,7 @@ class Player:
 
     def prompt(self, blocks: list[Message]) -> Message:
         if not self.logged_in:
-            return {"error": {"code": -32000, "message": "Authentication required"}}
+            return LOGIN_REQUIRED
         command, _, name = blocks[0].get("text", "").partition(" ")
         if command == "play":
             try:
@@ -83,14 +86,18 @@ class Player:
 
     def answer(self, method: str, params: Message) -> Message:
         if method == "initialize":
-            logins = [LOGIN] if NEEDS else []
+            logins = [LOGIN] if NEEDS else [{"id": one, "name": f"Log in with {one}"} for one in LOGINS]
             return {
                 "result": {"protocolVersion": 1, "agentCapabilities": CAPABILITIES, "authMethods": logins}
             }
         if method == "session/new":
+            if LOGINS and not self.logged_in:
+                return LOGIN_REQUIRED
             self.directory = Path(params["cwd"])
             return {"result": {"sessionId": "s"}}
         if method == "authenticate":
+            if LOGINS and params["methodId"] != LOGINS[-1]:
+                return {"error": {"code": -32603, "message": "This login does not work"}}
             self.logged_in = True
             return {"result": {}}
         if method == "session/prompt":

@@ -21,6 +21,7 @@ import { useStored } from "../ui/useStored";
 import { useTask } from "../ui/useTask";
 import { DirectoryField } from "./DirectoryField";
 import { KeyField } from "./KeyField";
+import { chooseLogin, LoginChoiceField, type LoginChoice } from "./LoginChoiceField";
 import { OptionInput } from "./OptionInput";
 import { OptionsStatus, useAskedAgents } from "./OptionsStatus";
 import { rememberDirectory } from "./recentDirectories";
@@ -42,6 +43,7 @@ export function NewSessionDialog({ agent, close, created }: Props) {
   const [values, setValues] = useState<Record<string, string>>({});
   const [environment, setEnvironment] = useState<Record<string, string>>({});
   const [withMcp, setWithMcp] = useState(true);
+  const [login, setLogin] = useState<LoginChoice>();
   const [progress, setProgress] = useState<StartProgress>({ text: "" });
   const task = useTask();
   const creation = useRef(new AbortController());
@@ -68,7 +70,7 @@ export function NewSessionDialog({ agent, close, created }: Props) {
     const cwd = directory.trim();
     const wanted = { agent: chosen, cwd, options: values, mcpServers, environment };
     void task.run(async () => {
-      const session = await createSession(app, wanted, setProgress, signal);
+      const session = await createSession(app, wanted, setProgress, signal, chooseLogin(setLogin));
       rememberDirectory(cwd);
       if (!listed?.installed) agentsChanged.set(agentsChanged.get() + 1);
       if (!signal.aborted) created(session);
@@ -118,6 +120,7 @@ export function NewSessionDialog({ agent, close, created }: Props) {
             The MCP server {name} is left out. <code>{field}</code>: {reason}.
           </p>
         ))}
+        {login && <LoginChoiceField {...login} />}
         {task.error !== undefined && <ErrorBox error={task.error} />}
         {task.running && <ProgressBar text={progress.text} percent={progress.percent} />}
         <div className="dialog-actions">

@@ -1,20 +1,22 @@
 /** What to do when an agent refuses to work without a login: its own ways to log in, or a key. */
 
+import type { AuthMethod } from "@agentclientprotocol/sdk";
 import { useState } from "react";
 import type { Instance } from "../instance/instance";
 import { useInstance } from "../instance/useInstance";
 import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
 import { useTask } from "../ui/useTask";
+import { LoginMethods } from "./LoginMethods";
 
 export function LoginAdvice({ instance }: { instance: Instance }) {
   const { authMethods, needsLogin, turns } = useInstance(instance).conversation;
   const [done, setDone] = useState("");
   const task = useTask();
   if (!needsLogin || turns.length > 0) return null;
-  const logIn = (methodId: string, name: string) =>
+  const logIn = ({ id, name }: AuthMethod) =>
     void task.run(async () => {
-      await instance.request("authenticate", { methodId });
+      await instance.request("authenticate", { methodId: id });
       setDone(name);
     });
   return (
@@ -23,23 +25,10 @@ export function LoginAdvice({ instance }: { instance: Instance }) {
       <div className="grow">
         <strong>The agent is not logged in</strong>
         <p>
-          Start a new session with its key, or log in below if the agent offers it, and press <em>Retry</em>.
+          Start a new session with its key, or log in below if the agent offers it, and press <em>Retry</em>{" "}
+          or <em>Resume</em>.
         </p>
-        <ul>
-          {authMethods.map(({ id, name, description }) => (
-            <li key={id}>
-              <button
-                type="button"
-                className="button small"
-                disabled={task.running}
-                onClick={() => logIn(id, name)}
-              >
-                {name}
-              </button>{" "}
-              {description && <span className="muted">{description}</span>}
-            </li>
-          ))}
-        </ul>
+        <LoginMethods methods={authMethods} disabled={task.running} choose={logIn} />
         {task.error !== undefined && <ErrorBox error={task.error} />}
         {done && (
           <p className="good-text" role="status">

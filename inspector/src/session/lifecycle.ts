@@ -1,6 +1,7 @@
 /** Life cycle of a session of this browser: created, forked, opened after a reload, resumed on a fresh process. */
 
 import type {
+  AuthMethod,
   InitializeRequest,
   InitializeResponse,
   McpServer,
@@ -9,8 +10,10 @@ import type {
 import type { AcpServer } from "../api/bodies";
 import { logKey } from "../fold/message";
 import { Instance } from "../instance/instance";
+import { numberAt } from "../json";
 import type { AppState } from "../state/appState";
 import type { SessionRecord } from "../storage/sessionRecord";
+import { AUTH_REQUIRED, requestWithLogin, type ChooseLogin } from "./login";
 import { chooseOption } from "./options";
 import { watchInstall, type StartProgress } from "./startProgress";
 
@@ -53,9 +56,10 @@ export async function createSession(
   chosen: NewSession,
   progress: (step: StartProgress) => void,
   signal: AbortSignal,
+  chooseLogin?: ChooseLogin,
 ): Promise<SessionRecord> {
   return inNewInstance(app, chosen.agent, signal, (instance, id) =>
-    open(app, instance, id, chosen, progress),
+    open(app, instance, id, chosen, progress, chooseLogin),
   );
 }
 
@@ -90,16 +94,21 @@ async function open(
   id: string,
   { environment, options, ...chosen }: NewSession,
   progress: (step: StartProgress) => void,
+  chooseLogin?: ChooseLogin,
 ): Promise<SessionRecord> {
   const { serverId } = instance;
   progress({ text: `Starting ${chosen.agent}…` });
   const endWatch = watchInstall(app.api, serverId, chosen.agent, progress);
-  const { log } = await start(app, instance, chosen.agent, environment).finally(endWatch);
+  const { log, logins } = await start(app, instance, chosen.agent, environment).finally(endWatch);
   progress({ text: "Opening a session…" });
-  const opened = await instance.request<NewSessionResponse>("session/new", {
-    cwd: chosen.cwd,
-    mcpServers: chosen.mcpServers,
-  });
+  const { cwd, mcpServers } = chosen;
+  const opened = await requestWithLogin<NewSessionResponse>(
+    instance,
+    "session/new",
+    { cwd, mcpServers },
+    logins,
+    chooseLogin,
+  );
   for (const [category, value] of Object.entries(options)) {
     if (value) await chooseOption(instance, opened.sessionId, opened, category, value);
   }
@@ -135,9 +144,14 @@ export function forkSession(
     await app.history.addMessages(messages);
     instance.addHistory(messages);
     instance.endRun();
-    const { log } = await start(app, instance, original.agent);
+    const { log, logins } = await start(app, instance, original.agent);
     const { agentSessionId: sessionId, cwd, mcpServers } = original;
-    const forked = await instance.request<NewSessionResponse>("session/fork", { sessionId, cwd, mcpServers });
+    const forked = await requestWithLogin<NewSessionResponse>(
+      instance,
+      "session/fork",
+      { sessionId, cwd, mcpServers },
+      logins,
+    );
     const now = Date.now();
     return {
       ...original,
@@ -161,13 +175,21 @@ function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
+/** What a process says about itself, and the key of its log. */
+interface Started {
+  loads: boolean;
+  log: string;
+  /** Ways to log in. */
+  logins: readonly AuthMethod[];
+}
+
 /** Start the process with `initialize`, and read its log up to the answer before anything else is sent. */
 async function start(
   app: AppState,
   instance: Instance,
   agent: string,
   environment: Record<string, string> = {},
-) {
+): Promise<Started> {
   instance.connection.startWith(agent, environment);
   const about = await instance.request<InitializeResponse>("initialize", INITIALIZE);
   const server = (await app.servers.refresh()).find((one) => one.serverId === instance.serverId);
@@ -175,16 +197,17 @@ async function start(
   instance.storeUnder(log, true);
   instance.listen();
   await instance.catchUp(server?.lastEventId ?? 0);
-  return { loads: about.agentCapabilities?.loadSession === true, log };
+  return { loads: about.agentCapabilities?.loadSession === true, log, logins: about.authMethods ?? [] };
 }
 
 /** Another client has started the process again: it is initialized, so the session is only loaded into it. */
-async function join(app: AppState, instance: Instance, server: AcpServer) {
+async function join(app: AppState, instance: Instance, server: AcpServer): Promise<Started> {
   const log = logKey(app.http.origin, server.serverId, server.createdAtMs);
   instance.storeUnder(log, true);
   instance.listen();
   await instance.catchUp(server.lastEventId);
-  return { loads: instance.snapshot().conversation.agentCapabilities?.loadSession === true, log };
+  const { agentCapabilities, authMethods } = instance.snapshot().conversation;
+  return { loads: agentCapabilities?.loadSession === true, log, logins: authMethods };
 }
 
 /** The run of the instance that the session knows, if the server still has it. */
@@ -221,30 +244,39 @@ export async function resumeSession(
   instance.endRun();
   instance.pause();
   const running = listed && listed.status !== "exited";
-  const { loads, log } = running
+  const { loads, log, logins } = running
     ? await join(app, instance, listed)
     : await start(app, instance, session.agent);
-  const restored = loads && (await load(instance, session));
-  const agentSessionId = restored ? session.agentSessionId : (await renew(instance, session)).sessionId;
+  const restored = loads && (await load(instance, session, logins));
+  const agentSessionId = restored
+    ? session.agentSessionId
+    : (await renew(instance, session, logins)).sessionId;
   const logs = session.logs.includes(log) ? session.logs : [...session.logs, log];
   return { ...session, logs, agentSessionId, lastActiveAt: Date.now(), forgotten: !restored };
 }
 
-async function load(instance: Instance, session: SessionRecord): Promise<boolean> {
+async function load(
+  instance: Instance,
+  session: SessionRecord,
+  logins: readonly AuthMethod[],
+): Promise<boolean> {
   const { agentSessionId: sessionId, cwd, mcpServers } = session;
   if (!sessionId) return false;
   try {
-    await instance.request("session/load", { sessionId, cwd, mcpServers });
+    await requestWithLogin(instance, "session/load", { sessionId, cwd, mcpServers }, logins);
     return true;
-  } catch {
+  } catch (error) {
+    // Without its login the agent would open no other session either.
+    if (numberAt(error, "code") === AUTH_REQUIRED) throw error;
     // The agent lost the session: it gets a new one, and the conversation continues in the same record.
     return false;
   }
 }
 
-function renew(instance: Instance, session: SessionRecord): Promise<NewSessionResponse> {
-  return instance.request<NewSessionResponse>("session/new", {
-    cwd: session.cwd,
-    mcpServers: session.mcpServers,
-  });
+function renew(
+  instance: Instance,
+  { cwd, mcpServers }: SessionRecord,
+  logins: readonly AuthMethod[],
+): Promise<NewSessionResponse> {
+  return requestWithLogin(instance, "session/new", { cwd, mcpServers }, logins);
 }

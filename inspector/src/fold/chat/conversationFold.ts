@@ -117,8 +117,11 @@ export class ConversationFold {
     if (turn && result && isAcceptance(result)) state.acceptTurn(turn);
     else if (turn) state.endTurn(turn, error ? "error" : (stopReason ?? "end_turn"), tokens);
     else if (!call && stopReason) state.endTurn(undefined, stopReason, tokens);
-    if (error) state.note("error", errorLabel(error), errorDetail(error));
-    if (turn) state.change({ needsLogin: numberAt(error, "code") === AUTH_REQUIRED });
+    const opens = call !== undefined && OPENS_SESSION.test(call.method);
+    const needsLogin = numberAt(error, "code") === AUTH_REQUIRED;
+    // A login that comes before the session is offered by the page, not told as an error of the conversation.
+    if (error && !(opens && needsLogin)) state.note("error", errorLabel(error), errorDetail(error));
+    if (turn || opens) state.change({ needsLogin });
     if (result) state.applyResult(result, call?.params);
     if (call?.method === "session/load" || call?.method === "session/resume") state.restoring = false;
   }
@@ -144,6 +147,7 @@ function errorDetail(error: JsonObject): string | undefined {
   return typeof data === "string" ? data : (textAt(data, "details") ?? JSON.stringify(data));
 }
 
+const OPENS_SESSION = /^session\/(new|load|resume|fork)$/;
 /** ACP's code for a request that needs a login. */
 const AUTH_REQUIRED = -32000;
 /** The page's own code for a problem of the server, which has no meaning to the user. */
