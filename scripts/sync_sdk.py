@@ -65,10 +65,9 @@ INTERNAL = {
         "give_up",
         "make_result",
         "may_wait",
-        "sent",
+        "messages",
         "settled",
         "start",
-        "take",
         "until_idle",
     },
     # Called by the connection.

@@ -155,7 +155,7 @@ async def test_a_turn_on_a_dead_embedded_server_fails_at_once(tmp_path: Path) ->
     async with await AsyncSandboxAgent.start(default_directory=str(tmp_path)) as client:
         session = await client.sessions.create("mock")
         async with session.stream("hang") as turn:
-            await asyncio.wait_for(turn.sent.wait(), 10)
+            await asyncio.wait_for(turn.messages.sent.wait(), 10)
             provider = client.provider
             assert provider is not None
             await provider.destroy(str(client.sandbox_id).partition("/")[2])
@@ -171,7 +171,7 @@ async def test_the_end_of_an_embedded_server_is_told_once_and_nothing_follows_it
     async with AsyncSandboxAgent.start(default_directory=tmp_path) as client:
         session = await client.sessions.create("mock")
         turn = session.start("hang")
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
         assert client.provider is not None
         await client.provider.destroy(str(client.sandbox_id).partition("/")[2])
         with pytest.raises(SandboxAgentError) as failure:

@@ -113,7 +113,7 @@ async def test_the_end_of_the_reference_is_reported_and_the_conversation_goes_on
     session = await reference.sessions.create("amp", mode="wild")
     await session.prompt("my name is Ada")
     async with session.stream("ask") as turn:
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
         await reference_server.kill()
         with within_a_second(), pytest.raises(APIConnectionError):
             await turn.result()

@@ -16,7 +16,7 @@ from sandbox_agent import (
     SandboxAgentError,
     auto_approve,
 )
-from sandbox_agent.sdk.transport.acp_connection import EXIT_DETAILS_S
+from sandbox_agent.sdk.transport.pending_calls import EXIT_DETAILS_S
 from tests.sdk.conftest import Connect, within_a_second
 from tests.sdk.cutting_proxy import Cut, CuttingProxy
 from tests.sdk.live_server import LiveServer
@@ -182,7 +182,7 @@ async def test_a_server_that_dies_in_a_turn_fails_it_within_a_second(
     client = await connect()
     session = await client.sessions.create("mock")
     async with session.stream("hang", respond_async=respond_async) as turn:
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
         await own_server.kill()
         with within_a_second(), pytest.raises(APIConnectionError) as failure:
             await turn.result()
@@ -201,7 +201,7 @@ async def test_a_server_that_is_killed_in_any_phase_and_restarted_leaves_one_rec
     client = await connect()
     session = await client.sessions.create("mock", on_permission=lambda _: None)
     turn = session.start(prompt)
-    await asyncio.wait_for(turn.sent.wait(), 10)
+    await asyncio.wait_for(turn.messages.sent.wait(), 10)
     await own_server.kill()
     await own_server.start()
     with pytest.raises(SandboxAgentError):
@@ -223,7 +223,7 @@ async def test_a_rolling_restart_is_survived(own_server: LiveServer, connect: Co
     client = await connect()
     session = await client.sessions.create("mock", model="mock-fast")
     async with session.stream("hang") as turn:
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
         restart = asyncio.create_task(own_server.restart())
         # The agent ended with its server, and its turn fails.
         with pytest.raises((AgentExitedError, APIConnectionError)):

@@ -120,7 +120,7 @@ async def test_a_silent_network_is_noticed_on_a_shared_stream(
         sessions = await create(client, 3)
         turns = [one.start("hang") for one in sessions]
         for turn in turns:
-            await asyncio.wait_for(turn.sent.wait(), LIMIT_S)
+            await asyncio.wait_for(turn.messages.sent.wait(), LIMIT_S)
         proxy.silent()
         for turn in turns:
             with pytest.raises(APIConnectionError):
@@ -138,7 +138,7 @@ async def test_a_restarted_server_ends_the_turns_and_restores_the_sessions(
     sessions = await create(client, 5)
     turns = [one.start("hang") for one in sessions]
     for turn in turns:
-        await asyncio.wait_for(turn.sent.wait(), LIMIT_S)
+        await asyncio.wait_for(turn.messages.sent.wait(), LIMIT_S)
     await own_server.kill()
     await own_server.start()
     for turn in turns:

@@ -32,7 +32,7 @@ async def test_a_silent_network_fails_an_open_prompt_in_time(
         client = await connect(proxy.url, network_patience=PATIENCE_S)
         session = await client.sessions.create("mock")
         turn = session.start("hang", respond_async=respond_async)
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
         began = time.monotonic()
         proxy.silent()
         with pytest.raises(APIConnectionError) as failure:
@@ -49,7 +49,7 @@ async def test_a_short_silence_costs_nothing(own_server: LiveServer, connect: Co
         client = await connect(proxy.url, network_patience=20.0)
         session = await client.sessions.create("mock")
         turn = session.start("stream 40 20")
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
         proxy.silent()
         await asyncio.sleep(1.0)  # the fault itself
         proxy.speaks()

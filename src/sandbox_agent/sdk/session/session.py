@@ -27,9 +27,10 @@ from sandbox_agent.sdk.session.session_fork import fork_channel
 from sandbox_agent.sdk.session.session_info import SessionInfo, SessionSettings, describe
 from sandbox_agent.sdk.session.session_lifecycle import SessionLifecycle
 from sandbox_agent.sdk.session.turns.content_blocks import AttachmentLike, Block, Prompt
+from sandbox_agent.sdk.session.turns.prompt_request import prompt_request
 from sandbox_agent.sdk.session.turns.structured_output import StructuredResult, prompt_for_output
 from sandbox_agent.sdk.session.turns.turn import AsyncTurn
-from sandbox_agent.sdk.session.turns.turn_queue import TurnQueue, prompt_request
+from sandbox_agent.sdk.session.turns.turn_queue import TurnQueue
 from sandbox_agent.sdk.session.turns.turn_result import TurnResult
 from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.transcripts.transcript import TranscriptFormat
@@ -397,7 +398,9 @@ class AsyncSession:
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any ACP notification; `sessionId` is filled in."""
         await self._lifecycle.ensure_live()
-        await self._channel.notify(method, {"sessionId": self._channel.native_id, **dict(params or {})})
+        await self._channel.outgoing.notify(
+            method, {"sessionId": self._channel.native_id, **dict(params or {})}
+        )
 
     # -- closing ----------------------------------------------------------------------------------------
 

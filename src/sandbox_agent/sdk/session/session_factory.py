@@ -139,7 +139,7 @@ class SessionFactory:
     ) -> dict[str, str]:
         """Open the session in the agent; returns what could not be applied, and why."""
         instance = await self._pool.acquire(key)
-        channel.enter(instance)
+        channel.binding.enter(instance)
         try:
             not_applied = await channel.skills.provide(instance)
             await channel.tools.provide(instance.server_id)
@@ -154,7 +154,7 @@ class SessionFactory:
                 await session.terminate()
             else:
                 await channel.tools.close()
-                await channel.leave()
+                await channel.binding.leave()
                 await channel.skills.release()
             raise
 

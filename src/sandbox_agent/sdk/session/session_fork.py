@@ -47,7 +47,7 @@ async def _opened(source: SessionChannel, record: SessionRecord, instance: Agent
     await channel.remember(history.index)
     channel.writer.start()
     source.pool.share(instance)
-    channel.enter(instance)
+    channel.binding.enter(instance)
     try:
         await channel.tools.provide(instance.server_id)
         init = record.session_init or {}
@@ -56,7 +56,7 @@ async def _opened(source: SessionChannel, record: SessionRecord, instance: Agent
         await channel.settle()
     except BaseException:
         await channel.tools.close()
-        await channel.leave()
+        await channel.binding.leave()
         await channel.writer.stop()
         raise
     return channel

@@ -90,7 +90,7 @@ class SessionLifecycle:
         await self.channel.hooks.close()
         await self.channel.tools.close()
         if not keep_running:
-            await self.channel.leave()
+            await self.channel.binding.leave()
             await self.channel.skills.release()
         while self._tasks:
             tasks = list(self._tasks)

@@ -27,22 +27,19 @@ from sandbox_agent.sdk.errors import (
 )
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.response_errors import exit_error
-from sandbox_agent.sdk.transport.answer_recovery import unknown_delivery
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
+from sandbox_agent.sdk.transport.pending_calls import EXIT_DETAILS_S, PendingCalls
 from sandbox_agent.sdk.transport.post_sender import POST_HEADERS, PostSender
 from sandbox_agent.sdk.transport.shared_streams import SharedStreams
+from sandbox_agent.sdk.transport.silence_check import SilenceCheck
 from sandbox_agent.sdk.transport.stream_reader import Gap, StreamReader
 
 log = logging.getLogger("sandbox_agent")
 
 # The server may first install and start the agent, for up to 600 s.
 BOOTSTRAP_TIMEOUT_S = 720.0
-# How long a call waits for its 502 with stderr after the stream reported the end of the agent.
-EXIT_DETAILS_S = 0.75
-# How long a call waits for the outcome of its POST after the server said that it has no such instance.
-VANISHED_S = 5.0
 # Our server answers within 1.5 s; the reference may never answer and must not block closing.
 DELETE_TIMEOUT_S = 5.0
 # How long the POST of an answered call may take to end, so that its connection can be reused.
@@ -83,11 +80,10 @@ class AcpConnection:
         self._path = f"/v1/acp/{segment(server_id)}"
         self._client_id = uuid.uuid4().hex[:8]
         self._numbers = itertools.count(1)
-        self._calls: dict[str, PendingCall] = {}
-        self._answered_by_body: set[str] = set()
+        self._calls = PendingCalls()
+        self._silence = SilenceCheck(self._calls, self.reader, api)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
-        self._silence_check: asyncio.TimerHandle | None = None
 
     # -- outgoing -----------------------------------------------------------------------------------
 
@@ -103,7 +99,7 @@ class AcpConnection:
     ) -> Any:
         """Start the instance with `initialize`, then start to read its stream."""
         call = PendingCall(self.new_id(), "initialize", None)
-        self._calls[call.id] = call
+        self._calls.add(call)
         try:
             response = await self._api.request(
                 "POST",
@@ -120,7 +116,7 @@ class AcpConnection:
             gone = exit_error(error.problem)
             raise gone from gone.__cause__
         finally:
-            del self._calls[call.id]
+            self._calls.discard(call)
         call.answer(json_codec.decode(response.content))
         created = response.headers.get("x-sandbox-agent-created-at-ms", "")
         self.created_at_ms = int(created) if created.isdigit() else None
@@ -140,7 +136,7 @@ class AcpConnection:
         """Send a request and return its result; raises a typed error."""
         self._check()
         call = PendingCall(call_id or self.new_id(), method, on_accepted)
-        self._calls[call.id] = call
+        self._calls.add(call)
         # The server's limit is the later one, so that the time-out is always that of this client.
         prefer = [f"wait={math.ceil(timeout_s) + 1}"] if timeout_s is not None else []
         prefer += ["respond-async"] if respond_async else []
@@ -162,7 +158,7 @@ class AcpConnection:
         finally:
             if not call.settled:
                 call.accept()
-            self._calls.pop(call.id, None)
+            self._calls.discard(call)
             self._spawn(_await_end(post), "end of POST")
 
     async def notify(self, method: str, params: Mapping[str, Any]) -> None:
@@ -206,24 +202,19 @@ class AcpConnection:
 
     def stream_message(self, envelope: Envelope, event_id: int) -> None:
         """Take in a message of the stream."""
-        if "method" not in envelope and envelope.get("id") in self._answered_by_body:
-            self._answered_by_body.discard(envelope["id"])
+        if self._calls.is_copy(envelope):
             return
-        for waiting in list(self._calls.values()):
-            waiting.accept()
+        self._calls.accept_all()
         self._hand_on(envelope, event_id)
         if "method" not in envelope:
-            identity = envelope.get("id")
-            call = self._calls.get(identity) if isinstance(identity, str) else None
-            if call is not None:
-                call.answer(envelope)
+            self._calls.answer(envelope)
             self.stream_broken.set()
         elif envelope.get("method") == "_adapter/agent_exited":
             self._agent_exited(envelope.get("params"))
 
     def answered_by_body(self, call: PendingCall, envelope: Envelope) -> None:
         """Settle a call with the body of its `POST`, because the stream did not bring the answer in time."""
-        self._answered_by_body.add(call.id)
+        self._calls.expect_copy(call)
         self._hand_on(envelope, None)
         call.answer(envelope)
 
@@ -238,24 +229,8 @@ class AcpConnection:
         dead = self.dead_server()
         if dead is not None:
             self.lose(dead)
-        elif self._silence_check is None:
-            self._check_silence()
-
-    def _check_silence(self) -> None:
-        """Fail calls that wait for a server of which nothing was heard; a broken network reports no error."""
-        self._silence_check = None
-        if self.lost is not None or self.reader.connected or not self._calls:
-            return
-        loop, patience = asyncio.get_running_loop(), self._api.network_patience_s
-        first = math.inf
-        for call in list(self._calls.values()):
-            silent_since = max(self.reader.last_heard, call.began)
-            if loop.time() - silent_since >= patience:
-                call.fail(unknown_delivery(call.method, None))
-            else:
-                first = min(first, silent_since)
-        if first < math.inf:
-            self._silence_check = loop.call_at(first + patience, self._check_silence)
+        else:
+            self._silence.begin()
 
     def stream_ended(self, error: SandboxAgentError) -> None:
         """The stream ended for good."""
@@ -283,12 +258,10 @@ class AcpConnection:
     async def close(self, *, delete: bool) -> None:
         """Stop reading and fail pending calls; with `delete` also end the agent process."""
         self._closed = True
-        if self._silence_check is not None:
-            self._silence_check.cancel()
+        self._silence.stop()
         if self.lost is None:
             self.lost = APIConnectionError("the connection was closed by this client")
-        for call in list(self._calls.values()):
-            call.fail(self.lost)
+        self._calls.fail_all(self.lost)
         await self.reader.stop()
         for task in list(self._tasks):
             task.cancel()
@@ -306,16 +279,10 @@ class AcpConnection:
         if self.lost is not None:
             return
         self.lost = error
+        self._silence.stop()
         # The listener first: it records the end of the turn, which the callers wait for.
         self._listener.instance_lost(error)
-        for call in list(self._calls.values()):
-            if call.accepted or call.unsent:
-                call.lose(error)
-            else:
-                # Its POST will soon say whether the message was delivered.
-                vanished = isinstance(error, AgentExitedError) and error.vanished
-                limit_s = VANISHED_S if vanished else EXIT_DETAILS_S
-                asyncio.get_running_loop().call_later(limit_s, call.lose, error)
+        self._calls.lose_all(error)
         if not self._closed:
             self._spawn(self.reader.stop(), "end of stream")
 

@@ -18,8 +18,8 @@ from sandbox_agent import (
     auto_approve,
 )
 from sandbox_agent.sdk.session.history.replay_text import render_transcript
-from sandbox_agent.sdk.transport import acp_connection
-from sandbox_agent.sdk.transport.acp_connection import VANISHED_S
+from sandbox_agent.sdk.transport import pending_calls
+from sandbox_agent.sdk.transport.pending_calls import VANISHED_S
 from sandbox_agent.sdk.universal import ItemCompleted, PermissionRequested, SessionStarted, UniversalMapper
 from tests.sdk.conftest import Connect
 from tests.sdk.cutting_proxy import CuttingProxy
@@ -186,7 +186,7 @@ async def test_the_prompt_that_meets_a_restarted_server_is_in_the_history_once(
 async def test_a_late_refusal_by_a_restarted_server_makes_no_turn(
     own_server: LiveServer, connect: Connect, monkeypatch: pytest.MonkeyPatch, limit_s: float
 ) -> None:
-    monkeypatch.setattr(acp_connection, "VANISHED_S", limit_s)
+    monkeypatch.setattr(pending_calls, "VANISHED_S", limit_s)
     async with CuttingProxy("127.0.0.1", own_server.port) as proxy:
         session = await (await connect(proxy.url)).sessions.create("mock")
         await session.prompt("echo before")

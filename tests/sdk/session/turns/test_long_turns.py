@@ -33,7 +33,7 @@ async def test_early_headers_and_blanks_before_the_answer_are_understood(
     session = await client.sessions.create("mock")
     assert (await session.prompt("slow 700")).stop_reason == "end_turn"
     async with session.stream("hang") as turn:
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
         await asyncio.sleep(AFTER_THE_HEADER_S)
         await turn.cancel()
         assert (await turn.result()).stop_reason == "cancelled"
@@ -49,7 +49,7 @@ async def test_a_failure_after_early_headers_is_the_same_exception(
     client = await connect()
     session = await client.sessions.create("mock")
     async with session.stream("hang hard") as turn:
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
         await asyncio.sleep(AFTER_THE_HEADER_S)
         await client.acp.close(str(session.info.server_id))
         with pytest.raises(AgentExitedError):

@@ -24,7 +24,7 @@ from sandbox_agent import (
     resource_link,
     text,
 )
-from sandbox_agent.sdk.session.turns import turn_queue
+from sandbox_agent.sdk.session.turns import prompt_sender, turn_queue
 from tests.sdk.conftest import Connect
 
 
@@ -175,7 +175,7 @@ async def test_an_agent_that_ignores_cancel_does_not_hang_its_reader(client: Asy
     session = await client.sessions.create("mock")
     turn = session.stream("hang hard")
     await turn.__aenter__()
-    await asyncio.wait_for(turn.sent.wait(), 10)
+    await asyncio.wait_for(turn.messages.sent.wait(), 10)
     await turn.stop(timeout_s=0.3)
     with pytest.raises(APITimeoutError, match="did not stop"):
         await turn.result()
@@ -327,7 +327,7 @@ async def test_an_answer_that_came_while_the_loop_was_busy_counts(connect: Conne
     session = await (await connect()).sessions.create("mock")
     for _ in range(5):
         turn = session.start("slow 100", timeout=0.4)
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
         await asyncio.sleep(0.01)
         time.sleep(0.6)  # noqa: ASYNC251 - the busy loop that the test is about
         assert (await turn.result()).stop_reason == "end_turn"
@@ -358,7 +358,8 @@ async def test_every_error_of_a_turn_has_the_result_so_far(client: AsyncSandboxA
 async def test_an_agent_that_ignores_the_cancel_does_not_mix_its_turns(
     client: AsyncSandboxAgent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turn_queue, "LEFTOVER_TURN_S", 0.3)
+    for module in (prompt_sender, turn_queue):
+        monkeypatch.setattr(module, "LEFTOVER_TURN_S", 0.3)
     session = await client.sessions.create("amp")
     with pytest.raises(APITimeoutError) as failure:
         await session.prompt("busy", timeout=0.5)
@@ -374,7 +375,7 @@ async def test_waiting_tasks_have_error_objects_of_their_own(connect: Connect) -
     *sessions, last = [await client.sessions.create("mock") for _ in range(4)]
     turns = [session.start("hang") for session in sessions]
     for turn in turns:
-        await asyncio.wait_for(turn.sent.wait(), 10)
+        await asyncio.wait_for(turn.messages.sent.wait(), 10)
     turns.append(last.start("crash 3"))
     outcomes = await asyncio.gather(*(turn.result() for turn in turns), return_exceptions=True)
     errors = [one for one in outcomes if isinstance(one, AgentExitedError)]

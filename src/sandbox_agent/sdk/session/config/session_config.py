@@ -180,7 +180,7 @@ class SessionConfig:
             wanted["type"] = "id"
         result = await self._channel.request("session/set_config_option", wanted)
         if isinstance(result, Mapping) and isinstance(result.get("configOptions"), list):
-            self._channel.note_options(result)
+            self._channel.incoming.note_options(result)
         else:
             self._channel.change(
                 config_options=with_current_value(self._channel.record.config_options, config_id, value)

@@ -71,16 +71,16 @@ class Restorer:
         if policy in ("auto", "reattach") and self._channel.instance is None and await self._reattach():
             return Restored("reattached", self._tried)
         if policy in ("auto", "native", "replay"):
-            await self._channel.leave(restoring=True)
+            await self._channel.binding.leave(restoring=True)
             self._record_old_end()
             wanted, mode = self._config.options, self._config.current_mode
             instance = await self._channel.pool.acquire(self._key)
-            self._channel.enter(instance)
+            self._channel.binding.enter(instance)
             method, transcript, refused = await self._restore_in(policy, instance)
             if method is not None:
                 refused |= await self._config.apply_again(wanted, mode)
                 return Restored(method, dict(self._tried), refused, transcript)
-            await self._channel.leave()
+            await self._channel.binding.leave()
         raise SessionNotRestoredError(self._channel.record.id, self._tried)
 
     async def _restore_in(
@@ -97,7 +97,7 @@ class Restorer:
             if policy in ("auto", "replay"):
                 return "replayed", await self._replay(), refused
         except BaseException:
-            await self._channel.leave()
+            await self._channel.binding.leave()
             raise
         return None, None, refused
 
@@ -111,7 +111,7 @@ class Restorer:
         if instance is None:
             self._tried["reattach"] = "the agent process of the session no longer runs"
             return False
-        channel.enter(instance)
+        channel.binding.enter(instance)
         await channel.tools.provide(instance.server_id)
         await self._catch_up(instance)
         channel.requests.ask_again()
@@ -120,17 +120,17 @@ class Restorer:
     async def _catch_up(self, instance: AgentInstance) -> None:
         """Read the events missed since the last stored one, then continue with the live stream."""
         channel, reader = self._channel, instance.connection.reader
-        for call_id in channel.open_calls:
+        for call_id in channel.binding.open_calls:
             instance.own(call_id, channel)
         seen = channel.record.last_event_id or 0
-        channel.holding = True
+        channel.incoming.holding = True
         upto = reader.last_event_id
         instance.bind(channel.native_id, channel)
         missed = await reader.history(seen, upto) if upto > seen else []
-        channel.holding = False
+        channel.incoming.holding = False
         for event_id, envelope in missed:
             instance.replayed(channel, envelope, event_id)
-        channel.deliver_held()
+        channel.incoming.deliver_held()
         reader.start()
         facts = await instance.connection.status.facts()
         if facts is not None and isinstance(newest := facts.get("lastEventId"), int):
@@ -156,9 +156,9 @@ class Restorer:
             "mcpServers": init.get("mcpServers", []),
             **kept_parameters(init),
         }
-        channel.loading = method == "session/load"
-        channel.repeating = channel.record.agent in REPEATING_AGENTS
-        if instance is not None and channel.loading:
+        channel.incoming.loading = method == "session/load"
+        channel.incoming.repeating = channel.record.agent in REPEATING_AGENTS
+        if instance is not None and channel.incoming.loading:
             instance.bind(channel.native_id, channel)
         try:
             await request_with_login(channel, method, params)
@@ -167,17 +167,17 @@ class Restorer:
             self._tried[method] = str(error)
             return False
         finally:
-            channel.loading = channel.repeating = False
+            channel.incoming.loading = channel.incoming.repeating = False
         return True
 
     async def _drop_repeat(self) -> None:
         """Wait until an agent that repeats its history after it was restored has done so."""
         for _ in range(REPEAT_PAUSES):
-            if not self._channel.repeating:
+            if not self._channel.incoming.repeating:
                 return
-            before = self._channel.repeated
+            before = self._channel.incoming.repeated
             await asyncio.sleep(REPEAT_PAUSE_S)
-            self._channel.repeating = self._channel.repeated != before
+            self._channel.incoming.repeating = self._channel.incoming.repeated != before
 
     async def _replay(self) -> str | None:
         channel = self._channel

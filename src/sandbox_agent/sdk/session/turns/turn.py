@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from sandbox_agent.sdk.errors import APITimeoutError, SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.session.history.recorder import RecordedMessage
+from sandbox_agent.sdk.session.turns.turn_messages import TurnMessages
 from sandbox_agent.sdk.session.turns.turn_result import TurnResult, completed_items, final_text
 from sandbox_agent.sdk.universal import Cost, UniversalEvent
 from sandbox_agent.sdk.universal.usage import usage_of_turn
@@ -57,31 +57,18 @@ class AsyncTurn:
         """Whether it may wait in the queue behind other turns."""
         self._owner = owner
         self._work = work
-        self._events: list[UniversalEvent] = []
-        self._raw: list[Envelope] = []
-        self._deltas: list[str] = []
-        self._usage: dict[str, Any] = {}
+        self.messages = TurnMessages(lambda: owner.older_turn_open(self))
+        """What it has received so far."""
         self.cost_before: Cost | None = None
         """The cost of the session before this turn."""
-        self._idle: dict[str, Any] | None = None
-        """The state that ended the turn (ACP v2)."""
-        self._changed = asyncio.Event()
-        self._awaited = False
-        """A reader waits for `_changed`."""
         self._task: asyncio.Task[TurnResult] | None = None
         self._used = False
-        self._undecided: list[RecordedMessage] = []
-        """Messages that may still belong to an older turn."""
-        self._behind = False
-        """The agent works on an older turn."""
         self._given_up: SandboxAgentError | None = None
         self.cancel_wanted = False
-        self.sent = asyncio.Event()
-        """Set once the agent has the prompt."""
 
     def __repr__(self) -> str:
         state = "done" if self.done else "not started" if self._task is None else "running"
-        return f"<{type(self).__name__} {self.id}, {state}, {len(self._events)} events>"
+        return f"<{type(self).__name__} {self.id}, {state}, {len(self.messages.events)} events>"
 
     # -- for the turn queue -----------------------------------------------------------------------------
 
@@ -93,58 +80,25 @@ class AsyncTurn:
             self._task = asyncio.create_task(self._run(), name=f"turn {self.id}")
             self._task.add_done_callback(self._finished)
 
-    def take(self, entry: RecordedMessage) -> None:
-        """Take in a message of the session since this turn began."""
-        self.sent.set()
-        if entry.sender == "client":
-            self._add(entry)
-        elif self._owner.older_turn_open(self):
-            self._behind = True
-            self._undecided.append(entry)
-        elif self._behind:
-            # The older turn has ended: what came before belongs to it, as does the answer that ended it.
-            self._behind = False
-            self._undecided.clear()
-            if "method" in entry.envelope or entry.envelope.get("id") in self._call_ids():
-                self._add(entry)
-        else:
-            self._add(entry)
-
-    def _add(self, entry: RecordedMessage) -> None:
-        self._raw.append(entry.envelope)
-        self._events.extend(entry.events)
-        update = _update_of(entry)
-        if update.get("sessionUpdate") == "agent_message_chunk":
-            content = update.get("content")
-            if isinstance(content, dict) and isinstance(text := content.get("text"), str):
-                self._deltas.append(text)
-        elif update.get("sessionUpdate") == "usage_update":
-            self._usage = {key: value for key, value in update.items() if key != "sessionUpdate"}
-        elif update.get("sessionUpdate") == "state_update" and update.get("state") == "idle":
-            self._idle = update
-        self._tell()
-
     async def until_idle(self, is_open: Callable[[], bool]) -> dict[str, Any] | None:
         """The idle state that ends an accepted turn (ACP v2); None if the turn ended without one."""
         while is_open():
-            await self._next_change()
-        return self._idle
+            await self.messages.next_change()
+        return self.messages.idle
 
     def make_result(self, answer: Any) -> TurnResult:
         """The result, from the agent's answer and the events before it."""
-        # The agent answered this prompt first: nothing can tell the two turns apart, and nothing is left out.
-        undecided, self._undecided = self._undecided, []
-        for entry in undecided:
-            self._add(entry)
+        messages = self.messages
+        messages.take_undecided()
         raw = answer if isinstance(answer, dict) else {}
-        items = completed_items(self._events)
+        items = completed_items(messages.events)
         return TurnResult(
             stop_reason=str(raw.get("stopReason") or "end_turn"),
-            text=self.text if self._idle is None else final_text(items),
-            usage=usage_of_turn(raw, self._usage, self.cost_before),
+            text=self.text if messages.idle is None else final_text(items),
+            usage=usage_of_turn(raw, messages.usage, self.cost_before),
             turn_id=self.id,
             items=items,
-            events=list(self._events),
+            events=list(messages.events),
             raw=raw,
         )
 
@@ -169,7 +123,7 @@ class AsyncTurn:
     @property
     def text(self) -> str:
         """The text of the agent's messages so far."""
-        return "".join(self._deltas)
+        return "".join(self.messages.deltas)
 
     @property
     def done(self) -> bool:
@@ -197,17 +151,17 @@ class AsyncTurn:
 
     def __aiter__(self) -> AsyncIterator[UniversalEvent]:
         """All universal events of the turn; raises at the end if the turn failed."""
-        return self._follow(self._events)
+        return self._follow(self.messages.events)
 
     @property
     def text_deltas(self) -> AsyncIterator[str]:
         """The agent's text as it arrives."""
-        return self._follow(self._deltas)
+        return self._follow(self.messages.deltas)
 
     @property
     def raw_events(self) -> AsyncIterator[Envelope]:
         """The ACP messages of the turn, in both directions."""
-        return self._follow(self._raw)
+        return self._follow(self.messages.raw)
 
     async def __aenter__(self) -> AsyncTurn:
         self.start()
@@ -233,9 +187,6 @@ class AsyncTurn:
         if not self._task.done():
             self.give_up(APITimeoutError(f"the agent did not stop within {timeout_s:g} s of being cancelled"))
             await asyncio.wait([self._task])
-
-    def _call_ids(self) -> list[Any]:
-        return [message["id"] for message in self._raw if message.get("method") == "session/prompt"]
 
     def _started(self) -> asyncio.Task[TurnResult]:
         if self._task is None:
@@ -265,20 +216,10 @@ class AsyncTurn:
                 if self.done:
                     break
                 # Nothing is awaited between the last look at the items and this.
-                await self._next_change()
+                await self.messages.next_change()
         finally:
             self._owner.watch(-1)
         await self.result()
-
-    async def _next_change(self) -> None:
-        self._awaited = True
-        await self._changed.wait()
-
-    def _tell(self) -> None:
-        if self._awaited:  # a new event object for every message would take as long as the rest of `take`
-            self._awaited = False
-            changed, self._changed = self._changed, asyncio.Event()
-            changed.set()
 
     def __del__(self) -> None:
         if not self._used and not self.cancel_wanted:
@@ -287,7 +228,7 @@ class AsyncTurn:
     def _finished(self, task: asyncio.Task[TurnResult]) -> None:
         if not task.cancelled():
             task.exception()
-        self._tell()
+        self.messages.tell()
 
 
 def _warn_unused(turn_id: str) -> None:
@@ -296,10 +237,3 @@ def _warn_unused(turn_id: str) -> None:
         RuntimeWarning,
         stacklevel=2,
     )
-
-
-def _update_of(entry: RecordedMessage) -> dict[str, Any]:
-    if entry.sender != "agent" or entry.envelope.get("method") != "session/update":
-        return {}
-    update = (entry.envelope.get("params") or {}).get("update")
-    return update if isinstance(update, dict) else {}
