@@ -20,7 +20,7 @@ from sandbox_agent import (
     auto_approve,
     auto_reject,
 )
-from sandbox_agent.sdk.session import instance_pool
+from sandbox_agent.sdk.session.instances import instance_pool
 from sandbox_agent.sdk.session.skills.skill_directory import SkillDirectory
 from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer

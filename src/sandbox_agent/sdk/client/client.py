@@ -37,7 +37,7 @@ from sandbox_agent.sdk.resources.processes.terminals import AsyncTerminals
 from sandbox_agent.sdk.resources.system_info import SystemInfo, get_system
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.history.store_writer import STORE_PATIENCE_S
-from sandbox_agent.sdk.session.instance_pool import InstancePool
+from sandbox_agent.sdk.session.instances.instance_pool import InstancePool
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
 from sandbox_agent.sdk.session.permissions.question import OnQuestion

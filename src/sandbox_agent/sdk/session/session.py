@@ -13,6 +13,7 @@ from typing import Any, Protocol, Self, TypeVar, overload
 from sandbox_agent.sdk.errors import SessionEndedError
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.opening import Opening
+from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
 from sandbox_agent.sdk.session.history.history_pager import page_limit
@@ -21,7 +22,6 @@ from sandbox_agent.sdk.session.history.session_export import export_session
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.permission_request import Allow, Deny, PermissionRequest
 from sandbox_agent.sdk.session.permissions.question import Answer, Question
-from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_events import EventCallback, SessionEvents
 from sandbox_agent.sdk.session.session_fork import fork_channel
 from sandbox_agent.sdk.session.session_info import SessionInfo, SessionSettings, describe

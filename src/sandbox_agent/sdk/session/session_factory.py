@@ -11,15 +11,15 @@ from typing import Any
 
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.resources.config import AsyncConfig
+from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.config.agent_options import check_system_prompt, with_agent_options
 from sandbox_agent.sdk.session.config.mcp_servers import mcp_servers
 from sandbox_agent.sdk.session.config.session_config import InitialConfig, SessionConfig
 from sandbox_agent.sdk.session.history.checkpoints import mapped_history
 from sandbox_agent.sdk.session.history.restorer import Restored, RestorePolicy, Restorer, request_with_login
-from sandbox_agent.sdk.session.instance_pool import InstanceKey, InstancePool
+from sandbox_agent.sdk.session.instances.instance_pool import InstanceKey, InstancePool
 from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions, Handlers
 from sandbox_agent.sdk.session.session import AsyncSession, OpenSessions
-from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_info import SessionSettings
 from sandbox_agent.sdk.session.session_options import SessionOptions
 from sandbox_agent.sdk.stores import SessionRecord

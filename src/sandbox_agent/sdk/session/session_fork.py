@@ -12,10 +12,10 @@ from sandbox_agent.sdk.errors import (
     SessionAlreadyExistsError,
     UnsupportedSessionOptionError,
 )
-from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.history.checkpoints import mapped_history
 from sandbox_agent.sdk.session.history.restorer import request_with_login
-from sandbox_agent.sdk.session.session_channel import SessionChannel
+from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance
 from sandbox_agent.sdk.stores import EventRecord, SessionRecord, SessionStore
 from sandbox_agent.sdk.universal import meta
 

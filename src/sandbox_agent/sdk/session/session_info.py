@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
 from sandbox_agent.sdk.session.history.restorer import Restored, RestorePolicy
-from sandbox_agent.sdk.session.instance_pool import InstanceKey
-from sandbox_agent.sdk.session.session_channel import SessionChannel
+from sandbox_agent.sdk.session.instances.instance_pool import InstanceKey
 from sandbox_agent.sdk.universal import meta
 
 

@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from sandbox_agent.sdk.errors import SandboxAgentError, SessionEndedError
+from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.history.restorer import Restored, Restorer
-from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_info import SessionSettings
 from sandbox_agent.sdk.universal import notes
 

@@ -11,14 +11,14 @@ from sandbox_agent.sdk.errors import SandboxAgentError, SessionAlreadyExistsErro
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.opening import Opening
+from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.history.checkpoints import mapped_history
 from sandbox_agent.sdk.session.history.history_pager import HistoryPager, page_limit
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.history.session_export import export_session
-from sandbox_agent.sdk.session.instance_pool import InstancePool
+from sandbox_agent.sdk.session.instances.instance_pool import InstancePool
 from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions, Handlers
 from sandbox_agent.sdk.session.session import AsyncSession
-from sandbox_agent.sdk.session.session_channel import SessionChannel
 from sandbox_agent.sdk.session.session_factory import SessionDefaults, SessionFactory
 from sandbox_agent.sdk.session.session_options import (
     SessionOptions,

@@ -240,7 +240,7 @@ async def test_client_and_server_restarted_the_conversation_goes_on(
 async def test_load_is_the_next_best_and_its_history_is_not_stored_twice(
     own_server: LiveServer, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from sandbox_agent.sdk.session.agent_instance import AgentInstance
+    from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance
 
     real = AgentInstance.capability
     monkeypatch.setattr(

@@ -11,7 +11,7 @@ from typing import Any
 
 from sandbox_agent.sdk.errors import UnsupportedSessionOptionError
 from sandbox_agent.sdk.resources.agents import AsyncAgents
-from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.session_options import SessionOptions
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.universal import meta

@@ -17,6 +17,7 @@ from sandbox_agent.sdk.errors import (
     UnsupportedSessionCategoryError,
     UnsupportedSessionValueError,
 )
+from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.config import permission_modes
 from sandbox_agent.sdk.session.config.config_options import (
     MODELS_OPTION,
@@ -31,7 +32,6 @@ from sandbox_agent.sdk.session.config.config_options import (
     with_current_mode,
     with_current_value,
 )
-from sandbox_agent.sdk.session.session_channel import SessionChannel
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 from sandbox_agent.login_methods import KEY_LOGINS
 from sandbox_agent.sdk.errors import AuthRequiredError, RpcError, SandboxAgentError, SessionNotRestoredError
-from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.config.agent_options import kept_parameters
 from sandbox_agent.sdk.session.config.session_config import SessionConfig
 from sandbox_agent.sdk.session.history.checkpoints import map_on, mapped_up_to
 from sandbox_agent.sdk.session.history.replay_text import render_transcript
-from sandbox_agent.sdk.session.instance_pool import InstanceKey
-from sandbox_agent.sdk.session.session_channel import SessionChannel
+from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.instances.instance_pool import InstanceKey
 from sandbox_agent.sdk.universal import ItemCompleted, UniversalItem, notes
 
 RestorePolicy = Literal["auto", "reattach", "native", "replay", "never"]

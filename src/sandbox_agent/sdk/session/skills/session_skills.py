@@ -10,8 +10,8 @@ from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.config import AsyncConfig
 from sandbox_agent.sdk.resources.files import AsyncFiles
-from sandbox_agent.sdk.session.agent_instance import AgentInstance
-from sandbox_agent.sdk.session.instance_pool import InstancePool
+from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.instances.instance_pool import InstancePool
 from sandbox_agent.sdk.session.skills.discovery import fetch_skills
 from sandbox_agent.sdk.session.skills.manifest import Holder
 from sandbox_agent.sdk.session.skills.skill import Skill

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox_agent.sdk.errors import SandboxAgentError, SteeringError
-from sandbox_agent.sdk.session.instance_binding import InstanceBinding
-from sandbox_agent.sdk.session.outgoing_messages import OutgoingMessages
+from sandbox_agent.sdk.session.channel.instance_binding import InstanceBinding
+from sandbox_agent.sdk.session.channel.outgoing_messages import OutgoingMessages
 from sandbox_agent.sdk.universal import UniversalMapper
 
 log = logging.getLogger("sandbox_agent")

@@ -10,11 +10,11 @@ from typing import Any
 
 from sandbox_agent.sdk.errors import APIConnectionError
 from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.session.agent_instance import AgentInstance, SessionPort
+from sandbox_agent.sdk.session.channel.leftover_prompts import LeftoverPrompts
+from sandbox_agent.sdk.session.channel.stored_record import StoredRecord
 from sandbox_agent.sdk.session.history.recorder import Recorder, last_number, stream_key_prefix
-from sandbox_agent.sdk.session.instance_pool import InstancePool, instance_facts
-from sandbox_agent.sdk.session.leftover_prompts import LeftoverPrompts
-from sandbox_agent.sdk.session.stored_record import StoredRecord
+from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance, SessionPort
+from sandbox_agent.sdk.session.instances.instance_pool import InstancePool, instance_facts
 from sandbox_agent.sdk.stores import SessionRecord
 
 BINDING_METHODS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})

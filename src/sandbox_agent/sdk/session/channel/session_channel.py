@@ -11,19 +11,19 @@ from typing import Any
 
 from sandbox_agent.sdk.errors import AgentExitedError, SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.session.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.channel.incoming_messages import IncomingMessages
+from sandbox_agent.sdk.session.channel.instance_binding import InstanceBinding
+from sandbox_agent.sdk.session.channel.leftover_prompts import LeftoverPrompts
+from sandbox_agent.sdk.session.channel.outgoing_messages import OutgoingMessages
+from sandbox_agent.sdk.session.channel.stored_record import StoredRecord
 from sandbox_agent.sdk.session.history.recorder import Recorder
 from sandbox_agent.sdk.session.history.store_writer import StoreWriter
-from sandbox_agent.sdk.session.incoming_messages import IncomingMessages
-from sandbox_agent.sdk.session.instance_binding import InstanceBinding
-from sandbox_agent.sdk.session.instance_pool import InstancePool
-from sandbox_agent.sdk.session.leftover_prompts import LeftoverPrompts
-from sandbox_agent.sdk.session.outgoing_messages import OutgoingMessages
+from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance
+from sandbox_agent.sdk.session.instances.instance_pool import InstancePool
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
 from sandbox_agent.sdk.session.permissions.pending_requests import PendingRequests
 from sandbox_agent.sdk.session.permissions.tool_hooks import ToolHooks
 from sandbox_agent.sdk.session.skills.session_skills import SessionSkills
-from sandbox_agent.sdk.session.stored_record import StoredRecord
 from sandbox_agent.sdk.session.turns.steering import Steering
 from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.tools.session_tools import SessionTools

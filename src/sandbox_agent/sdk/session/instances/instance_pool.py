@@ -25,8 +25,8 @@ from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.resources.install_progress import InstallWatch, OnInstallProgress
-from sandbox_agent.sdk.session.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.history.store_writer import STORE_PATIENCE_S
+from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.skills.skill_directory import SkillDirectory
 from sandbox_agent.sdk.stores import SessionRecord, SessionStore
 from sandbox_agent.sdk.transport.http_api import HttpApi

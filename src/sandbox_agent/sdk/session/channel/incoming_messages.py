@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox_agent.sdk.jsonrpc import Envelope
+from sandbox_agent.sdk.session.channel.instance_binding import InstanceBinding
+from sandbox_agent.sdk.session.channel.stored_record import StoredRecord
 from sandbox_agent.sdk.session.config.reported_state import reported_by_update, reported_options
 from sandbox_agent.sdk.session.history.recorder import Recorder
-from sandbox_agent.sdk.session.instance_binding import InstanceBinding
 from sandbox_agent.sdk.session.permissions.pending_requests import PendingRequests
-from sandbox_agent.sdk.session.stored_record import StoredRecord
 
 HISTORY_UPDATES = frozenset(
     {"user_message_chunk", "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"}

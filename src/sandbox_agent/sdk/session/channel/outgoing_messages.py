@@ -16,9 +16,9 @@ from sandbox_agent.sdk.errors import (
     SandboxAgentError,
 )
 from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.session.agent_instance import AgentInstance, SessionPort
+from sandbox_agent.sdk.session.channel.instance_binding import BINDING_METHODS, InstanceBinding
 from sandbox_agent.sdk.session.history.recorder import Recorder
-from sandbox_agent.sdk.session.instance_binding import BINDING_METHODS, InstanceBinding
+from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance, SessionPort
 from sandbox_agent.sdk.tools.session_tools import SessionTools
 from sandbox_agent.sdk.transport.initialize import session_params
 from sandbox_agent.sdk.universal import meta, notes

@@ -1,0 +1,1 @@
+"""Agent processes as the client sees them, and which sessions share one."""
