@@ -13,7 +13,7 @@ import { endpointFromAddress, forgetToken, savedToken, saveToken } from "./state
 import { sharedLink } from "./share/sharedLink";
 import { openHistory } from "./storage/history";
 import { Loading } from "./ui/Empty";
-import { useTheme } from "./ui/useTheme";
+import { useTheme } from "./ui/hooks/useTheme";
 
 const SharedPage = lazy(async () => ({ default: (await import("./share/SharedPage")).SharedPage }));
 

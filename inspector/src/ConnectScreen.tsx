@@ -6,8 +6,8 @@ import { openEndpoint } from "./state/endpoint";
 import { ErrorBox } from "./ui/ErrorBox";
 import { Logo } from "./ui/Logo";
 import { ThemeButton } from "./ui/ThemeButton";
-import { useTask } from "./ui/useTask";
-import type { Theme } from "./ui/useTheme";
+import { useTask } from "./ui/hooks/useTask";
+import type { Theme } from "./ui/hooks/useTheme";
 
 interface Props {
   endpoint: Endpoint;

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import type { AcpServer, FsEntry } from "../src/api/bodies";
 import { matchingFiles, mentionAt } from "../src/composer/fileMentions";
-import { optionIndex, optionKey } from "../src/conversation/optionKeys";
+import { optionIndex, optionKey } from "../src/conversation/requests/optionKeys";
 import type { Phase } from "../src/session/sessionMachine";
 import { filterRows, sessionRows } from "../src/sidebar/sessionRows";
 import type { SessionRecord } from "../src/storage/sessionRecord";

@@ -1,13 +1,13 @@
 /** The page over an output directory: which runs are shown, their figures, and recorded sessions. */
 
 import { expect, test } from "vitest";
-import { figures, histogram } from "../src/rollouts/figures";
+import { figures, histogram } from "../src/rollouts/list/figures";
 import { readMessages } from "../src/replay/messageLines";
 import { Recording } from "../src/replay/recording";
-import { readTrajectory } from "../src/rollouts/trajectory";
+import { readTrajectory } from "../src/rollouts/run/trajectory";
 import type { Run } from "../src/rollouts/run";
-import { ALL, selectRuns } from "../src/rollouts/selectRuns";
-import { splitPatch } from "../src/rollouts/splitPatch";
+import { ALL, selectRuns } from "../src/rollouts/list/selectRuns";
+import { splitPatch } from "../src/rollouts/run/splitPatch";
 
 function run(id: string, fields: Partial<Run> = {}): Run {
   return {

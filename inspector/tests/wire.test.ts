@@ -3,7 +3,7 @@
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { expect, test } from "vitest";
 import type { ConfigEntry } from "../src/api/bodies";
-import { diffLines } from "../src/conversation/diffLines";
+import { diffLines } from "../src/conversation/tools/diffLines";
 import { fromStored, toStored } from "../src/fold/message";
 import { agentOf, exportJsonl, parseJsonl, storedRows } from "../src/panels/events/jsonl";
 import { pairsFrom, wordsFrom } from "../src/panels/formFields";
@@ -12,7 +12,7 @@ import { acpServers } from "../src/session/mcpServers";
 import { selectOptions } from "../src/session/options";
 import { headersFromLink } from "../src/state/endpoint";
 import { parseRoute, routePath } from "../src/state/route";
-import { nextTheme } from "../src/ui/useTheme";
+import { nextTheme } from "../src/ui/hooks/useTheme";
 
 const STREAM =
   'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\nevent: gap\ndata: {"oldest":3,"newest":9}\n\nevent: message\r\nid: 2\r\ndata: x\r\n\r\n';

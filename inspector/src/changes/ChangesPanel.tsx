@@ -12,7 +12,7 @@ import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { ago, count } from "../ui/format";
 import { Icon } from "../ui/Icon";
-import { useStored } from "../ui/useStored";
+import { useStored } from "../ui/hooks/useStored";
 import { ChangesReader, type ChangesState } from "./changesReader";
 import { PatchView } from "./PatchView";
 

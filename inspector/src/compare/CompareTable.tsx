@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import type { Conversation } from "../fold/chat/conversation";
-import type { InstanceSnapshot } from "../instance/instance";
+import type { InstanceSnapshot } from "../instance/snapshot";
 import { useInstance } from "../instance/useInstance";
 import type { OpenSession } from "../session/openSession";
 import { useObservable } from "../state/observable";
@@ -10,7 +10,7 @@ import { go } from "../state/route";
 import { ConfirmButton } from "../ui/ConfirmButton";
 import { ErrorBox } from "../ui/ErrorBox";
 import { count, duration, money } from "../ui/format";
-import { useTask } from "../ui/useTask";
+import { useTask } from "../ui/hooks/useTask";
 import { candidateName } from "./candidateName";
 import type { CandidateState, Comparison } from "./comparison";
 import type { TestResult } from "./record";

@@ -3,8 +3,8 @@
 import { useCallback } from "react";
 import { ConfirmButton } from "../ui/ConfirmButton";
 import { ErrorBox } from "../ui/ErrorBox";
-import { useLoaded } from "../ui/useLoaded";
-import { useTask } from "../ui/useTask";
+import { useLoaded } from "../ui/hooks/useLoaded";
+import { useTask } from "../ui/hooks/useTask";
 import type { Repository } from "./repository";
 
 export function WorktreeList({ repository }: { repository: Repository }) {

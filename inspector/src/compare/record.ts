@@ -1,7 +1,7 @@
 /** Comparisons of this browser, so that a reload shows them again. The conversations are sessions like others. */
 
 import { parseJson } from "../json";
-import { readStored, writeStored } from "../ui/useStored";
+import { readStored, writeStored } from "../ui/hooks/useStored";
 
 export interface TestResult {
   /** Absent if the command was ended by the time-out or a signal. */

@@ -5,7 +5,7 @@ import type { Instance } from "../instance/instance";
 import { stopTurn } from "../session/stopTurn";
 import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
-import { useTask } from "../ui/useTask";
+import { useTask } from "../ui/hooks/useTask";
 
 const REACTION_MS = 5000;
 

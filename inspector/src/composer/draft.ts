@@ -2,7 +2,7 @@
 
 import { parseJson, isObject, listAt, textAt } from "../json";
 import { Observable } from "../state/observable";
-import { readStored, removeStored, writeStored } from "../ui/useStored";
+import { readStored, removeStored, writeStored } from "../ui/hooks/useStored";
 import type { Attachment } from "./attachments";
 
 export interface DraftState {

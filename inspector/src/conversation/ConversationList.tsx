@@ -8,13 +8,13 @@ import { useObservable } from "../state/observable";
 import { selectedCard } from "../state/selection";
 import { Empty } from "../ui/Empty";
 import { Icon } from "../ui/Icon";
-import { useFollowingList } from "../ui/useFollowingList";
+import { useFollowingList } from "../ui/hooks/useFollowingList";
 import { VirtualRows } from "../ui/VirtualRows";
-import { ConversationSearch } from "./ConversationSearch";
+import { ConversationSearch } from "./search/ConversationSearch";
 import { LiveRegion } from "./LiveRegion";
 import { PromptActions } from "./promptActions";
 import { rowOfItem } from "./rowOfItem";
-import { RowView } from "./RowView";
+import { RowView } from "./rows/RowView";
 
 const ESTIMATED_ROW_PX = 40;
 

@@ -2,10 +2,10 @@
 
 import { lexer } from "marked";
 import { useCallback } from "react";
-import { Picture } from "../conversation/Picture";
+import { Picture } from "../conversation/rows/Picture";
 import { markdownTokens } from "../markdown/MarkdownBlock";
 import { base64 } from "../ui/base64";
-import { useLoaded } from "../ui/useLoaded";
+import { useLoaded } from "../ui/hooks/useLoaded";
 import { csvRows } from "./csv";
 import type { FileContent } from "./fileContent";
 

@@ -7,7 +7,7 @@ import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { bytes } from "../ui/format";
 import { Icon } from "../ui/Icon";
-import { useLoaded } from "../ui/useLoaded";
+import { useLoaded } from "../ui/hooks/useLoaded";
 
 /** Entries are added in steps of this. */
 const SHOWN_ENTRIES = 200;

@@ -9,7 +9,7 @@ import { useDefaultDirectory } from "../state/useDefaultDirectory";
 import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
 import { saveFile } from "../ui/saveFile";
-import { useTask } from "../ui/useTask";
+import { useTask } from "../ui/hooks/useTask";
 import { FileTree } from "./FileTree";
 import { FileView } from "./FileView";
 import { useDirectoryWatch } from "./useDirectoryWatch";

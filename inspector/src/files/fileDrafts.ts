@@ -1,7 +1,7 @@
 /** Unsaved edits of files, kept in the browser until they are saved or discarded. */
 
 import { isObject, parseJson, textAt } from "../json";
-import { readStored, removeStored, writeStored } from "../ui/useStored";
+import { readStored, removeStored, writeStored } from "../ui/hooks/useStored";
 
 export interface FileDraft {
   text: string;

@@ -82,8 +82,7 @@ function permission(id: Json, sessionId: string, params: JsonObject): AgentReque
   const toolCall = asObject(params.toolCall);
   const toolCallId = textAt(toolCall, "toolCallId");
   const asked = textAt(params, "title");
-  const title =
-    asked ?? textAt(toolCall, "title") ?? textAt(toolCall, "kind") ?? toolCallId ?? "Permission";
+  const title = asked ?? textAt(toolCall, "title") ?? textAt(toolCall, "kind") ?? toolCallId ?? "Permission";
   const choices = listAt(params, "options").map(asObject).flatMap(permissionChoice);
   return {
     kind: "permission",

@@ -14,7 +14,7 @@ import { Loading } from "../ui/Empty";
 import { Icon, type IconName } from "../ui/Icon";
 import { Logo } from "../ui/Logo";
 import { ThemeButton } from "../ui/ThemeButton";
-import type { Theme } from "../ui/useTheme";
+import type { Theme } from "../ui/hooks/useTheme";
 
 import { PaletteKeys } from "../palette/PaletteKeys";
 import { Dock } from "./Dock";
@@ -29,8 +29,10 @@ declare module "react" {
 }
 
 // 12 KB in gzip that the start page does not wait for.
-const SessionView = lazy(async () => ({ default: (await import("../session/SessionView")).SessionView }));
-const ServerView = lazy(async () => ({ default: (await import("../session/ServerView")).ServerView }));
+const SessionView = lazy(async () => ({
+  default: (await import("../session/view/SessionView")).SessionView,
+}));
+const ServerView = lazy(async () => ({ default: (await import("../session/view/ServerView")).ServerView }));
 const ComparePage = lazy(async () => ({ default: (await import("../compare/ComparePage")).ComparePage }));
 
 type Pane = "side" | "main" | "dock";

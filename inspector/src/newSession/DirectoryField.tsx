@@ -5,8 +5,8 @@ import { ApiProblem } from "../api/problem";
 import type { ServerApi } from "../api/server";
 import { useAppState } from "../state/appState";
 import { ErrorBox } from "../ui/ErrorBox";
-import { useLoaded } from "../ui/useLoaded";
-import { useTask } from "../ui/useTask";
+import { useLoaded } from "../ui/hooks/useLoaded";
+import { useTask } from "../ui/hooks/useTask";
 import { recentDirectories } from "./recentDirectories";
 
 const SHOWN = 30;

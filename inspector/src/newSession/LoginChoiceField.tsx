@@ -2,7 +2,7 @@
 
 import type { AuthMethod } from "@agentclientprotocol/sdk";
 import type { ChooseLogin } from "../session/login";
-import { LoginMethods } from "../session/LoginMethods";
+import { LoginMethods } from "../session/view/LoginMethods";
 import { ErrorBox } from "../ui/ErrorBox";
 
 export interface LoginChoice {

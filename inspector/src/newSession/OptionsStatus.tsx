@@ -2,7 +2,7 @@
 
 import { useEffect } from "react";
 import type { AgentInfo } from "../api/bodies";
-import type { Loaded } from "../ui/useLoaded";
+import type { Loaded } from "../ui/hooks/useLoaded";
 
 const ASK_AGAIN_MS = 1000;
 

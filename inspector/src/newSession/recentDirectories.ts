@@ -1,7 +1,7 @@
 /** Directories of the last sessions, newest first. */
 
 import { parseJson } from "../json";
-import { readStored, writeStored } from "../ui/useStored";
+import { readStored, writeStored } from "../ui/hooks/useStored";
 
 const KEPT = 8;
 

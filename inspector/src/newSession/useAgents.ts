@@ -6,7 +6,7 @@ import type { ServerApi } from "../api/server";
 import { useObservable } from "../state/observable";
 import { agentsChanged } from "../state/selection";
 import { rememberNames } from "../ui/agentLabel";
-import { useLoaded, type Loaded } from "../ui/useLoaded";
+import { useLoaded, type Loaded } from "../ui/hooks/useLoaded";
 
 export function useAgents(api: ServerApi, config = false): Loaded<AgentInfo[]> {
   const round = useObservable(agentsChanged);

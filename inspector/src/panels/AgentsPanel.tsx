@@ -14,7 +14,7 @@ import { ErrorBox } from "../ui/ErrorBox";
 import { duration } from "../ui/format";
 import { Icon } from "../ui/Icon";
 import { ProgressBar } from "../ui/ProgressBar";
-import { useTask } from "../ui/useTask";
+import { useTask } from "../ui/hooks/useTask";
 
 const SHOWN_CHOICES = 8;
 

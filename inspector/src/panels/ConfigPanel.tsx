@@ -11,9 +11,9 @@ import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { pretty } from "../ui/format";
 import { Icon } from "../ui/Icon";
-import { useLoaded } from "../ui/useLoaded";
-import { readStored, writeStored } from "../ui/useStored";
-import { useTask } from "../ui/useTask";
+import { useLoaded } from "../ui/hooks/useLoaded";
+import { readStored, writeStored } from "../ui/hooks/useStored";
+import { useTask } from "../ui/hooks/useTask";
 
 /** Returns whether the entry was stored. */
 export type SaveEntry<K extends ConfigKind> = (name: string, entry: ConfigEntry[K]) => Promise<boolean>;

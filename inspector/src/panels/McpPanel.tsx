@@ -3,7 +3,7 @@
 import { useMemo, useState, type FormEvent } from "react";
 import type { ConfigEntry } from "../api/bodies";
 import { ErrorBox } from "../ui/ErrorBox";
-import { useTask } from "../ui/useTask";
+import { useTask } from "../ui/hooks/useTask";
 import { ConfigPanel, type SaveEntry } from "./ConfigPanel";
 import { lines, pairsFrom, wordsFrom } from "./formFields";
 

@@ -11,7 +11,7 @@ import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { ago } from "../ui/format";
 import { Icon } from "../ui/Icon";
-import { useTask } from "../ui/useTask";
+import { useTask } from "../ui/hooks/useTask";
 import { ProcessesProblem } from "./ProcessesProblem";
 import { useProcesses } from "./useProcesses";
 

@@ -4,8 +4,8 @@ import { useCallback, useMemo } from "react";
 import type { ProcessInfo } from "../api/bodies";
 import { ProcessApi } from "../api/processes";
 import { useAppState } from "../state/appState";
-import type { Loaded } from "../ui/useLoaded";
-import { usePolled } from "../ui/usePolled";
+import type { Loaded } from "../ui/hooks/useLoaded";
+import { usePolled } from "../ui/hooks/usePolled";
 
 const INTERVAL_MS = 2000;
 

@@ -2,7 +2,7 @@
 
 import type { Instance } from "../instance/instance";
 import { Icon } from "../ui/Icon";
-import type { Task } from "../ui/useTask";
+import type { Task } from "../ui/hooks/useTask";
 
 interface Props {
   instance: Instance;

@@ -1,8 +1,8 @@
 /** The conversation of a recorded session, as it was at any moment; it can be played. */
 
 import { useRef } from "react";
-import { RowView } from "../conversation/RowView";
-import { useFollowingList } from "../ui/useFollowingList";
+import { RowView } from "../conversation/rows/RowView";
+import { useFollowingList } from "../ui/hooks/useFollowingList";
 import { VirtualRows } from "../ui/VirtualRows";
 import type { Recording } from "./recording";
 import { ReplayControls } from "./ReplayControls";

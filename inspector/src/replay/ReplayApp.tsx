@@ -3,7 +3,7 @@
 import { Empty } from "../ui/Empty";
 import { Logo } from "../ui/Logo";
 import { ThemeButton } from "../ui/ThemeButton";
-import { useTheme } from "../ui/useTheme";
+import { useTheme } from "../ui/hooks/useTheme";
 import type { Recording } from "./recording";
 import { Replay } from "./Replay";
 import type { SessionFacts } from "./sessionFile";

@@ -7,14 +7,14 @@ import { ErrorBox } from "../ui/ErrorBox";
 import { Icon } from "../ui/Icon";
 import { Logo } from "../ui/Logo";
 import { ThemeButton } from "../ui/ThemeButton";
-import { usePolled } from "../ui/usePolled";
-import { useTheme } from "../ui/useTheme";
+import { usePolled } from "../ui/hooks/usePolled";
+import { useTheme } from "../ui/hooks/useTheme";
 import { showRuns, shownRuns } from "./address";
 import type { RolloutsApi } from "./rolloutsApi";
-import { RunsPage } from "./RunsPage";
-import { RunView } from "./RunView";
-import { ALL } from "./selectRuns";
-import { Comparison } from "./Comparison";
+import { RunsPage } from "./list/RunsPage";
+import { RunView } from "./run/RunView";
+import { ALL } from "./list/selectRuns";
+import { Comparison } from "./run/Comparison";
 
 /** A batch that runs adds rows all the time. */
 const POLL_MS = 3000;

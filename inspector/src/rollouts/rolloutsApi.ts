@@ -4,7 +4,7 @@ import type { Http } from "../api/http";
 import { problemOf } from "../api/problem";
 import type { LoggedMessage } from "../fold/message";
 import { readMessages } from "../replay/messageLines";
-import { readTrajectory, TRAJECTORY_FILE } from "./trajectory";
+import { readTrajectory, TRAJECTORY_FILE } from "./run/trajectory";
 import type { Output, RunDetails } from "./run";
 
 const PATH = "/v1/rollouts";

@@ -142,7 +142,7 @@ export function forkSession(
     const rows = (await Promise.all(original.logs.map((log) => app.history.messages(log)))).flat();
     const messages = rows.map((row, index) => ({ ...row, log: copied, position: index + 1 }));
     await app.history.addMessages(messages);
-    instance.addHistory(messages);
+    instance.log.addHistory(messages);
     instance.endRun();
     const { log, logins } = await start(app, instance, original.agent);
     const { agentSessionId: sessionId, cwd, mcpServers } = original;
@@ -194,18 +194,18 @@ async function start(
   const about = await instance.request<InitializeResponse>("initialize", INITIALIZE);
   const server = (await app.servers.refresh()).find((one) => one.serverId === instance.serverId);
   const log = logKey(app.http.origin, instance.serverId, server?.createdAtMs ?? 0);
-  instance.storeUnder(log, true);
-  instance.listen();
-  await instance.catchUp(server?.lastEventId ?? 0);
+  instance.log.storeUnder(log, true);
+  instance.stream.listen();
+  await instance.stream.catchUp(server?.lastEventId ?? 0);
   return { loads: about.agentCapabilities?.loadSession === true, log, logins: about.authMethods ?? [] };
 }
 
 /** Another client has started the process again: it is initialized, so the session is only loaded into it. */
 async function join(app: AppState, instance: Instance, server: AcpServer): Promise<Started> {
   const log = logKey(app.http.origin, server.serverId, server.createdAtMs);
-  instance.storeUnder(log, true);
-  instance.listen();
-  await instance.catchUp(server.lastEventId);
+  instance.log.storeUnder(log, true);
+  instance.stream.listen();
+  await instance.stream.catchUp(server.lastEventId);
   const { agentCapabilities, authMethods } = instance.snapshot().conversation;
   return { loads: agentCapabilities?.loadSession === true, log, logins: authMethods };
 }
@@ -223,10 +223,10 @@ export async function loadInstance(app: AppState, session: SessionRecord): Promi
   const current = session.logs.at(-1) ?? "";
   const instance = new Instance(app, session.serverId, current, true);
   for (const log of session.logs.slice(0, -1)) {
-    instance.addHistory(await app.history.messages(log));
+    instance.log.addHistory(await app.history.messages(log));
     instance.endRun();
   }
-  instance.restore(await app.history.messages(current));
+  instance.log.restore(await app.history.messages(current));
   return instance;
 }
 
@@ -238,11 +238,11 @@ export async function resumeSession(
 ): Promise<SessionRecord> {
   const listed = (await app.servers.refresh()).find((one) => one.serverId === session.serverId);
   // The numbering goes on if the instance is listed, and what the page has not read of it is read first.
-  if (listed) await instance.catchUp(listed.lastEventId);
-  else instance.startNumbering();
+  if (listed) await instance.stream.catchUp(listed.lastEventId);
+  else instance.log.startNumbering();
   await instance.stored();
   instance.endRun();
-  instance.pause();
+  instance.stream.pause();
   const running = listed && listed.status !== "exited";
   const { loads, log, logins } = running
     ? await join(app, instance, listed)

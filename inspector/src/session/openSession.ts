@@ -68,7 +68,7 @@ export class OpenSession {
 
   show(): void {
     this.shown = true;
-    if (!this.record.imported && !isOver(this.state.get())) this.instance.follow();
+    if (!this.record.imported && !isOver(this.state.get())) this.instance.stream.follow();
   }
 
   hide(): void {
@@ -78,14 +78,14 @@ export class OpenSession {
 
   /** Follow the stream, or read what happened since the last look. */
   async catchUp(server: AcpServer): Promise<void> {
-    if (document.hidden) await this.instance.catchUp(server.lastEventId);
-    else if (this.shown || this.app.streams.shared) this.instance.follow();
-    else await this.instance.catchUp(server.lastEventId);
+    if (document.hidden) await this.instance.stream.catchUp(server.lastEventId);
+    else if (this.shown || this.app.streams.shared) this.instance.stream.follow();
+    else await this.instance.stream.catchUp(server.lastEventId);
   }
 
   /** A stream of its own is closed in the background: a browser has few connections. */
   private rest(): void {
-    if (!this.shown && !this.app.streams.shared) this.instance.pause();
+    if (!this.shown && !this.app.streams.shared) this.instance.stream.pause();
   }
 
   private async prompt(prompt: QueuedPrompt): Promise<PromptResponse> {
@@ -105,7 +105,7 @@ export class OpenSession {
   async resume(): Promise<void> {
     await this.app.servers.refresh();
     if (!canResume(this.state.get())) {
-      this.instance.listen();
+      this.instance.stream.listen();
       return;
     }
     this.dispatch({ type: "resuming" });
@@ -161,7 +161,7 @@ export class OpenSession {
   private reopenStalled(server: AcpServer): void {
     const { stream, lastEventId } = this.instance.snapshot();
     const behind = stream === "connected" && server.lastEventId > lastEventId;
-    if (behind && this.lastBehind === lastEventId) this.instance.listen();
+    if (behind && this.lastBehind === lastEventId) this.instance.stream.listen();
     this.lastBehind = behind ? lastEventId : -1;
   }
 

@@ -8,7 +8,7 @@ export async function watchInstance(app: AppState, serverId: string): Promise<In
   const server = (await app.servers.refresh()).find((one) => one.serverId === serverId);
   const log = server && logKey(app.http.origin, serverId, server.createdAtMs);
   const instance = new Instance(app, serverId, log, false);
-  if (log) instance.restoreSent(await app.history.messages(log));
-  instance.listen();
+  if (log) instance.log.restoreSent(await app.history.messages(log));
+  instance.stream.listen();
   return instance;
 }

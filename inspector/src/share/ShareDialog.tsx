@@ -8,8 +8,8 @@ import { CopyButton } from "../ui/CopyButton";
 import { Dialog } from "../ui/Dialog";
 import { ErrorBox } from "../ui/ErrorBox";
 import { count } from "../ui/format";
-import { useLoaded } from "../ui/useLoaded";
-import { useTask } from "../ui/useTask";
+import { useLoaded } from "../ui/hooks/useLoaded";
+import { useTask } from "../ui/hooks/useTask";
 import { ShareApi, shareAddress, type CreatedShare } from "./shareApi";
 
 const HOUR_MS = 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 /** The inbox "Needs you": the requests of all sessions, answerable in place. */
 
-import { RequestCard } from "../conversation/RequestCard";
+import { RequestCard } from "../conversation/requests/RequestCard";
 import type { WaitingRequest } from "../session/openSessions";
 import { useAppState } from "../state/appState";
 import { useObservable } from "../state/observable";

@@ -1,7 +1,7 @@
 /** Sessions of this browser and instances of other clients as one list of rows. */
 
 import type { AcpServer } from "../api/bodies";
-import { exitText } from "../session/exitText";
+import { exitText } from "../session/view/exitText";
 import { liveServer } from "../session/lifecycle";
 import type { Phase } from "../session/sessionMachine";
 import type { Route } from "../state/route";

@@ -2,7 +2,7 @@
 
 import { Observable } from "./observable";
 import { isObject, numberAt, parseJson } from "../json";
-import { readStored, writeStored } from "../ui/useStored";
+import { readStored, writeStored } from "../ui/hooks/useStored";
 
 export type PaneName = "side" | "dock";
 

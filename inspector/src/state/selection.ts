@@ -1,7 +1,7 @@
 /** What the panels show: which panel is open, the open instance and directory, and an event to jump to. */
 
 import type { Instance } from "../instance/instance";
-import { readStored, writeStored } from "../ui/useStored";
+import { readStored, writeStored } from "../ui/hooks/useStored";
 import { WORKBENCH_PANELS } from "../workbench/panelNames";
 import { Observable } from "./observable";
 import { foldPane, paneSizes } from "./paneSizes";

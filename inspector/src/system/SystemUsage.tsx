@@ -7,7 +7,7 @@ import { useAppState } from "../state/appState";
 import { agentLabel } from "../ui/agentLabel";
 import { ErrorBox } from "../ui/ErrorBox";
 import { bytes } from "../ui/format";
-import { usePolled } from "../ui/usePolled";
+import { usePolled } from "../ui/hooks/usePolled";
 import { usageOf, type TreeUsage } from "./usage";
 
 const INTERVAL_MS = 3000;

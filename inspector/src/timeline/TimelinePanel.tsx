@@ -7,7 +7,7 @@ import { showCard } from "../state/selection";
 import "../styles/timeline.css";
 import { Empty } from "../ui/Empty";
 import { count, duration, money } from "../ui/format";
-import { useNow } from "../ui/useNow";
+import { useNow } from "../ui/hooks/useNow";
 import { turnTraces, type TurnTrace } from "./turnTraces";
 import { Waterfall } from "./Waterfall";
 

@@ -1,7 +1,7 @@
 /** One turn: a bar for each span, in the order in which they began. */
 
 import { useState } from "react";
-import { EventLink } from "../conversation/EventLink";
+import { EventLink } from "../conversation/rows/EventLink";
 import { duration } from "../ui/format";
 import type { Span, SpanKind, TurnTrace } from "./turnTraces";
 

@@ -1,5 +1,5 @@
 import { Icon } from "./Icon";
-import type { Theme } from "./useTheme";
+import type { Theme } from "./hooks/useTheme";
 
 export function ThemeButton({ theme }: { theme: Theme }) {
   const label = `Theme: ${theme.name}`;

@@ -1,7 +1,7 @@
 /** Display names of the agents: as their vendors write them, or as the server's catalogue names them. */
 
 import { isObject, parseJson } from "../json";
-import { readStored, writeStored } from "./useStored";
+import { readStored, writeStored } from "./hooks/useStored";
 
 const LABELS: Record<string, string> = {
   claude: "Claude Code",

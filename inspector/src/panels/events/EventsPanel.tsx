@@ -1,7 +1,7 @@
 /** The messages of the open instance, raw or as universal events: filter, search, copy, export and import. */
 
 import { useState } from "react";
-import { StreamStatus } from "../../conversation/StreamStatus";
+import { StreamStatus } from "../../conversation/header/StreamStatus";
 import type { Instance } from "../../instance/instance";
 import { useInstance } from "../../instance/useInstance";
 import { useAppState } from "../../state/appState";
@@ -12,7 +12,7 @@ import { Empty } from "../../ui/Empty";
 import { ErrorBox } from "../../ui/ErrorBox";
 import { Icon } from "../../ui/Icon";
 import { saveFile } from "../../ui/saveFile";
-import { useTask } from "../../ui/useTask";
+import { useTask } from "../../ui/hooks/useTask";
 import { exportJsonl, importJsonl } from "./jsonl";
 import { RawEvents } from "./RawEvents";
 import { UniversalEvents } from "./UniversalEvents";

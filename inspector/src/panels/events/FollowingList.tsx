@@ -1,7 +1,7 @@
 /** A virtual list of events that follows its end; `show` brings an entry into view. */
 
 import { useEffect, useEffectEvent, type ReactNode } from "react";
-import { useFollowingList } from "../../ui/useFollowingList";
+import { useFollowingList } from "../../ui/hooks/useFollowingList";
 import { VirtualRows } from "../../ui/VirtualRows";
 
 interface Props<T> {

@@ -2,7 +2,7 @@
 
 import { memo, useCallback, useMemo, useState } from "react";
 import type { LogEntry } from "../../fold/sessionFold";
-import type { InstanceSnapshot } from "../../instance/instance";
+import type { InstanceSnapshot } from "../../instance/snapshot";
 import { CopyButton } from "../../ui/CopyButton";
 import { Empty } from "../../ui/Empty";
 import { clock, pretty } from "../../ui/format";

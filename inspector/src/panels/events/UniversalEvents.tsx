@@ -2,7 +2,8 @@
 
 import { memo, useCallback, useEffect, useState } from "react";
 import type { UniversalEvent } from "../../fold/universal/universalEvent";
-import type { Instance, InstanceSnapshot } from "../../instance/instance";
+import type { Instance } from "../../instance/instance";
+import type { InstanceSnapshot } from "../../instance/snapshot";
 import { objectAt, textAt } from "../../json";
 import { CopyButton } from "../../ui/CopyButton";
 import { Empty } from "../../ui/Empty";

@@ -1,0 +1,68 @@
+/** Output of a command: colours and carriage returns obeyed, its end in view, all of it on demand. */
+
+import { useLayoutEffect, useMemo, useRef, useState } from "react";
+import { terminalLines, terminalPlain, type Run } from "../../fold/terminalScreen";
+import { CopyButton } from "../../ui/CopyButton";
+
+/** Older lines of a long output are shown on demand. */
+const SHOWN_LINES = 400;
+
+export function TerminalOutput({ text: sent, exitCode }: { text: string; exitCode?: number }) {
+  const [all, setAll] = useState(false);
+  const [large, setLarge] = useState(false);
+  const box = useRef<HTMLPreElement>(null);
+  // Some agents wrap the output in a fence.
+  const text = sent.replace(/^```\w*\n|\n```$/g, "");
+  const lines = useMemo(() => terminalLines(text), [text]);
+  const hidden = all ? 0 : Math.max(0, lines.length - SHOWN_LINES);
+  useLayoutEffect(() => {
+    if (box.current) box.current.scrollTop = box.current.scrollHeight;
+  }, [text]);
+  return (
+    <div className={large ? "terminal large" : "terminal"}>
+      <div className="terminal-bar">
+        {exitCode !== undefined && (
+          <span className={exitCode === 0 ? "muted" : "bad-text"}>exit code {exitCode}</span>
+        )}
+        <span className="grow" />
+        {hidden > 0 && (
+          <button type="button" className="link-button" onClick={() => setAll(true)}>
+            {hidden} earlier lines
+          </button>
+        )}
+        {lines.length > 12 && (
+          <button type="button" className="link-button" aria-pressed={large} onClick={() => setLarge(!large)}>
+            {large ? "Smaller" : "Enlarge"}
+          </button>
+        )}
+        <CopyButton text={() => terminalPlain(text)} label="Copy output" />
+      </div>
+      <pre ref={box} tabIndex={0} aria-label="Terminal output">
+        {lines.slice(hidden).map((line, index) => (
+          <Line key={index} runs={line} />
+        ))}
+      </pre>
+    </div>
+  );
+}
+
+function Line({ runs }: { runs: readonly Run[] }) {
+  return (
+    <>
+      {runs.map((run, index) =>
+        run.classes.length === 0 && !run.foreground && !run.background ? (
+          run.text
+        ) : (
+          <span
+            key={index}
+            className={run.classes.map((name) => `ansi-${name}`).join(" ")}
+            style={{ color: run.foreground, backgroundColor: run.background }}
+          >
+            {run.text}
+          </span>
+        ),
+      )}
+      {"\n"}
+    </>
+  );
+}
