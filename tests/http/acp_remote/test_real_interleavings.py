@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
-from tests.fuzz.effort import FUZZ
+from tests.fuzz.effort import fuzz
 from tests.support.event_stream import EventStream
 from tests.support.polling import wait_until
 from tests.support.remote_acp import RemoteConnection, encode
@@ -26,7 +26,7 @@ SESSIONS = ("a", "b")
 STREAMS = ("", *SESSIONS)
 """The connection stream has no session."""
 # A failing example is not made smaller: each attempt would wait for messages that do not come.
-SAMPLED = settings(FUZZ, max_examples=12 if FUZZ.derandomize else 400, phases=[Phase.generate])
+SAMPLED = fuzz(small=12, full=400, seconds=90, phases=[Phase.generate])
 RESET = struct.pack("ii", 1, 0)
 
 streams = st.sampled_from(STREAMS)

@@ -91,6 +91,13 @@ def server() -> Iterator[str]:
             process.wait(10)
 
 
+def amount(full_run: bool, examples: int) -> list[str]:
+    """So many examples of each operation; with `--full` ten times as many, for a limited time."""
+    if not full_run:
+        return ["--max-examples", str(examples)]
+    return ["--max-examples", str(10 * examples), "--max-time", str(SECONDS - 100)]
+
+
 def schemathesis(server: str, directory: Path, *arguments: str) -> None:
     done = subprocess.run(
         [
@@ -119,7 +126,7 @@ def test_generated_requests_find_no_fault(server: str, tmp_path: Path, full_run:
     schemathesis(
         server,
         tmp_path,
-        *("--phases", "examples,coverage,fuzzing", "--max-examples", str(80 if full_run else 8)),
+        *("--phases", "examples,coverage,fuzzing", *amount(full_run, 8)),
     )
 
 
@@ -130,5 +137,5 @@ def test_generated_chains_of_requests_find_no_fault(server: str, tmp_path: Path,
     schemathesis(
         server,
         tmp_path,
-        *("--phases", "stateful", "--max-examples", str(320 if full_run else 32)),
+        *("--phases", "stateful", *amount(full_run, 32)),
     )
