@@ -156,7 +156,7 @@ class Player:
         self.connection.delete()
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(900)  # 400 examples of a full run take five minutes
 @pytest.mark.clause("remote-resume", "remote-hold", "remote-routing")
 def test_each_message_comes_once_and_in_order(server: ServerProcess) -> None:
     @SAMPLED

@@ -1,5 +1,8 @@
 """Messages between a WebSocket and the agent of its connection, one JSON-RPC message per text frame.
 
+A client may also send its messages as binary frames, as `use-acp` does; a binary frame that is no JSON object
+is ignored.
+
 Callbacks instead of tasks, as in `SseReceiver`: `changed` is called when the client has sent something, can
 take more or has left, and the cursor calls when the agent has written. Every frame is an event of the log, so
 the number of frames that a client has received is the position at which it resumes.
@@ -88,8 +91,9 @@ class SocketReceiver:
     def changed(self) -> None:
         """The client has sent something, can take more, or has left."""
         while not self._ended and not self._is_scanning and (message := self.socket.take()) is not None:
-            if isinstance(message, str):  # binary frames are ignored
-                self._receive(message.encode())
+            body = message.encode() if isinstance(message, str) else message
+            if isinstance(message, str) or body.lstrip().startswith(b"{"):
+                self._receive(body)
         if not self.socket.is_open:
             self._left()
         else:
