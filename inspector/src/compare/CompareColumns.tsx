@@ -1,11 +1,13 @@
 /** The conversations of all candidates side by side, as they happen. */
 
 import { ConversationList } from "../conversation/ConversationList";
+import { LoginChoiceField } from "../newSession/LoginChoiceField";
 import type { OpenSession } from "../session/openSession";
 import { isOver, phaseOf } from "../session/sessionMachine";
 import { useObservable } from "../state/observable";
 import { ErrorBox } from "../ui/ErrorBox";
 import { Loading } from "../ui/Empty";
+import { ProgressBar } from "../ui/ProgressBar";
 import { candidateName } from "./candidateName";
 import type { CandidateState, Comparison } from "./comparison";
 
@@ -28,7 +30,7 @@ export function CompareColumns({ comparison }: { comparison: Comparison }) {
 }
 
 function Column({ candidate, name }: { candidate: CandidateState; name: string }) {
-  const { open, error, progress, sessionId } = candidate;
+  const { open, error, sessionId } = candidate;
   return (
     <>
       <header className="compare-column-head">
@@ -38,13 +40,21 @@ function Column({ candidate, name }: { candidate: CandidateState; name: string }
       </header>
       {open && <Conversation open={open} />}
       {!open && error !== undefined && <ErrorBox error={new Error(error)} />}
-      {!open && error === undefined && sessionId === undefined && (
-        <Loading what={progress ?? "the worktree"} />
-      )}
+      {!open && error === undefined && sessionId === undefined && <Starting candidate={candidate} />}
       {!open && error === undefined && sessionId !== undefined && (
         <p className="muted compare-note">The session of this candidate was deleted from this browser.</p>
       )}
     </>
+  );
+}
+
+function Starting({ candidate: { progress, login } }: { candidate: CandidateState }) {
+  if (login) return <LoginChoiceField {...login} />;
+  if (!progress) return <Loading what="the worktree" />;
+  return (
+    <div className="compare-note">
+      <ProgressBar text={progress.text} percent={progress.percent} />
+    </div>
   );
 }
 

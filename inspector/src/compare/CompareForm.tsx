@@ -4,8 +4,11 @@ import { useCallback, useState, type FormEvent } from "react";
 import { ApiProblem } from "../api/problem";
 import type { AgentInfo } from "../api/bodies";
 import { DirectoryField } from "../newSession/DirectoryField";
+import { KeyField } from "../newSession/KeyField";
 import { OptionInput } from "../newSession/OptionInput";
+import { OptionsStatus, useAskedAgents } from "../newSession/OptionsStatus";
 import { useAgents } from "../newSession/useAgents";
+import { readyFirst } from "../newSession/Welcome";
 import { selectOptions } from "../session/options";
 import { useAppState } from "../state/appState";
 import { go } from "../state/route";
@@ -31,7 +34,10 @@ interface Row {
   key: number;
   agent: string;
   model: string;
+  environment: Record<string, string>;
 }
+
+const NOTHING_CHOSEN = { agent: "", model: "", environment: {} };
 
 export function CompareForm() {
   const app = useAppState();
@@ -40,8 +46,8 @@ export function CompareForm() {
   const [prompt, setPrompt] = useState("");
   const [testCommand, setTestCommand] = useStored("compare-test", "");
   const [rows, setRows] = useState<Row[]>([
-    { key: 1, agent: "", model: "" },
-    { key: 2, agent: "", model: "" },
+    { key: 1, ...NOTHING_CHOSEN },
+    { key: 2, ...NOTHING_CHOSEN },
   ]);
   const task = useTask();
   useDefaultDirectory(directory, setDirectory);
@@ -49,17 +55,17 @@ export function CompareForm() {
     useCallback(() => look(new Commands(app.http), directory.trim()), [app, directory]),
   );
   const found = repository.loading ? undefined : repository.value;
-  const usable = (agents.value ?? []).filter((one) => one.installed);
+  useAskedAgents(agents, agents.value ?? []);
   const ready = found !== undefined && rows.every((row) => row.agent !== "");
 
   const change = (key: number, fields: Partial<Row>) =>
-    setRows(rows.map((row) => (row.key === key ? { ...row, ...fields } : row)));
+    setRows((before) => before.map((row) => (row.key === key ? { ...row, ...fields } : row)));
   const add = () =>
-    setRows([...rows, { key: Math.max(...rows.map((row) => row.key)) + 1, agent: "", model: "" }]);
+    setRows([...rows, { key: Math.max(...rows.map((row) => row.key)) + 1, ...NOTHING_CHOSEN }]);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     void task.run(async () => {
-      const candidates = rows.map(({ agent, model }) => ({ agent, model }));
+      const candidates = rows.map(({ agent, model, environment }) => ({ agent, model, environment }));
       const wanted = { directory: directory.trim(), prompt, testCommand: testCommand.trim(), candidates };
       const comparison = await startComparison(app, wanted);
       go({ page: "compare", id: comparison.state.get().record.id });
@@ -100,7 +106,7 @@ export function CompareForm() {
                 key={row.key}
                 number={index + 1}
                 row={row}
-                agents={usable}
+                agents={readyFirst(agents.value ?? [])}
                 change={(fields) => change(row.key, fields)}
                 remove={rows.length > 1 ? () => setRows(rows.filter((one) => one !== row)) : undefined}
               />
@@ -155,13 +161,13 @@ function CandidateRow({ number, row, agents, change, remove }: RowProps) {
         <select
           required
           value={row.agent}
-          onChange={(event) => change({ agent: event.target.value, model: "" })}
+          onChange={(event) => change({ ...NOTHING_CHOSEN, agent: event.target.value })}
         >
           <option value="">Choose…</option>
           {agents.map((one) => (
             <option key={one.id} value={one.id}>
               {agentLabel(one.id)}
-              {one.credentialsAvailable ? "" : " (no credentials)"}
+              {shortcomings(one)}
             </option>
           ))}
         </select>
@@ -179,8 +185,18 @@ function CandidateRow({ number, row, agents, change, remove }: RowProps) {
           <Icon name="close" />
         </button>
       )}
+      {agent && !agent.credentialsAvailable && (
+        <KeyField key={agent.id} agent={agent} change={(environment) => change({ environment })} />
+      )}
+      {agent && <OptionsStatus agent={agent} />}
     </div>
   );
+}
+
+function shortcomings({ installed, credentialsAvailable }: AgentInfo): string {
+  const found = [installed ? "" : "is installed first", credentialsAvailable ? "" : "no credentials"];
+  const text = found.filter(Boolean).join(", ");
+  return text && ` (${text})`;
 }
 
 function NoRepository({ error }: { error: unknown }) {

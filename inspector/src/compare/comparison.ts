@@ -6,14 +6,18 @@
 import { Commands } from "./commands";
 import { storeComparison, type Candidate, type ComparisonRecord, type TestResult } from "./record";
 import { Repository, type Changes } from "./repository";
+import { chooseLogin, type LoginChoice } from "../newSession/LoginChoiceField";
 import { createSession } from "../session/lifecycle";
 import type { OpenSession } from "../session/openSession";
+import type { StartProgress } from "../session/startProgress";
 import type { AppState } from "../state/appState";
 import { Observable } from "../state/observable";
 
 export interface CandidateState extends Candidate {
   /** What the candidate is doing before its session is open. */
-  progress?: string;
+  progress?: StartProgress;
+  /** The agent wants a login, and the user has to choose one. */
+  login?: LoginChoice;
   open?: OpenSession;
   changes?: Changes;
   measuring?: boolean;
@@ -30,7 +34,14 @@ export interface Wanted {
   directory: string;
   prompt: string;
   testCommand: string;
-  candidates: { agent: string; model: string }[];
+  candidates: WantedCandidate[];
+}
+
+export interface WantedCandidate {
+  agent: string;
+  model: string;
+  /** Keys for its process only. They are not in the record of the comparison. */
+  environment: Record<string, string>;
 }
 
 const TEST_LIMIT_MS = 10 * 60_000;
@@ -56,12 +67,7 @@ export class Comparison {
     const repository = await Repository.of(new Commands(app.http), wanted.directory);
     const base = await repository.base();
     const id = crypto.randomUUID().slice(0, 8);
-    const candidates: Candidate[] = [];
-    for (const [index, one] of wanted.candidates.entries()) {
-      const name = `${id}-${index + 1}-${one.agent.replace(/[^A-Za-z0-9._-]/g, "_")}`;
-      const { path } = await repository.add(name, base);
-      candidates.push({ ...one, path });
-    }
+    const candidates = await addWorktrees(repository, id, base, wanted.candidates);
     const comparison = new Comparison(app, {
       id,
       origin: app.http.origin,
@@ -74,7 +80,8 @@ export class Comparison {
       candidates,
     });
     comparison.store();
-    for (const index of candidates.keys()) void comparison.begin(index);
+    for (const [index, { environment }] of wanted.candidates.entries())
+      void comparison.begin(index, environment);
     return comparison;
   }
 
@@ -150,17 +157,18 @@ export class Comparison {
     return { output, durationMs, ...(typeof exitCode === "number" ? { exitCode } : {}) };
   }
 
-  private async begin(index: number): Promise<void> {
+  private async begin(index: number, environment: Record<string, string>): Promise<void> {
     const { record, candidates } = this.state.get();
     const { agent, model, path } = candidates[index]!;
     try {
       const options: Record<string, string> = model ? { model } : {};
-      const wanted = { agent, cwd: path, options, mcpServers: [], environment: {} };
+      const wanted = { agent, cwd: path, options, mcpServers: [], environment };
       const session = await createSession(
         this.app,
         wanted,
-        ({ text }) => this.change(index, { progress: text }),
+        (progress) => this.change(index, { progress }),
         new AbortController().signal,
+        chooseLogin((login) => this.change(index, { login })),
       );
       this.change(index, { sessionId: session.id, progress: undefined });
       await this.app.sessions.change(session.id, {
@@ -172,7 +180,7 @@ export class Comparison {
       open.queue.add({ text: record.prompt, attachments: [] });
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
-      this.change(index, { error: text, progress: undefined });
+      this.change(index, { error: text, progress: undefined, login: undefined });
       this.store();
     }
   }
@@ -209,4 +217,25 @@ export class Comparison {
     }));
     storeComparison({ ...record, candidates: kept });
   }
+}
+
+/** A worktree for each candidate, or for none. */
+async function addWorktrees(
+  repository: Repository,
+  id: string,
+  base: string,
+  wanted: readonly WantedCandidate[],
+): Promise<Candidate[]> {
+  const candidates: Candidate[] = [];
+  try {
+    for (const [index, { agent, model }] of wanted.entries()) {
+      const name = `${id}-${index + 1}-${agent.replace(/[^A-Za-z0-9._-]/g, "_")}`;
+      const { path } = await repository.add(name, base);
+      candidates.push({ agent, model, path });
+    }
+  } catch (error) {
+    for (const { path } of candidates) await repository.remove(path).catch(() => undefined);
+    throw error;
+  }
+  return candidates;
 }
