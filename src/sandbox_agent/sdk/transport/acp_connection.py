@@ -13,7 +13,7 @@ import logging
 import math
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import (
@@ -30,11 +30,12 @@ from sandbox_agent.sdk.response_errors import exit_error
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
-from sandbox_agent.sdk.transport.pending_calls import EXIT_DETAILS_S, PendingCalls
+from sandbox_agent.sdk.transport.pending_calls import PendingCalls
 from sandbox_agent.sdk.transport.post_sender import POST_HEADERS, PostSender
 from sandbox_agent.sdk.transport.shared_streams import SharedStreams
 from sandbox_agent.sdk.transport.silence_check import SilenceCheck
-from sandbox_agent.sdk.transport.stream_reader import Gap, StreamReader
+from sandbox_agent.sdk.transport.stream_handler import Listener, StreamHandler
+from sandbox_agent.sdk.transport.stream_reader import StreamReader
 
 log = logging.getLogger("sandbox_agent")
 
@@ -44,14 +45,6 @@ BOOTSTRAP_TIMEOUT_S = 720.0
 DELETE_TIMEOUT_S = 5.0
 # How long the POST of an answered call may take to end, so that its connection can be reused.
 POST_TAIL_S = 2.0
-
-
-class Listener(Protocol):
-    """Receives the messages of an agent, in stream order, never concurrently."""
-
-    def message_received(self, envelope: Envelope, event_id: int | None) -> None: ...
-    def events_lost(self, gap: Gap) -> None: ...
-    def instance_lost(self, error: SandboxAgentError) -> None: ...
 
 
 class AcpConnection:
@@ -71,9 +64,6 @@ class AcpConnection:
         self.lost: SandboxAgentError | None = None
         self.created_at_ms: int | None = None
         """When the instance was created, if the server said so with the answer to `initialize`."""
-        self.stream_broken = asyncio.Event()
-        self.reader = StreamReader(api, server_id, self, after=after, shared=shared)
-        self.status = InstanceStatus(api, server_id, self.reader, lambda: self.lost is not None)
         self._api = api
         self._listener = listener
         self._server_alive = server_alive or (lambda: True)
@@ -81,6 +71,11 @@ class AcpConnection:
         self._client_id = uuid.uuid4().hex[:8]
         self._numbers = itertools.count(1)
         self._calls = PendingCalls()
+        self.handler = StreamHandler(
+            self._path, listener, self._calls, lose=self.lose, dropped=self._stream_dropped
+        )
+        self.reader = StreamReader(api, server_id, self.handler, after=after, shared=shared)
+        self.status = InstanceStatus(api, server_id, self.reader, lambda: self.lost is not None)
         self._silence = SilenceCheck(self._calls, self.reader, api)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
@@ -198,61 +193,6 @@ class AcpConnection:
             self.lose(gone)
             raise gone from error
 
-    # -- incoming -----------------------------------------------------------------------------------
-
-    def stream_message(self, envelope: Envelope, event_id: int) -> None:
-        """Take in a message of the stream."""
-        if self._calls.is_copy(envelope):
-            return
-        self._calls.accept_all()
-        self._hand_on(envelope, event_id)
-        if "method" not in envelope:
-            self._calls.answer(envelope)
-            self.stream_broken.set()
-        elif envelope.get("method") == "_adapter/agent_exited":
-            self._agent_exited(envelope.get("params"))
-
-    def answered_by_body(self, call: PendingCall, envelope: Envelope) -> None:
-        """Settle a call with the body of its `POST`, because the stream did not bring the answer in time."""
-        self._calls.expect_copy(call)
-        self._hand_on(envelope, None)
-        call.answer(envelope)
-
-    def stream_gap(self, gap: Gap) -> None:
-        """Report events that the server could not replay."""
-        log.warning("%s: events %d to %d were lost", self._path, gap.first, gap.last)
-        self._listener.events_lost(gap)
-
-    def stream_dropped(self) -> None:
-        """The stream broke and will be reopened, unless the server is known to have ended."""
-        self.stream_broken.set()
-        dead = self.dead_server()
-        if dead is not None:
-            self.lose(dead)
-        else:
-            self._silence.begin()
-
-    def stream_ended(self, error: SandboxAgentError) -> None:
-        """The stream ended for good."""
-        self.lose(error)
-
-    def _hand_on(self, envelope: Envelope, event_id: int | None) -> None:
-        try:
-            self._listener.message_received(envelope, event_id)
-        except Exception:
-            # A message that cannot be handled must not stop those after it.
-            log.exception("a message of %s could not be handled", self._path)
-
-    def _agent_exited(self, params: Any) -> None:
-        code = params.get("code") if isinstance(params, Mapping) else None
-        error = AgentExitedError(
-            "the agent process has ended", exit_code=code if isinstance(code, int) else None
-        )
-        if self._calls:
-            asyncio.get_running_loop().call_later(EXIT_DETAILS_S, self.lose, error)
-        else:
-            self.lose(error)
-
     # -- closing ------------------------------------------------------------------------------------
 
     async def close(self, *, delete: bool) -> None:
@@ -285,6 +225,13 @@ class AcpConnection:
         self._calls.lose_all(error)
         if not self._closed:
             self._spawn(self.reader.stop(), "end of stream")
+
+    def _stream_dropped(self) -> None:
+        dead = self.dead_server()
+        if dead is not None:
+            self.lose(dead)
+        else:
+            self._silence.begin()
 
     def dead_server(self) -> SandboxAgentError | None:
         """The error to raise if the server process is known to have ended; None otherwise."""

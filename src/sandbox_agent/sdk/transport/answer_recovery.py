@@ -18,10 +18,10 @@ from sandbox_agent.sdk.errors import (
     APIStatusError,
     SandboxAgentError,
 )
-from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
 from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import REFUSED_LIMIT_S, gateway_failed, refused, server_stopping
+from sandbox_agent.sdk.transport.stream_handler import StreamHandler
 from sandbox_agent.sdk.transport.stream_reader import StreamReader
 
 PROBE_TIMEOUT_S = 5.0
@@ -37,12 +37,10 @@ class CallOwner(Protocol):
     lost: SandboxAgentError | None
     status: InstanceStatus
     reader: StreamReader
-    stream_broken: asyncio.Event
-    """Set when the stream broke or brought an answer of another call, to ask for the status at once."""
+    handler: StreamHandler
 
     def dead_server(self) -> SandboxAgentError | None: ...
     def lose(self, error: SandboxAgentError) -> None: ...
-    def answered_by_body(self, call: PendingCall, envelope: Envelope) -> None: ...
 
 
 class AnswerRecovery:
@@ -79,7 +77,7 @@ class AnswerRecovery:
                 pause = min(LAST_PROBE_S, pause * 1.6)
 
     async def _probe(self) -> None:
-        self._connection.stream_broken.clear()
+        self._connection.handler.news.clear()
         try:
             facts = await self._connection.status.facts(PROBE_TIMEOUT_S, once=True)
             self._silent_since = self._refused_since = None
@@ -128,7 +126,7 @@ class AnswerRecovery:
             self._call.fail(unknown_delivery(self._call.method, self._cause))
 
     async def _wait(self, pause: float) -> None:
-        broken = asyncio.create_task(self._connection.stream_broken.wait())
+        broken = asyncio.create_task(self._connection.handler.news.wait())
         try:
             await asyncio.wait(
                 [self._call.future, broken], timeout=pause, return_when=asyncio.FIRST_COMPLETED

@@ -115,7 +115,7 @@ class PostSender:
             return
         await asyncio.wait([self._call.future], timeout=ANSWER_GRACE_S)
         if not self._call.settled:
-            self._connection.answered_by_body(self._call, envelope)
+            self._connection.handler.answered_by_body(self._call, envelope)
 
     async def _recover(self, cause: BaseException | None) -> None:
         patience_s = self._api.network_patience_s
