@@ -34,6 +34,7 @@ SOURCES = (
     "resources/processes/processes.py",
     "resources/processes/terminals.py",
     "session/turns/turn.py",
+    "session/session_view.py",
     "session/session.py",
     "session/sessions.py",
     "client/client.py",
@@ -52,6 +53,7 @@ CLASSES = {
     "AsyncTerminal": "Terminal",
     "AsyncTerminals": "Terminals",
     "AsyncTurn": "Turn",
+    "AsyncSessionView": "SessionView",
     "AsyncSession": "Session",
     "AsyncSessions": "Sessions",
     "AsyncSandboxAgent": "SandboxAgent",
@@ -134,7 +136,8 @@ class Generator:
 
     def class_text(self, node: ast.ClassDef) -> str:
         """One synchronous class."""
-        base = "(PortalClient)" if node.name == CLIENT else ""
+        bases = ["PortalClient"] if node.name == CLIENT else _bases(node)
+        base = f"({', '.join(bases)})" if bases else ""
         lines = [f"class {CLASSES[node.name]}{base}:", _docstring(node, 1)]
         init = next(m for m in node.body if isinstance(m, ast.FunctionDef) and m.name == "__init__")
         attributes = _attributes(init)
@@ -157,7 +160,8 @@ class Generator:
             if attribute.resource is not None
         ]
         if node.name != CLIENT:
-            lines = ["self._portal = portal", "self._async = wrapped", *resources]
+            inherited = [f"self._async: {node.name} = wrapped"] if _bases(node) else ["self._async = wrapped"]
+            lines = ["self._portal = portal", *inherited, *resources]
             return f"    def __init__(self, portal: Portal, wrapped: {node.name}) -> None:\n" + _indented(
                 lines
             )
@@ -265,6 +269,10 @@ def _attributes(init: ast.FunctionDef) -> dict[str, Attribute]:
             doc = _synchronous(str(following.value.value))
         found[target.attr] = Attribute(annotation, maker if maker in CLASSES else None, doc)
     return found
+
+
+def _bases(node: ast.ClassDef) -> list[str]:
+    return [CLASSES[ast.unparse(base)] for base in node.bases if ast.unparse(base) in CLASSES]
 
 
 def _opened(returns: str) -> str:

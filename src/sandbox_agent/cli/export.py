@@ -9,7 +9,7 @@ from typing import cast
 import click
 
 from sandbox_agent.cli.run.turn_runner import conversation_store
-from sandbox_agent.sdk.client.client_arguments import open_store
+from sandbox_agent.sdk.client.client_store import open_store
 from sandbox_agent.sdk.session.history.session_export import export_session
 from sandbox_agent.sdk.stores import SessionStore
 from sandbox_agent.sdk.transcripts.transcript import TRANSCRIPT_FORMATS, TranscriptFormat

@@ -23,7 +23,7 @@ from sandbox_agent import (
     asgi,
     resource_link,
 )
-from sandbox_agent.sdk.client.client_arguments import open_store
+from sandbox_agent.sdk.client.client_store import open_store
 
 
 @pytest.mark.clause("sdk-first-contact")

@@ -6,25 +6,25 @@ namespaces `agents`, `fs`, `config`, `acp` and `sessions` hold everything else.
 
 from __future__ import annotations
 
-import asyncio
-import logging
 import os
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from os import PathLike, fspath
 from typing import Any, Unpack
 
 import httpx
 
-from sandbox_agent.sdk.client.client_arguments import check_client_options, open_store, server_url
+from sandbox_agent.sdk.client.client_arguments import check_client_options, server_url
 from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions, StoreLike
+from sandbox_agent.sdk.client.client_sandbox import ClientSandbox, SandboxEnd
+from sandbox_agent.sdk.client.client_store import close_store, open_store
 from sandbox_agent.sdk.client.debug_logging import set_up_logging
 from sandbox_agent.sdk.client.health_wait import HEALTH_WAIT_S, get_health, wait_until_healthy
 from sandbox_agent.sdk.client.inspector_url import build_inspector_url
+from sandbox_agent.sdk.client.provider_choice import choose_provider
 from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.opening import Opening
 from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
-from sandbox_agent.sdk.providers.given_agents import GivenAgents, agent_tables
-from sandbox_agent.sdk.providers.local_provider import LocalProvider
+from sandbox_agent.sdk.providers.given_agents import GivenAgents
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.resources.acp import AsyncAcp
 from sandbox_agent.sdk.resources.agents import AsyncAgents
@@ -46,11 +46,6 @@ from sandbox_agent.sdk.session.sessions import AsyncSessions
 from sandbox_agent.sdk.stores import SessionStore
 from sandbox_agent.sdk.transport.http_api import CONTROL_TIMEOUT_S, NETWORK_PATIENCE_S, HttpApi
 from sandbox_agent.sdk.transport.run_once import RunOnce
-
-log = logging.getLogger("sandbox_agent")
-
-# A database that does not answer must not keep the program from ending.
-CLOSE_STORE_S = 5.0
 
 
 class AsyncSandboxAgent:
@@ -105,9 +100,7 @@ class AsyncSandboxAgent:
             self._api.health_check = RunOnce(lambda: self._until_healthy(wait_for_health))
         self._keep_running = keep_running
         self._closed = False
-        self._provider: SandboxProvider | None = None
-        self._sandbox_key = ""
-        self._end_sandbox: Callable[[str], Awaitable[None]] | None = None
+        self._sandbox: ClientSandbox | None = None
         self._own_store = store is None or isinstance(store, str | PathLike)
         self.store: SessionStore = open_store(store)
         """Where the sessions are kept; its methods are asynchronous."""
@@ -170,20 +163,10 @@ class AsyncSandboxAgent:
         and connects to the server at `SANDBOX_AGENT_URL`.
         `agents` adds agents to a server on this machine, by id: `{"mine": ["python", "agent.py"]}`.
         """
-        if sandbox is not None and spawn is not None:
-            raise TypeError("spawn has the options of a local server; a provider starts its own")
         check_client_options("start", options)
-        if sandbox is None and spawn is False:
-            if agents is not None:
-                raise ValueError("agents= is for a server that start() makes, and spawn=False starts none")
+        provider = choose_provider(sandbox, spawn, agents)
+        if provider is None:
             return cls.connect(**options)
-        if sandbox is not None and not isinstance(sandbox, SandboxProvider):
-            raise TypeError(
-                f"start() takes a SandboxProvider, not {sandbox!r}; connect(base_url) uses a server that runs"
-            )
-        provider = sandbox or LocalProvider(SpawnOptions.of(spawn))
-        if agents is not None:
-            provider = provider.with_agents(agent_tables(agents))
         return Opening(cls._started(provider, sandbox_id, options))
 
     @classmethod
@@ -206,27 +189,24 @@ class AsyncSandboxAgent:
     async def _started(
         cls, provider: SandboxProvider, sandbox_id: str | None, options: CommonOptions
     ) -> AsyncSandboxAgent:
-        if sandbox_id is None:
-            key = await provider.create()
-        else:
-            key = sandbox_id.partition("/")[2]
-            await provider.reconnect(key)
-            await provider.ensure_server(key)
+        sandbox = await ClientSandbox.open(provider, sandbox_id)
         if options.get("default_directory") is None:
             options["default_directory"] = provider.default_cwd
+        client: AsyncSandboxAgent | None = None
         try:
             client = cls(
-                await provider.get_url(key),
-                await provider.get_token(key) or "",
-                transport=await provider.get_transport(key),
+                await provider.get_url(sandbox.key),
+                await provider.get_token(sandbox.key) or "",
+                transport=await provider.get_transport(sandbox.key),
                 wait_for_health=False,
                 **options,
             )
-            client._use_sandbox(provider, key)
+            client._use_sandbox(sandbox)
             await client.wait_healthy(HEALTH_WAIT_S)
         except BaseException:
-            if sandbox_id is None:
-                await provider.destroy(key)
+            if client is not None:
+                await client._api.aclose()
+            await sandbox.give_up()
             raise
         return client
 
@@ -234,7 +214,7 @@ class AsyncSandboxAgent:
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else f"{len(self.sessions)} open sessions"
-        sandbox = f", {self.sandbox_id}" if self._provider is not None else ""
+        sandbox = f", {self.sandbox_id}" if self._sandbox is not None else ""
         return f"<{type(self).__name__} {self.base_url}{sandbox}, {type(self.store).__name__}, {state}>"
 
     @property
@@ -250,12 +230,12 @@ class AsyncSandboxAgent:
     @property
     def sandbox_id(self) -> str | None:
         """`provider/id` of the sandbox this client was started with, for `start(sandbox_id=...)`."""
-        return None if self._provider is None else f"{self._provider.name}/{self._sandbox_key}"
+        return None if self._sandbox is None else self._sandbox.id
 
     @property
     def provider(self) -> SandboxProvider | None:
         """The provider this client was started with; its methods are asynchronous."""
-        return self._provider
+        return None if self._sandbox is None else self._sandbox.provider
 
     @property
     def inspector_url(self) -> str:
@@ -307,45 +287,34 @@ class AsyncSandboxAgent:
             await self.sessions.aclose(keep_running=keep)
             await self._pool.close(keep_running=keep)
         finally:
-            if self._end_sandbox is not None:
-                await self._end_sandbox(self._sandbox_key)
+            if self._sandbox is not None:
+                await self._sandbox.end()
             await self._api.aclose()
             if self._own_store:
-                await self._close_store()
-
-    async def _close_store(self) -> None:
-        try:
-            async with asyncio.timeout(CLOSE_STORE_S):
-                await self.store.close()
-        except TimeoutError:
-            log.warning("the store did not close within %g s", CLOSE_STORE_S)
+                await close_store(self.store)
 
     async def destroy_sandbox(self) -> None:
         """Close the client and delete its sandbox."""
-        self._end_sandbox = self._need_provider().destroy
-        await self.aclose()
+        await self._end_by("destroy")
 
     async def pause_sandbox(self) -> None:
         """Close the client and pause its sandbox, if the provider can; `start(sandbox_id=...)` resumes it."""
-        self._end_sandbox = self._need_provider().pause
-        await self.aclose()
+        await self._end_by("pause")
 
     async def kill_sandbox(self) -> None:
         """Close the client and end its sandbox without a graceful stop."""
-        self._end_sandbox = self._need_provider().kill
+        await self._end_by("kill")
+
+    async def _end_by(self, how: SandboxEnd) -> None:
+        if self._sandbox is None:
+            raise SandboxAgentError("this client was not started with a sandbox of its own")
+        self._sandbox.end_by = how
         await self.aclose()
 
-    def _need_provider(self) -> SandboxProvider:
-        if self._provider is None:
-            raise SandboxAgentError("this client was not started with a sandbox of its own")
-        return self._provider
-
-    def _use_sandbox(self, provider: SandboxProvider, key: str) -> None:
-        self._provider = provider
-        self._sandbox_key = key
-        self._end_sandbox = provider.release
-        self._defaults.sandbox_id = self.sandbox_id
-        self._defaults.same_environment = provider.same_environment
+    def _use_sandbox(self, sandbox: ClientSandbox) -> None:
+        self._sandbox = sandbox
+        self._defaults.sandbox_id = sandbox.id
+        self._defaults.same_environment = sandbox.provider.same_environment
 
     def _alive(self) -> bool:
-        return self._provider is None or self._provider.alive(self._sandbox_key)
+        return self._sandbox is None or self._sandbox.alive()

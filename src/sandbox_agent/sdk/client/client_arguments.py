@@ -1,19 +1,14 @@
-"""Checks of what a client is given, before anything is started: URL, store and names of options."""
+"""Checks of what a client is given, before anything is started: URL and names of options."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
-from os import PathLike
 from urllib.parse import urlsplit
 
-from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions, StoreLike
-from sandbox_agent.sdk.stores import MemoryStore, PostgresStore, SessionStore, SqliteStore
+from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions
 
 DEFAULT_URL = "http://127.0.0.1:2468"
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-_CONNECTION_STRING = re.compile(r"\s*(host|hostaddr|port|dbname|user|service)\s*=")
 _HINTS = {
     "token": 'the token of a started server is spawn={"token": ...}',
     "base_url": "start() makes a server; connect(base_url) uses one that runs",
@@ -35,34 +30,6 @@ def server_url(given: str | None) -> str:
     if not parts.hostname:
         raise ValueError(f"{url!r} has no host; a URL looks like {DEFAULT_URL!r}")
     return url
-
-
-def open_store(store: StoreLike | None) -> SessionStore:
-    """The store for `store=`: a store, the path of an SQLite file, or the URL of a Postgres database."""
-    if store is None:
-        return MemoryStore()
-    if isinstance(store, PathLike):
-        return SqliteStore(store)
-    if isinstance(store, str):
-        return _store_by_text(store)
-    if not isinstance(store, SessionStore):
-        raise TypeError(
-            f"store is a SessionStore, the path of an SQLite file or a postgresql:// URL, not {store!r}"
-        )
-    return store
-
-
-def _store_by_text(text: str) -> SessionStore:
-    scheme = _SCHEME.match(text)
-    if scheme is None:
-        if _CONNECTION_STRING.match(text):
-            raise ValueError("a connection string of Postgres is given as store=PostgresStore(...)")
-        return SqliteStore(text)
-    if scheme[1] in ("postgresql", "postgres"):
-        return PostgresStore(text)
-    if scheme[1] in ("sqlite", "file"):
-        raise ValueError(f"the store {text!r} is given by its path, without {scheme[0]!r}")
-    raise ValueError(f"no store for {scheme[0]!r}; a store is a path (SQLite) or a postgresql:// URL")
 
 
 def check_client_options(call: str, options: Iterable[str]) -> None:

@@ -3,118 +3,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, overload
 
-from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.session.config.config_options import ConfigOption, OptionValue
-from sandbox_agent.sdk.session.history.restorer import Restored
+from sandbox_agent.sdk.session.config.config_options import OptionValue
 from sandbox_agent.sdk.session.permissions.callbacks import Handlers
-from sandbox_agent.sdk.session.permissions.permission_request import Allow, Deny, PermissionRequest
-from sandbox_agent.sdk.session.permissions.question import Answer, Question
-from sandbox_agent.sdk.session.session import AsyncSession, Callback, Output
-from sandbox_agent.sdk.session.session_events import EventCallback
-from sandbox_agent.sdk.session.session_info import SessionInfo
+from sandbox_agent.sdk.session.permissions.permission_request import Allow, Deny
+from sandbox_agent.sdk.session.permissions.question import Answer
+from sandbox_agent.sdk.session.session import AsyncSession, Output
 from sandbox_agent.sdk.session.turns.content_blocks import AttachmentLike, Prompt
 from sandbox_agent.sdk.session.turns.structured_output import StructuredResult
 from sandbox_agent.sdk.session.turns.turn_result import TurnResult
-from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.sync.portal import Portal
+from sandbox_agent.sdk.sync.session.session_view import SessionView
 from sandbox_agent.sdk.sync.session.turns.turn import Turn
-from sandbox_agent.sdk.transcripts.transcript import TranscriptFormat
-from sandbox_agent.sdk.universal import UniversalEvent, Usage
 
 
-class Session:
+class Session(SessionView):
     """One session; made by `client.sessions.create()` or `client.sessions.resume()`."""
 
     def __init__(self, portal: Portal, wrapped: AsyncSession) -> None:
         self._portal = portal
-        self._async = wrapped
-
-    def __repr__(self) -> str:
-        return repr(self._async).replace("<Async", "<", 1)
-
-    @property
-    def id(self) -> str:
-        """The client's id of the session."""
-        return self._async.id
-
-    @property
-    def agent(self) -> str:
-        """The id of the agent."""
-        return self._async.agent
-
-    @property
-    def title(self) -> str | None:
-        """The title, given by the caller or by the agent."""
-        return self._async.title
-
-    @property
-    def metadata(self) -> Mapping[str, Any]:
-        """The caller's own labels."""
-        return self._async.metadata
-
-    @property
-    def directory(self) -> str:
-        """The working directory in the sandbox."""
-        return self._async.directory
-
-    @property
-    def native_session_id(self) -> str | None:
-        """The agent's own id of the session."""
-        return self._async.native_session_id
-
-    @property
-    def restored(self) -> Restored:
-        """How the session was connected to its present agent process."""
-        return self._async.restored
-
-    @property
-    def active_turn(self) -> Turn | None:
-        """The turn that is running, if this client started it."""
-        wrapped = self._async.active_turn
-        return None if wrapped is None else Turn(self._portal, wrapped)
-
-    @property
-    def usage(self) -> Usage:
-        """What the session has used so far: tokens and cost in sum, and how full the context is."""
-        return self._async.usage
-
-    @property
-    def busy(self) -> bool:
-        """Whether the agent works on a prompt, sent by this client or by one before it."""
-        return self._portal.call(lambda: self._async.busy)
-
-    @property
-    def pending_permissions(self) -> list[PermissionRequest]:
-        """Permission requests without an answer."""
-        return self._portal.call(lambda: self._async.pending_permissions)
-
-    @property
-    def pending_questions(self) -> list[Question]:
-        """Questions without an answer."""
-        return self._portal.call(lambda: self._async.pending_questions)
-
-    @property
-    def config_options(self) -> list[ConfigOption]:
-        """The options the agent offers, with their current values."""
-        return self._async.config_options
-
-    @property
-    def modes(self) -> list[str]:
-        """The modes that can be set."""
-        return self._async.modes
-
-    @property
-    def info(self) -> SessionInfo:
-        """A snapshot of the session."""
-        return self._portal.call(lambda: self._async.info)
-
-    @property
-    def record(self) -> SessionRecord:
-        """The stored record as this client knows it; only the store knows its `last_event_id`."""
-        return self._async.record
+        self._async: AsyncSession = wrapped
 
     def refresh(self) -> Self:
         """Read the record from the store again: another client may have changed it."""
@@ -277,44 +187,6 @@ class Session:
     def handlers(self) -> Handlers:
         """The callbacks of this session; they may be changed at any time."""
         return self._async.handlers
-
-    def events(self, offset: int = 0, limit: int | None = None) -> list[UniversalEvent]:
-        """Stored universal events: all of them, or `limit` after skipping `offset`."""
-        return self._portal.run(self._async.events(offset, limit))
-
-    def raw_events(self, offset: int = 0, limit: int | None = None) -> list[Envelope]:
-        """Stored ACP messages, in both directions: all of them, or `limit` after skipping `offset`."""
-        return self._portal.run(self._async.raw_events(offset, limit))
-
-    def export(self, format: TranscriptFormat = "markdown") -> str:
-        """The conversation so far as text: `markdown`, `chat` (JSONL for training) or `atif`."""
-        return self._portal.run(self._async.export(format))
-
-    def follow(self, since: int = 0) -> Iterator[UniversalEvent]:
-        """Events with a sequence after `since`: the stored ones, then live ones, until it is closed."""
-        return self._portal.iterate(lambda: self._async.follow(since))
-
-    def follow_raw(self, since: int = 0) -> Iterator[Envelope]:
-        """ACP messages after the first `since`: the stored ones, then live ones, until it is closed."""
-        return self._portal.iterate(lambda: self._async.follow_raw(since))
-
-    def on_event(self, callback: EventCallback, *, type: str | None = None) -> Callable[[], None]:
-        """Call `callback` for every event from now on, or for those of one type.
-
-        Returns a function that ends the subscription. The callback may be async; see
-        `callbacks_in_threads` for where a plain function runs.
-        """
-        stop = self._portal.call(lambda: self._async.on_event(callback, type=type))
-        return lambda: self._portal.call(stop)
-
-    def on(self, type: str) -> Callable[[Callback], Callback]:
-        """`@session.on("item.delta")`: call the function for every event of this type from now on."""
-
-        def register(callback: Callback) -> Callback:
-            self.on_event(callback, type=type)
-            return callback
-
-        return register
 
     def request(
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None
