@@ -13,7 +13,7 @@ from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.acp_connection import AcpConnection
 from sandbox_agent.sdk.transport.http_api import HttpApi
-from sandbox_agent.sdk.transport.stream_reader import Gap
+from sandbox_agent.sdk.transport.streams.stream_reader import Gap
 
 INVALID = {"type": "urn:sandbox-agent:error:invalid_request", "status": 400, "detail": "in any language"}
 GONE = {"type": "urn:sandbox-agent:error:session_not_found", "status": 404, "detail": "in any language"}

@@ -16,7 +16,7 @@ from sandbox_agent import (
     SandboxAgentError,
     auto_approve,
 )
-from sandbox_agent.sdk.transport.pending_calls import EXIT_DETAILS_S
+from sandbox_agent.sdk.transport.calls.pending_calls import EXIT_DETAILS_S
 from tests.sdk.conftest import Connect, within_a_second
 from tests.sdk.cutting_proxy import Cut, CuttingProxy
 from tests.sdk.live_server import LiveServer

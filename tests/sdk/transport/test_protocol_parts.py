@@ -18,11 +18,11 @@ from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import RpcError
 from sandbox_agent.sdk.providers.asgi_transport import StreamingAsgiTransport
 from sandbox_agent.sdk.response_errors import status_error
+from sandbox_agent.sdk.transport.calls.pending_call import PendingCall
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.http_clients import REQUESTS_PER_POOL, HttpClients, send
-from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import Retries, backoff, refused
-from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
+from sandbox_agent.sdk.transport.streams.sse import Frame, FrameDecoder
 
 STREAM = (
     b'event: message\nid: 1\ndata: {"a":1}\n\n: heartbeat\n\n'

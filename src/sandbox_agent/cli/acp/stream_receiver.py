@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from sandbox_agent.cli.acp.reconnection import Reconnection
 from sandbox_agent.cli.acp.server_connection import Server, ServerConnection, Unreachable
-from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
+from sandbox_agent.sdk.transport.streams.sse import Frame, FrameDecoder
 
 # Three heartbeats of the server: a stream that is silent for longer is broken.
 _SILENCE_S = 45.0

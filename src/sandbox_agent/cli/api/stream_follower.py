@@ -11,8 +11,8 @@ from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError, NotFoundError
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.retries import backoff
-from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
-from sandbox_agent.sdk.transport.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
+from sandbox_agent.sdk.transport.streams.sse import Frame, FrameDecoder
+from sandbox_agent.sdk.transport.streams.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
 
 Writer = Callable[[str | None, bytes], None]
 

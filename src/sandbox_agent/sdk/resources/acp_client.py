@@ -19,7 +19,7 @@ from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.acp_connection import AcpConnection
 from sandbox_agent.sdk.transport.http_api import HttpApi, RemotePath
 from sandbox_agent.sdk.transport.initialize import initialize_params
-from sandbox_agent.sdk.transport.stream_reader import Gap
+from sandbox_agent.sdk.transport.streams.stream_reader import Gap
 
 
 class AsyncAcpClient:

@@ -9,7 +9,7 @@ import httpx
 import msgspec
 
 from sandbox_agent.sdk.transport.http_api import network_errors
-from sandbox_agent.sdk.transport.sse import FrameDecoder
+from sandbox_agent.sdk.transport.streams.sse import FrameDecoder
 
 
 class FileChange(msgspec.Struct, rename="camel", frozen=True):

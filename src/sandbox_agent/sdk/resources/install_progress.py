@@ -13,7 +13,7 @@ from sandbox_agent.sdk.errors import APIConnectionError, SandboxAgentError
 from sandbox_agent.sdk.resources.models import AgentInfo, InstallProgress
 from sandbox_agent.sdk.response_errors import status_error
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
-from sandbox_agent.sdk.transport.sse import FrameDecoder
+from sandbox_agent.sdk.transport.streams.sse import FrameDecoder
 
 OnInstallProgress = Callable[[InstallProgress], object]
 INSTALL_TIMEOUT_S = 600.0

@@ -16,7 +16,7 @@ from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError, NotFoun
 from sandbox_agent.sdk.tools.mcp_server import McpServer
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.retries import backoff
-from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
+from sandbox_agent.sdk.transport.streams.sse import Frame, FrameDecoder
 
 log = logging.getLogger("sandbox_agent")
 

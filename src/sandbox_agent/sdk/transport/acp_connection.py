@@ -27,15 +27,15 @@ from sandbox_agent.sdk.errors import (
 )
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.response_errors import exit_error
+from sandbox_agent.sdk.transport.calls.pending_call import PendingCall
+from sandbox_agent.sdk.transport.calls.pending_calls import PendingCalls
+from sandbox_agent.sdk.transport.calls.post_sender import POST_HEADERS, PostSender
+from sandbox_agent.sdk.transport.calls.silence_check import SilenceCheck
 from sandbox_agent.sdk.transport.http_api import HttpApi, segment
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
-from sandbox_agent.sdk.transport.pending_call import PendingCall
-from sandbox_agent.sdk.transport.pending_calls import PendingCalls
-from sandbox_agent.sdk.transport.post_sender import POST_HEADERS, PostSender
-from sandbox_agent.sdk.transport.shared_streams import SharedStreams
-from sandbox_agent.sdk.transport.silence_check import SilenceCheck
-from sandbox_agent.sdk.transport.stream_handler import Listener, StreamHandler
-from sandbox_agent.sdk.transport.stream_reader import StreamReader
+from sandbox_agent.sdk.transport.streams.shared_streams import SharedStreams
+from sandbox_agent.sdk.transport.streams.stream_handler import Listener, StreamHandler
+from sandbox_agent.sdk.transport.streams.stream_reader import StreamReader
 
 log = logging.getLogger("sandbox_agent")
 

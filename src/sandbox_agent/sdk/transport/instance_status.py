@@ -9,7 +9,7 @@ from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import INSTANCE_GONE, AgentExitedError, APIStatusError, SandboxAgentError
 from sandbox_agent.sdk.response_errors import exit_error
 from sandbox_agent.sdk.transport.http_api import HttpApi
-from sandbox_agent.sdk.transport.stream_reader import StreamReader
+from sandbox_agent.sdk.transport.streams.stream_reader import StreamReader
 
 DRAIN_TIMEOUT_S = 2.0
 CATCH_UP_ROUNDS = 20

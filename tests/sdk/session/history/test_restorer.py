@@ -18,8 +18,8 @@ from sandbox_agent import (
     auto_approve,
 )
 from sandbox_agent.sdk.session.history.replay_text import render_transcript
-from sandbox_agent.sdk.transport import pending_calls
-from sandbox_agent.sdk.transport.pending_calls import VANISHED_S
+from sandbox_agent.sdk.transport.calls import pending_calls
+from sandbox_agent.sdk.transport.calls.pending_calls import VANISHED_S
 from sandbox_agent.sdk.universal import ItemCompleted, PermissionRequested, SessionStarted, UniversalMapper
 from tests.sdk.conftest import Connect
 from tests.sdk.cutting_proxy import CuttingProxy

@@ -13,8 +13,8 @@ from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError
 from sandbox_agent.sdk.resources.processes.process_models import ProcessOutput
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors
 from sandbox_agent.sdk.transport.retries import backoff
-from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
-from sandbox_agent.sdk.transport.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
+from sandbox_agent.sdk.transport.streams.sse import Frame, FrameDecoder
+from sandbox_agent.sdk.transport.streams.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
 
 # How long a server may be away before the reader gives up.
 PATIENCE_S = 60.0

@@ -15,7 +15,7 @@ from sandbox_agent.sdk.errors import APIConnectionError, SandboxAgentError
 from sandbox_agent.sdk.response_errors import status_error
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.retries import backoff
-from sandbox_agent.sdk.transport.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
+from sandbox_agent.sdk.transport.streams.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
 
 # How long a server may be away before the terminal gives up.
 PATIENCE_S = 60.0

@@ -27,7 +27,7 @@ from sandbox_agent.sdk.session.skills.session_skills import SessionSkills
 from sandbox_agent.sdk.session.turns.steering import Steering
 from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.tools.session_tools import SessionTools
-from sandbox_agent.sdk.transport.stream_reader import Gap
+from sandbox_agent.sdk.transport.streams.stream_reader import Gap
 from sandbox_agent.sdk.universal import UniversalMapper, notes
 
 log = logging.getLogger("sandbox_agent")

@@ -19,8 +19,8 @@ from sandbox_agent.sdk.jsonrpc import Envelope, error_response
 from sandbox_agent.sdk.transport.acp_connection import AcpConnection
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.initialize import NEWEST_VERSION, agent_capabilities, initialize_params
-from sandbox_agent.sdk.transport.shared_streams import SharedStreams
-from sandbox_agent.sdk.transport.stream_reader import Gap
+from sandbox_agent.sdk.transport.streams.shared_streams import SharedStreams
+from sandbox_agent.sdk.transport.streams.stream_reader import Gap
 from sandbox_agent.sdk.universal import meta
 
 log = logging.getLogger("sandbox_agent")

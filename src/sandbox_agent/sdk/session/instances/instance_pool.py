@@ -30,7 +30,7 @@ from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance
 from sandbox_agent.sdk.session.skills.skill_directory import SkillDirectory
 from sandbox_agent.sdk.stores import SessionRecord, SessionStore
 from sandbox_agent.sdk.transport.http_api import HttpApi
-from sandbox_agent.sdk.transport.shared_streams import SharedStreams
+from sandbox_agent.sdk.transport.streams.shared_streams import SharedStreams
 
 log = logging.getLogger("sandbox_agent")
 

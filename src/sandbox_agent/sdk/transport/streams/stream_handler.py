@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from sandbox_agent.sdk.errors import AgentExitedError, SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.transport.pending_call import PendingCall
-from sandbox_agent.sdk.transport.pending_calls import EXIT_DETAILS_S, PendingCalls
-from sandbox_agent.sdk.transport.stream_reader import Gap
+from sandbox_agent.sdk.transport.calls.pending_call import PendingCall
+from sandbox_agent.sdk.transport.calls.pending_calls import EXIT_DETAILS_S, PendingCalls
+from sandbox_agent.sdk.transport.streams.stream_reader import Gap
 
 log = logging.getLogger("sandbox_agent")
 

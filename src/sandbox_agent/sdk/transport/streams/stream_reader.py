@@ -25,8 +25,8 @@ from sandbox_agent.sdk.errors import (
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.retries import backoff
-from sandbox_agent.sdk.transport.shared_streams import SharedStreams, StreamGroup, gone
-from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
+from sandbox_agent.sdk.transport.streams.shared_streams import SharedStreams, StreamGroup, gone
+from sandbox_agent.sdk.transport.streams.sse import Frame, FrameDecoder
 
 log = logging.getLogger("sandbox_agent")
 

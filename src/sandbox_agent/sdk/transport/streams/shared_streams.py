@@ -27,7 +27,7 @@ from sandbox_agent.sdk.errors import (
 )
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors
 from sandbox_agent.sdk.transport.retries import backoff
-from sandbox_agent.sdk.transport.sse import Frame, FrameDecoder
+from sandbox_agent.sdk.transport.streams.sse import Frame, FrameDecoder
 
 log = logging.getLogger("sandbox_agent")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from sandbox_agent import AgentExitedError, APIConnectionError, AsyncSandboxAgent, AsyncSession
-from sandbox_agent.sdk.transport import shared_streams
+from sandbox_agent.sdk.transport.streams import shared_streams
 from tests.sdk.conftest import Connect
 from tests.sdk.cutting_proxy import Cut, CuttingProxy
 from tests.sdk.live_server import LiveServer

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sandbox_agent.sdk.errors import AgentExitedError, SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
-from sandbox_agent.sdk.transport.pending_call import PendingCall
+from sandbox_agent.sdk.transport.calls.pending_call import PendingCall
 
 # How long a call waits for its 502 with stderr after the stream reported the end of the agent.
 EXIT_DETAILS_S = 0.75

@@ -18,11 +18,11 @@ from sandbox_agent.sdk.errors import (
     APIStatusError,
     SandboxAgentError,
 )
+from sandbox_agent.sdk.transport.calls.pending_call import PendingCall
 from sandbox_agent.sdk.transport.instance_status import InstanceStatus
-from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import REFUSED_LIMIT_S, gateway_failed, refused, server_stopping
-from sandbox_agent.sdk.transport.stream_handler import StreamHandler
-from sandbox_agent.sdk.transport.stream_reader import StreamReader
+from sandbox_agent.sdk.transport.streams.stream_handler import StreamHandler
+from sandbox_agent.sdk.transport.streams.stream_reader import StreamReader
 
 PROBE_TIMEOUT_S = 5.0
 FIRST_PROBE_S = 0.1

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 
-from sandbox_agent.sdk.transport.answer_recovery import unknown_delivery
+from sandbox_agent.sdk.transport.calls.answer_recovery import unknown_delivery
+from sandbox_agent.sdk.transport.calls.pending_calls import PendingCalls
 from sandbox_agent.sdk.transport.http_api import HttpApi
-from sandbox_agent.sdk.transport.pending_calls import PendingCalls
-from sandbox_agent.sdk.transport.stream_reader import StreamReader
+from sandbox_agent.sdk.transport.streams.stream_reader import StreamReader
 
 
 class SilenceCheck:

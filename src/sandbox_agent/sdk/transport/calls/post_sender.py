@@ -12,9 +12,9 @@ from contextlib import suppress
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import APIConnectionError, APIStatusError, SandboxAgentError
-from sandbox_agent.sdk.transport.answer_recovery import AnswerRecovery, CallOwner
+from sandbox_agent.sdk.transport.calls.answer_recovery import AnswerRecovery, CallOwner
+from sandbox_agent.sdk.transport.calls.pending_call import PendingCall
 from sandbox_agent.sdk.transport.http_api import HttpApi
-from sandbox_agent.sdk.transport.pending_call import PendingCall
 from sandbox_agent.sdk.transport.retries import Retries, gateway_failed, never_sent
 
 POST_HEADERS = {"content-type": "application/json", "accept": "application/json"}

@@ -1,0 +1,1 @@
+"""Event streams: read, decoded, and shared by the instances of a client."""
