@@ -1,67 +1,59 @@
-"""What the clients of an instance have posted: the newest messages, numbered, in memory only.
+"""What the clients of an instance have posted: an event log of its own, most of it on disk.
 
-It is separate from the event log, whose stream has the agent's messages only. Adding a message is one append
-on the path of every POST (0.3 µs); frames are made when a reader asks for them.
+The stream of the agent has the agent's messages only, so those of clients have a log and numbers of their
+own. It is written with every POST and read rarely: up to 16 KiB are collected in memory and then written to
+disk together. Without a spill directory the newest 1 MiB is kept in memory.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+from sandbox_agent.bridge.eventlog.event_log import EventLog, Retention
 
-MAX_MESSAGES = 8192
-MAX_BYTES = 16 * 1024 * 1024
-# Longer messages, such as pictures, are kept without their text: memory that is held and not used again at
-# once costs page faults with every POST.
+if TYPE_CHECKING:
+    from sandbox_agent.bridge.eventlog.event_log import Background
+    from sandbox_agent.bridge.eventlog.spill import Spill
+
+# Space on disk for one instance, if the spill of its event log may not be smaller than that.
+MAX_DISK_BYTES = 64 * 1024 * 1024
+# A write to disk costs as much as fifty short messages, so about that many are collected for one.
+ON_DISK = Retention(ring_bytes=0, slack_bytes=16 * 1024)
+IN_MEMORY = Retention(ring_bytes=1024 * 1024)
+# Longer messages, such as pictures, are kept without their text: a copy of each costs more than its way to
+# the agent.
 MAX_MESSAGE_BYTES = 32 * 1024
 OMITTED = b"null"
 
-
-class ClientMessage:
-    __slots__ = ("after", "body", "number", "time_ms")
-
-    def __init__(self, number: int, after: int, time_ms: int, body: bytes) -> None:
-        self.number = number
-        self.after = after
-        """The number of the agent's last message before it."""
-        self.time_ms = time_ms
-        self.body = body
+_LINE = b'{"after":%d,"timeMs":%d,"message":%b}'
+_BEFORE_MESSAGE = b'"message":'
 
 
 class ClientLog:
-    def __init__(self) -> None:
-        self.last = 0
-        self.waiting: dict[Callable[[], object], None] = {}
-        """Called once when the next message is added."""
-        self._messages: deque[tuple[int, int, bytes]] = deque()
-        self._bytes = 0
+    __slots__ = ("_max_message_bytes", "log")
 
-    @property
-    def oldest(self) -> int:
-        """Number of the oldest kept message; `last + 1` if there is none."""
-        return self.last - len(self._messages) + 1
+    def __init__(self, spill: Spill | None = None, background: Background | None = None) -> None:
+        on_disk = spill is not None and background is not None
+        self.log = EventLog(ON_DISK if on_disk else IN_MEMORY, spill=spill, background=background)
+        self.log.on_congestion = self._on_congestion
+        self._max_message_bytes = MAX_MESSAGE_BYTES
 
     def add(self, after: int, time_ns: int, body: bytes) -> None:
         """Keep a message that was accepted when `after` was the last number of the event log."""
-        messages = self._messages
-        if len(body) > MAX_MESSAGE_BYTES:
+        if len(body) > self._max_message_bytes:
             body = OMITTED
-        messages.append((after, time_ns, body))
-        self.last += 1
-        self._bytes += len(body)
-        while self._bytes > MAX_BYTES or len(messages) > MAX_MESSAGES:
-            self._bytes -= len(messages.popleft()[2])
-        if self.waiting:
-            waiting, self.waiting = self.waiting, {}
-            for wake in waiting:
-                wake()
+        self.log.publish_line(_LINE % (after, time_ns // 1_000_000, body))
 
-    def after(self, number: int) -> Iterator[ClientMessage]:
-        """The kept messages with a larger number."""
-        start = max(0, number + 1 - self.oldest)
-        for index in range(start, len(self._messages)):
-            after, time_ns, body = self._messages[index]
-            yield ClientMessage(self.oldest + index, after, time_ns // 1_000_000, body)
+    def _on_congestion(self, congested: bool) -> None:
+        """While the disk does not keep up, texts are not kept; clients need not wait for it."""
+        self._max_message_bytes = 0 if congested else MAX_MESSAGE_BYTES
+
+    def close(self) -> None:
+        self.log.on_congestion = None
+        self.log.close()
+
+
+def split_line(line: bytes) -> tuple[bytes, bytes]:
+    """A line of the log: what stands before the message, with the opening brace, and the message."""
+    place, name, rest = line.partition(_BEFORE_MESSAGE)
+    return place + name, rest[:-1]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.client_log import ClientLog
 from sandbox_agent.bridge.eventlog.time_marks import TimeMarks
 from sandbox_agent.bridge.jsonrpc.message_id import id_key
 from sandbox_agent.bridge.output_publisher import OutputPublisher
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Literal
 
+    from sandbox_agent.bridge.client_log import ClientLog
     from sandbox_agent.bridge.eventlog.event_log import EventLog
     from sandbox_agent.bridge.instance_limits import InstanceLimits
     from sandbox_agent.bridge.pending_calls import Answer, Waiter
@@ -66,11 +66,18 @@ class Instance:
         "times",
     )
 
-    def __init__(self, server_id: str, agent: str, log: EventLog, limits: InstanceLimits) -> None:
+    def __init__(
+        self,
+        server_id: str,
+        agent: str,
+        log: EventLog,
+        limits: InstanceLimits,
+        client_log: ClientLog | None = None,
+    ) -> None:
         self.server_id = server_id
         self.agent = agent
         self.log = log
-        self.client_log = ClientLog() if limits.client_log else None
+        self.client_log = client_log
         self.times = TimeMarks(log.last + 1)
         self.status: Literal["starting", "running", "exited"] = "starting"
         self.closed = False
@@ -216,8 +223,13 @@ class Instance:
         if process is not None:
             process.discard_output()
         self._settle_all(self.exit_error() if self.exit else AgentProcessExited(self.agent, closed=True))
-        self.log.close()
+        self.close_logs()
         return process
+
+    def close_logs(self) -> None:
+        self.log.close()
+        if self.client_log is not None:
+            self.client_log.close()
 
     def exit_error(self) -> AgentProcessExited:
         """The error for calls to an agent that has exited."""

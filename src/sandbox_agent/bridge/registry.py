@@ -11,7 +11,9 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
+from sandbox_agent.bridge import client_log
 from sandbox_agent.bridge.agent_starter import AgentStarter
+from sandbox_agent.bridge.client_log import ClientLog
 from sandbox_agent.bridge.eventlog.event_log import EventLog
 from sandbox_agent.bridge.instance import Instance
 from sandbox_agent.bridge.process.limits import ProcessLimits
@@ -165,7 +167,7 @@ class InstanceRegistry:
         if self._stopping:
             raise ServerStopping
         log = self.new_log(self._settings.retention, first=self._closed.get(server_id, 0) + 1)
-        instance = Instance(server_id, bootstrap.agent, log, self._settings.limits)
+        instance = Instance(server_id, bootstrap.agent, log, self._settings.limits, self._new_client_log())
         instance.on_exited = self._on_exited
         self._instances[server_id] = instance
         self._start(instance, bootstrap)
@@ -184,15 +186,22 @@ class InstanceRegistry:
 
     def new_log(self, retention: Retention, *, first: int = 1) -> EventLog:
         """A log whose events go to the spill directory when they leave the memory."""
-        return EventLog(retention, first=first, spill=self._new_spill(), background=_in_worker_thread)
+        spill = self._new_spill(self._settings.spill_max_bytes)
+        return EventLog(retention, first=first, spill=spill, background=_in_worker_thread)
 
-    def _new_spill(self) -> Spill | None:
-        if self._settings.spill_directory is None or self._settings.spill_max_bytes <= 0:
+    def _new_client_log(self) -> ClientLog | None:
+        if not self._settings.limits.client_log:
+            return None
+        spill = self._new_spill(min(self._settings.spill_max_bytes, client_log.MAX_DISK_BYTES))
+        return ClientLog(spill, _in_worker_thread)
+
+    def _new_spill(self, max_bytes: int) -> Spill | None:
+        if self._settings.spill_directory is None or max_bytes <= 0:
             return None
         from sandbox_agent.bridge.eventlog.spill import Spill
 
         self._spills += 1
-        return Spill(self._settings.spill_directory, str(self._spills), self._settings.spill_max_bytes)
+        return Spill(self._settings.spill_directory, str(self._spills), max_bytes)
 
     def _start(self, instance: Instance, bootstrap: Bootstrap) -> None:
         if self._stopping:
@@ -206,7 +215,7 @@ class InstanceRegistry:
         instance.start_failed(error)
         if instance.exit is None:
             # It never ran: the id stays as it was before this POST.
-            instance.log.close()
+            instance.close_logs()
             if self._instances.get(instance.server_id) is instance:
                 del self._instances[instance.server_id]
                 self._tell_closed(instance)

@@ -77,19 +77,26 @@ def test_what_clients_posted_is_on_the_stream_that_asks_for_it_and_on_no_other(a
 
 @pytest.mark.clause("decision-57")
 def test_what_was_posted_comes_before_what_the_agent_answered(acp: Acp) -> None:
-    """In a replay too, whose messages are sent in large batches: a reader can put both in order."""
+    """In a replay too, whose messages are sent in large batches: a reader can put both in order.
+
+    60 KB have been posted, most of which the server has on disk only.
+    """
     server_id = acp.start()
-    for _ in range(20):
-        acp.call(server_id, "test/echo")
+    for number in range(200):
+        acp.call(server_id, "test/echo", {"number": number, "text": "x" * 300})
     with opened(acp.client, f"{acp.path(server_id)}?include=client") as stream:
-        frames = [stream.next() for _ in range(42)]
+        frames = [stream.next() for _ in range(402)]
     seen = 0
+    posted: list[int | None] = []
     for name, number, data in frames:
         if name == "client":
             assert data["after"] >= seen
+            posted.append(data["message"]["params"].get("number"))
+            assert data["number"] == len(posted)
         else:
             seen = int(number or 0)
-    assert seen == 21
+    assert seen == 201
+    assert posted[1:] == list(range(200))
 
 
 @pytest.mark.clause("decision-57")

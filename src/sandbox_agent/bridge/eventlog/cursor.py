@@ -73,6 +73,11 @@ class Cursor:
     def ended(self) -> bool:
         return self._log.closed
 
+    @property
+    def is_at_end(self) -> bool:
+        """Whether everything has been taken; if not, and `take` has returned None, it waits for the disk."""
+        return self.position > self._log.last
+
     def follow(self) -> None:
         """The block given to `wake` has been used; the cursor is at the end."""
         self.position = self._log.last + 1

@@ -36,13 +36,22 @@ CONGESTION_BYTES = 16 * 1024 * 1024
 
 
 class Retention:
-    """The limits of the ring in memory."""
+    """The limits of the ring in memory.
 
-    __slots__ = ("ring_bytes", "ring_events")
+    With a spill the ring may exceed its bytes by `slack_bytes`, so that the disk is written in batches.
+    """
 
-    def __init__(self, ring_events: int = 8192, ring_bytes: int = 64 * 1024 * 1024) -> None:
+    __slots__ = ("ring_bytes", "ring_events", "slack_bytes")
+
+    def __init__(
+        self,
+        ring_events: int = 8192,
+        ring_bytes: int = 64 * 1024 * 1024,
+        slack_bytes: int | None = None,
+    ) -> None:
         self.ring_events = ring_events
         self.ring_bytes = ring_bytes
+        self.slack_bytes = min(4 << 20, ring_bytes // 8) if slack_bytes is None else slack_bytes
 
 
 class EventLog:
@@ -79,11 +88,10 @@ class EventLog:
         self._retention = retention
         self._spill = spill if background is not None else None
         self._background = background
-        # With a spill the ring may exceed its limits by an eighth, so that the disk is written in batches.
-        slack = 1 / 8 if self._spill is not None else 0
-        self._slack_events = min(1024, int(retention.ring_events * slack))
+        has_spill = self._spill is not None
+        self._slack_events = min(1024, retention.ring_events // 8) if has_spill else 0
         self._evict_above_events = retention.ring_events + self._slack_events
-        self._evict_above_bytes = retention.ring_bytes + min(4 << 20, int(retention.ring_bytes * slack))
+        self._evict_above_bytes = retention.ring_bytes + (retention.slack_bytes if has_spill else 0)
         self._ring: list[Block] = []
         self._head = 0
         """Index of the oldest block of the ring."""

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sandbox_agent.bridge.client_log import split_line
+from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog.cursor import Gap
+from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.http.acp import sse
 from sandbox_agent.http.acp.shared_messages import without_secrets
@@ -17,16 +21,15 @@ from sandbox_agent.http.acp.stream import Source
 from sandbox_agent.runtime.wall_clock import now_ns
 
 if TYPE_CHECKING:
-    from sandbox_agent.bridge.client_log import ClientLog, ClientMessage
-    from sandbox_agent.bridge.eventlog.frames import Block
+    from sandbox_agent.bridge.client_log import ClientLog
+    from sandbox_agent.bridge.eventlog.cursor import Cursor
+    from sandbox_agent.bridge.eventlog.frames import Block, Frames
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.http.acp.stream import StreamPump
     from sandbox_agent.http.messages import Query
 
 _INCLUDABLE = {"client", "time"}
 _MAX_DIGITS = 18
-# Bytes of clients' messages that are written in one step.
-_BATCH_BYTES = 256 * 1024
 
 
 def open_annotated(
@@ -59,7 +62,7 @@ def read_client_after(query: Query) -> int:
 class AnnotatedSource(Source):
     """A log with its client log and its times."""
 
-    __slots__ = ("_client_log", "_client_position", "_instance", "_timed_to")
+    __slots__ = ("_client_after", "_client_cursor", "_client_log", "_instance", "_timed_to")
 
     def __init__(
         self,
@@ -74,7 +77,8 @@ class AnnotatedSource(Source):
         super().__init__(instance.log, last_event_id, name)
         self._instance = instance
         self._client_log = client_log
-        self._client_position = client_after
+        self._client_after = client_after
+        self._client_cursor: Cursor | None = None
         self._timed_to: int | None = 0 if includes_times else None
 
     def attach(self, pump: StreamPump) -> None:
@@ -82,10 +86,7 @@ class AnnotatedSource(Source):
         if self._timed_to is not None:
             self._timed_to = self._cursor.position - 1
         if self._client_log is not None:
-            self._client_log.waiting[self._client_posted] = None
-
-    def _client_posted(self) -> None:
-        self._pump.pump(self)
+            self._client_cursor = self._client_log.log.attach(self._client_after, self.wake)
 
     def wake(self, newest: Block | None = None) -> None:
         """The frames around `newest` have to be looked up, so it is not written directly."""
@@ -93,32 +94,32 @@ class AnnotatedSource(Source):
 
     def write_next(self) -> int:
         """Clients' messages, and when there are none the next frames with their times."""
-        if self._client_log is not None and (size := self._write_client(self._client_log)):
-            return size
+        cursor = self._client_cursor
+        if cursor is not None:
+            if (item := cursor.take()) is not None:
+                return self._write_client(item)
+            if not cursor.is_at_end:
+                return 0  # They come from disk; what follows them in time must not come first.
         size = super().write_next()
         if size and self._timed_to is not None:
             size += self._write_times(self._cursor.position - 1)
         return size
 
-    def _write_client(self, log: ClientLog) -> int:
-        log.waiting[self._client_posted] = None
-        frames: list[bytes] = []
-        size = 0
-        if not log.oldest - 1 <= self._client_position <= log.last:
-            self._client_position = log.oldest - 1
-            frames.append(sse.event(b"client-gap", b'{"oldest":%d,"newest":%d}' % (log.oldest, log.last)))
-        for message in log.after(self._client_position):
-            if size > _BATCH_BYTES:
-                break
-            self._client_position = message.number
-            body = message.body if self.share is None else without_secrets(message.body)
-            frames.append(_client_frame(message, body))
-            size += len(frames[-1])
-        data = b"".join(frames)
-        if data:
-            self._name_server()
-            self._pump.sink.write(data)
+    def _write_client(self, item: Frames | FileRange | Gap) -> int:
+        if isinstance(item, Gap):
+            data = sse.event(b"client-gap", b'{"oldest":%d,"newest":%d}' % (item.oldest, item.newest))
+        else:
+            pieces = [item.read()] if isinstance(item, FileRange) else item.pieces
+            data = b"".join(self._client_frame(number, line) for number, line in frames.lines_of(pieces))
+        self._name_server()
+        self._pump.sink.write(data)
         return len(data)
+
+    def _client_frame(self, number: int, line: bytes) -> bytes:
+        if self.share is not None:
+            place, body = split_line(line)
+            line = place + without_secrets(body) + b"}"
+        return sse.event(b"client", b'{"number":%d,%b' % (number, line[1:]))
 
     def _write_times(self, last: int) -> int:
         first, self._timed_to = (self._timed_to or 0) + 1, last
@@ -129,15 +130,15 @@ class AnnotatedSource(Source):
         self._pump.sink.write(data)
         return len(data)
 
+    def release(self) -> None:
+        super().release()
+        if self._client_cursor is not None:
+            self._client_cursor.release()
+
     def detach(self) -> None:
         super().detach()
-        if self._client_log is not None:
-            self._client_log.waiting.pop(self._client_posted, None)
-
-
-def _client_frame(message: ClientMessage, body: bytes) -> bytes:
-    data = b'{"number":%d,"after":%d,"timeMs":%d,"message":%b}'
-    return sse.event(b"client", data % (message.number, message.after, message.time_ms, body))
+        if self._client_cursor is not None:
+            self._client_cursor.detach()
 
 
 def _time_frame(number: int, time_ms: int | None) -> bytes:
