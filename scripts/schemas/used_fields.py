@@ -45,7 +45,7 @@ USED_FIELDS: dict[str, dict[str, str]] = {
         "Thread": "id cwd name preview updatedAt",
         "ThreadStartResponse": "thread model",
         "ThreadResumeResponse": "thread model",
-        "ThreadListResponse": "data",
+        "ThreadListResponse": "data nextCursor",
         "ThreadTurnsListResponse": "data nextCursor",
         "ModelListResponse": "data",
         "Model": "model displayName description hidden supportedReasoningEfforts",

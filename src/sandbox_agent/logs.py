@@ -58,8 +58,11 @@ class Log:
         logging.getLogger(self._name).log(level, event, extra={"fields": fields}, exc_info=raised)
 
 
-def set_up(level: str, form: str) -> None:
-    """Write the log to stderr, or to a file in SANDBOX_AGENT_LOG_DIR. Raises OSError."""
+def set_up(level: str, log_format: str) -> None:
+    """Write the log to stderr, or to a file in SANDBOX_AGENT_LOG_DIR. Raises OSError.
+
+    With SANDBOX_AGENT_LOG_STDOUT=1 the log goes to stderr although a directory is set.
+    """
     global _writer
     directory = os.environ.get("SANDBOX_AGENT_LOG_DIR")
     stream = sys.stderr
@@ -69,7 +72,7 @@ def set_up(level: str, form: str) -> None:
         # With mode 0600; plain `open` would apply the umask.
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         stream = open(os.open(path, flags, 0o600), "w", encoding="utf-8")
-    _writer = _Writer(stream, _LEVELS[level.lower()], _as_json if form == "json" else _as_text)
+    _writer = _Writer(stream, _LEVELS[level.lower()], _as_json if log_format == "json" else _as_text)
 
 
 def forward(name: str) -> None:
@@ -88,10 +91,10 @@ def forward(name: str) -> None:
 
 
 class _Writer:
-    def __init__(self, stream: TextIO, level: int, form: Callable[[dict[str, Any]], str]) -> None:
+    def __init__(self, stream: TextIO, level: int, format_line: Callable[[dict[str, Any]], str]) -> None:
         self._stream = stream
         self._level = level
-        self._form = form
+        self._format_line = format_line
 
     def write(self, level: int, event: str, fields: Fields, raised: BaseException | None) -> None:
         if level < self._level:
@@ -104,7 +107,7 @@ class _Writer:
                 **fields,
                 "exception": None if raised is None else _traceback(raised),
             }
-            line = self._form({name: value for name, value in facts.items() if value is not None})
+            line = self._format_line({name: value for name, value in facts.items() if value is not None})
             self._stream.write(line + "\n")
             self._stream.flush()
         except Exception:  # noqa: S110 - what prevents this line may be what the caller reports with it

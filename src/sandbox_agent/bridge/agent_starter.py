@@ -42,12 +42,7 @@ if TYPE_CHECKING:
     class Launcher(Protocol):
         """Determines how to start an agent."""
 
-        def prepare_now(
-            self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
-        ) -> LaunchSpec | None:
-            """How to start the agent; None if that takes time, for example for an install."""
-
-        def launch_if_installed(
+        def spec_if_installed(
             self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
         ) -> LaunchSpec | None:
             """How to start the agent if it is installed; `cwd` is not checked."""
@@ -121,7 +116,9 @@ class AgentStarter:
             if warm is not None:
                 self._attach(instance, warm, warm=True)
                 return
-            spec = self._launcher.prepare_now(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
+            spec = None
+            if bootstrap.cwd is None:  # A directory is checked first, in a thread.
+                spec = self._launcher.spec_if_installed(bootstrap.agent, env=bootstrap.env)
             if spec is not None:
                 self._attach(instance, self.spawn(spec, instance))
             else:

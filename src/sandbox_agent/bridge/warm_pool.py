@@ -108,7 +108,7 @@ class WarmPool:
         for shelf in shelves:
             shelf.idle_since = now
             self._refill_later(shelf, REFILL_AFTER_S)
-        wanted = self._launcher.launch_if_installed(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
+        wanted = self._launcher.spec_if_installed(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
         if wanted is None:
             return None
         for shelf in shelves:
@@ -143,7 +143,7 @@ class WarmPool:
         shelf.refill = None
         target = shelf.target
         try:
-            spec = self._launcher.launch_if_installed(target.agent, cwd=target.cwd, env=None)
+            spec = self._launcher.spec_if_installed(target.agent, cwd=target.cwd, env=None)
             if spec is None:
                 logger.info("warm.not_installed", agent=target.agent)
                 return  # The next POST for the agent installs it and fills the shelf.

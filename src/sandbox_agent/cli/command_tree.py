@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
         error.show()
         return error.exit_code
     except BrokenPipeError:
-        raise  # `entry.py` handles it for all commands
+        raise  # `main.py` handles it for all commands
     except click.Abort:
         click.echo("interrupted", err=True)
         return INTERRUPTED

@@ -1,7 +1,7 @@
 """`-t/--token` and `-n/--no-token`, which are accepted anywhere on the command line.
 
-The last one wins; `--token` wins over `--no-token`. A token on a command line is visible to every user of the
-machine; `SANDBOX_AGENT_TOKEN` and `--token-file` are not.
+Of several `--token` the last counts; with both options, `--token` counts. A token on a command line is
+visible to every user of the machine; `SANDBOX_AGENT_TOKEN` and `--token-file` are not.
 """
 
 from __future__ import annotations

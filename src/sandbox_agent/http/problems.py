@@ -37,7 +37,7 @@ def document(error: SandboxAgentError) -> Problem:
         "status": error.status,
         "detail": error.detail,
     }
-    # Ids and paths come from outside and may hold lone surrogates, which JSON can only carry as text.
+    # Ids and paths from outside may hold lone surrogates, which UTF-8 cannot encode: they become `?`.
     return msgspec.convert(_printable({**head, **error.extensions}), Problem)
 
 

@@ -106,7 +106,7 @@ class Services:
 
     def install_progress(self, agent_id: str) -> Progress | None:
         """How far a running install of the agent is."""
-        return self.installer.progress_of(agent_id) if "installer" in self.__dict__ else None
+        return self.installer.progress_of(agent_id) if self._loaded("installer") else None
 
     @cached_property
     def launcher(self) -> Launcher:
@@ -189,22 +189,26 @@ class Services:
         )
         return ProcessRegistry(config, self.instances, limits, settings.max_exited_processes)
 
+    def _loaded(self, name: str) -> bool:
+        """Whether the part has been used; each is a cached property."""
+        return name in self.__dict__
+
     async def shutdown(self) -> None:
         """End every stream, every process and every agent."""
         self.stopping = True
-        if "processes" in self.__dict__:
+        if self._loaded("processes"):
             import asyncio  # loaded with the first process
 
             await asyncio.gather(self.processes.shutdown(), self.instances.shutdown())
         else:
             await self.instances.shutdown()
-        if "inventory" in self.__dict__:
+        if self._loaded("inventory"):
             await self.inventory.aclose()
-        if "installer" in self.__dict__:
+        if self._loaded("installer"):
             await self.installer.aclose()
-        if "file_executor" in self.__dict__:
+        if self._loaded("file_executor"):
             self.file_executor.close()
-        if "workspace" in self.__dict__:
+        if self._loaded("workspace"):
             self.workspace.close()
         self.spill_directory.remove()
 
@@ -223,15 +227,10 @@ class _LazyLauncher:
     def __init__(self, services: Services) -> None:
         self._services = services
 
-    def prepare_now(
+    def spec_if_installed(
         self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> LaunchSpec | None:
-        return self._services.launcher.prepare_now(agent_id, cwd=cwd, env=env)
-
-    def launch_if_installed(
-        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
-    ) -> LaunchSpec | None:
-        return self._services.launcher.launch_if_installed(agent_id, cwd=cwd, env=env)
+        return self._services.launcher.spec_if_installed(agent_id, cwd=cwd, env=env)
 
     async def prepare(
         self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None

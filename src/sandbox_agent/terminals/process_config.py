@@ -9,11 +9,11 @@ MIB = 1024 * 1024
 
 class ProcessConfig(NamedTuple):
     max_concurrent_processes: int = 64
-    """Running ones, those of `run` included."""
+    """Running processes, those of `run` included."""
     default_run_timeout_ms: int = 30_000
     max_run_timeout_ms: int = 300_000
     max_output_bytes: int = MIB
-    """Of each stream of `run`."""
+    """What `run` keeps of stdout, and of stderr."""
     max_log_bytes_per_process: int = 10 * MIB
-    """Of a log in memory; what exceeds it goes to disk. Counts from the start of the process."""
+    """The part of a log in memory; the rest goes to disk. A process keeps the value of its start."""
     max_input_bytes_per_request: int = 64 * 1024

@@ -40,16 +40,16 @@ class LaunchEnvironment:
         file.write_text(agents)
         self.catalog = Catalog.load(file)
         self.environ = {"PATH": str(self.on_path), "HOME": str(directory), "KEPT": "from the server"}
+        self.environ["SANDBOX_AGENT_REQUIRE_PREINSTALL"] = "1"
 
-    def launcher(self, **options: bool) -> Launcher:
-        options = {"require_preinstall": True} | options
+    def launcher(self, *, pass_credentials: bool = False) -> Launcher:
         return Launcher(
             self.catalog,
             self.layout,
             lambda: Installer(self.catalog, self.layout, environ=self.environ),
             server_executable="/bin/sandbox-agent",
             environ=self.environ,
-            **options,
+            pass_credentials=pass_credentials,
         )
 
     def program(self, name: str, folder: Path | None = None) -> Path:
@@ -93,16 +93,16 @@ async def test_missing_agent_is_an_error_when_installing_is_switched_off(
     assert caught.value.detail == "agent not installed: pi"
 
 
-@pytest.mark.parametrize("value", ["1", "true", "yes", "YES"])
+@pytest.mark.parametrize("value", ["1", "true", "yes", "YES", "on"])
 def test_variable_switches_installing_off(environment: LaunchEnvironment, value: str) -> None:
     environment.environ["SANDBOX_AGENT_REQUIRE_PREINSTALL"] = value
-    assert environment.launcher(require_preinstall=None).requires_preinstall  # type: ignore[arg-type]
+    assert environment.launcher().requires_preinstall
 
 
 @pytest.mark.parametrize("value", ["", "0", "no", "maybe"])
 def test_other_values_leave_installing_on(environment: LaunchEnvironment, value: str) -> None:
     environment.environ["SANDBOX_AGENT_REQUIRE_PREINSTALL"] = value
-    assert not environment.launcher(require_preinstall=None).requires_preinstall  # type: ignore[arg-type]
+    assert not environment.launcher().requires_preinstall
 
 
 @pytest.mark.clause("decision-47")
@@ -250,26 +250,24 @@ async def test_installed_agents_are_prepared_without_waiting(
     environment.program("opencode-acp", environment.processes)
     environment.program("goose")
     environment.program("amp")
-    now = environment.launcher().prepare_now(agent, env={"A": "1"})
+    now = environment.launcher().spec_if_installed(agent, env={"A": "1"})
     later = await environment.launcher().prepare(agent, env={"A": "1"})
     assert now is not None
     assert (now.argv, now.env, now.cwd) == (later.argv, later.env, later.cwd)
 
 
-def test_installs_and_directory_checks_are_not_prepared_without_waiting(
-    environment: LaunchEnvironment,
-) -> None:
-    assert environment.launcher(require_preinstall=False).prepare_now("goose") is None
-    assert environment.launcher().prepare_now("mock", cwd="/") is None
+def test_missing_agents_are_not_prepared_without_waiting(environment: LaunchEnvironment) -> None:
+    del environment.environ["SANDBOX_AGENT_REQUIRE_PREINSTALL"]
+    assert environment.launcher().spec_if_installed("goose") is None
 
 
 def test_errors_are_raised_without_waiting(environment: LaunchEnvironment) -> None:
     with pytest.raises(AgentNotInstalled):
-        environment.launcher().prepare_now("goose")
+        environment.launcher().spec_if_installed("goose")
     with pytest.raises(UnsupportedAgent):
-        environment.launcher().prepare_now("nobody", cwd="/")
+        environment.launcher().spec_if_installed("nobody", cwd="/")
     with pytest.raises(InvalidRequest):
-        environment.launcher().prepare_now("mock", cwd="/", env={"A=B": "x"})
+        environment.launcher().spec_if_installed("mock", cwd="/", env={"A=B": "x"})
 
 
 def test_starting_an_installed_agent_loads_neither_asyncio_nor_msgspec(
@@ -287,7 +285,7 @@ def test_starting_an_installed_agent_loads_neither_asyncio_nor_msgspec(
         "from sandbox_agent.agents.launch.launcher import Launcher\n"
         "from sandbox_agent.agents.install.layout import InstallLayout\n"
         "launcher = Launcher(Catalog(), InstallLayout(sys.argv[1]), None, server_executable='x')\n"
-        "assert all(launcher.prepare_now(agent) for agent in ('mock', 'claude', 'goose'))\n"
+        "assert all(launcher.spec_if_installed(agent) for agent in ('mock', 'claude', 'goose'))\n"
         "heavy = 'asyncio msgspec httpx acp'.split()\n"
         "print([name for name in heavy if name in sys.modules])\n"
     )

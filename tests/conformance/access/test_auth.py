@@ -144,8 +144,9 @@ def test_the_token_can_come_from_a_file(start_server, tmp_path: Path) -> None:
 
 @pytest.mark.clause("decision-22")
 @pytest.mark.ours
-def test_the_token_can_come_from_the_environment(start_server) -> None:
-    server = started(start_server, [], {"SANDBOX_AGENT_TOKEN": "from-the-environment"})
+@pytest.mark.parametrize("end", ["", "\n"], ids=["as it is", "with a line end"])
+def test_the_token_can_come_from_the_environment(start_server, end: str) -> None:
+    server = started(start_server, [], {"SANDBOX_AGENT_TOKEN": "from-the-environment" + end})
     server.client.token = "from-the-environment"
     server.ready()
     assert server.client.get("/v1/health", authorized=False).status == 401

@@ -44,6 +44,12 @@ def test_a_body_has_to_bring_64_kib_in_every_period() -> None:
     assert timeouts.body_too_slow(22.0, body(131_071))
 
 
+def test_what_arrived_before_the_first_check_does_not_count_for_the_first_period() -> None:
+    timeouts = ConnectionTimeouts(OPTIONS)
+    assert not timeouts.body_too_slow(0.0, body(100_000))
+    assert timeouts.body_too_slow(11.0, body(100_001))
+
+
 def test_a_handler_that_takes_nothing_is_not_the_fault_of_the_client() -> None:
     timeouts = ConnectionTimeouts(OPTIONS)
     assert not timeouts.body_too_slow(0.0, body(0))

@@ -85,7 +85,7 @@ def test_an_early_header_that_cannot_be_written_fails_the_request(method: str, a
     sink = FailingSink(method)
     reply = PostReply(sink, [])
     reply.raw_id = b"1"
-    reply.keep_alive()
+    reply.send_filler()
     reply.settle(answer)
     assert ZeroDivisionError in [type(error) for error in sink.failures]
 

@@ -38,13 +38,15 @@ def launcher_text(
 
 def write_executable(path: Path, text: str) -> None:
     """Write `text` to an executable file in one step: readers see the old file or the new one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-    temporary.write_text(text, "utf-8")
-    temporary.chmod(0o755)
-    os.replace(temporary, path)
+    _replace(path, text, 0o755)
 
 
 def write_manifest(build: Path, document: Mapping[str, Any]) -> None:
-    temporary = build / f".{MANIFEST}.new"
-    temporary.write_text(json.dumps(document, indent=2) + "\n", "utf-8")
-    os.replace(temporary, build / MANIFEST)
+    _replace(build / MANIFEST, json.dumps(document, indent=2) + "\n", 0o644)
+
+
+def _replace(path: Path, text: str, mode: int) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    temporary.write_text(text, "utf-8")
+    temporary.chmod(mode)
+    os.replace(temporary, path)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def other_names(spec: AgentSpec, variables: Mapping[str, str]) -> dict[str, str]:
-    """The keys of `variables` under the names that `variables` does not have or leaves empty."""
+    """The missing or empty names of each key in `variables`, with its value."""
     added: dict[str, str] = {}
     for names in spec.keys.values():
         value = next((variables[name] for name in names if variables.get(name, "").strip()), None)
@@ -25,7 +25,7 @@ def other_names(spec: AgentSpec, variables: Mapping[str, str]) -> dict[str, str]
 
 
 def other_names_of_instance(spec: AgentSpec, variables: Mapping[str, str]) -> dict[str, str]:
-    """The same for the variables of one instance: an empty value is a wish for no key, and is passed on."""
+    """The same for the variables of one instance. An empty value means "no key" and is passed on."""
     added: dict[str, str] = {}
     for names in spec.keys.values():
         given = [name for name in names if name in variables]

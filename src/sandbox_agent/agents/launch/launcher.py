@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sandbox_agent.agents.install.install_progress import ProgressListener
     from sandbox_agent.agents.install.installer import Installer
 
-_TRUE = frozenset({"1", "true", "yes"})
+_TRUE = frozenset({"1", "true", "yes", "on"})
 
 
 class Launcher:
@@ -42,7 +42,6 @@ class Launcher:
         installer: Callable[[], Installer],
         *,
         server_executable: str,
-        require_preinstall: bool | None = None,
         pass_credentials: bool = False,
         environ: Mapping[str, str] | None = None,
         inherited: Mapping[str, str] | None = None,
@@ -52,7 +51,6 @@ class Launcher:
         self._layout = layout
         self._installer = installer
         self._server_executable = server_executable
-        self._require_preinstall = require_preinstall
         self._pass_credentials = pass_credentials
         self._environ = os.environ if environ is None else environ
         self._inherited = self._environ if inherited is None else inherited
@@ -85,17 +83,7 @@ class Launcher:
                 raise AgentNotInstalled(agent_id)
         return launch
 
-    def prepare_now(
-        self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
-    ) -> LaunchSpec | None:
-        """How to start the agent; None if that needs a check of `cwd` or an install, as `prepare` does.
-
-        Raises as `prepare` does.
-        """
-        spec = self._checked_spec(agent_id, env)
-        return self._launch_spec(spec, _directory(spec, None), env) if cwd is None else None
-
-    def launch_if_installed(
+    def spec_if_installed(
         self, agent_id: str, *, cwd: str | None = None, env: Mapping[str, str] | None = None
     ) -> LaunchSpec | None:
         """How to start the agent; None if it has to be installed first. `cwd` is not checked.
@@ -111,8 +99,6 @@ class Launcher:
 
     @property
     def requires_preinstall(self) -> bool:
-        if self._require_preinstall is not None:
-            return self._require_preinstall
         return self._environ.get("SANDBOX_AGENT_REQUIRE_PREINSTALL", "").strip().lower() in _TRUE
 
     def _checked_spec(self, agent_id: str, env: Mapping[str, str] | None) -> AgentSpec:

@@ -85,7 +85,7 @@ class ToolCall(threading.Thread):
                     return
             self.failure = f"there is no tool {self._name}" if self._name else ""
         except (OSError, ValueError, KeyError, RuntimeError) as error:
-            self.failure = self.failure or str(error)
+            self.failure = repr(error) if isinstance(error, KeyError) else str(error)
 
     def close(self) -> None:
         for connection in self._open:

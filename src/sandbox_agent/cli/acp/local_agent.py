@@ -63,13 +63,13 @@ def _prepare(catalog: Catalog, agent: str, ending: Ending) -> LaunchSpec | None:
     launcher = Launcher(
         catalog, layout, _no_installer, server_executable=server_executable(), inherited=inherited
     )
-    launch = launcher.launch_if_installed(agent)
+    launch = launcher.spec_if_installed(agent)
     if launch is None and install(catalog, layout, agent, ending):
-        launch = launcher.launch_if_installed(agent)
+        launch = launcher.spec_if_installed(agent)
     return launch
 
 
-def _no_installer() -> NoReturn:  # `launch_if_installed` does not call it
+def _no_installer() -> NoReturn:  # `spec_if_installed` does not call it
     raise NotImplementedError
 
 

@@ -99,7 +99,7 @@ class StreamReceiver:
         except InstanceLost:
             return True
         except Unreachable:
-            return False
+            pass
         return False
 
     def _read_once(self) -> None:
@@ -163,6 +163,6 @@ class StreamReceiver:
             matching = [one for one in servers if one["serverId"] == self._server_id]
         except (ValueError, KeyError, TypeError):
             raise Unreachable("the answer of the server to GET /v1/acp is not understood") from None
-        if not reply.ok and not matching:
+        if not reply.ok:
             raise Unreachable(reply.reason)
         return matching[0] if matching else None

@@ -1,7 +1,7 @@
-"""`server`, `mock-agent` and `adapter` as click commands, for the list of commands and shell completion.
+"""`server`, `mock-agent`, `adapter` and `mcp-relay` as click commands, for help and shell completion.
 
-`entry.py` starts them without click. These callbacks run only if options that the entry does not know precede
-the command.
+`main.py` starts them without click. These callbacks run only if options that it does not know precede the
+command.
 """
 
 from __future__ import annotations

@@ -122,8 +122,10 @@ def _checked(values: dict[str, Any], given: dict[str, Any]) -> Settings:
         elif values.get("token_file"):
             values["token"] = _read_token(values["token_file"])
     token = values.get("token")
-    if token is not None and not token.strip():
-        raise SettingsError("the token is empty; use --no-token to serve without one")
+    if token is not None:
+        values["token"] = token.strip()
+        if not values["token"]:
+            raise SettingsError("the token is empty; use --no-token to serve without one")
     return Settings(**values)
 
 

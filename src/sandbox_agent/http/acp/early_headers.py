@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class EarlyHeaders:
-    """Keeps all waiting replies alive, with one timer for all of them."""
+    """Sends headers, then spaces, to all waiting replies, with one timer for all of them."""
 
     def __init__(self, after_s: float, interval_s: float) -> None:
         self._after_s = after_s
@@ -39,7 +39,7 @@ class EarlyHeaders:
         for reply, due in list(self.due.items()):
             if due <= now:
                 self.due[reply] = now + self._interval_s
-                reply.keep_alive()
+                reply.send_filler()
         self._timer = None
         if self.due:
             self._timer = loop.call_at(min(self.due.values()), self._send)

@@ -88,7 +88,7 @@ def _proceed(
     bootstrap = options.bootstrap(services) if options.agent is not None else None
     instance = services.instances.for_post(server_id, bootstrap)
     if bootstrap is not None:
-        reply.started = instance
+        reply.instance = instance
     key = options.idempotency_key
     if key is not None and instance.has_accepted(key):
         reply.accept()

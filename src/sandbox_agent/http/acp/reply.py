@@ -21,18 +21,26 @@ _CREATED_AT = b"x-sandbox-agent-created-at-ms"
 
 
 class PostReply:
-    __slots__ = ("_has_started", "_headers", "early_headers", "raw_id", "settled", "sink", "started")
+    __slots__ = (
+        "_headers",
+        "_headers_sent",
+        "early_headers",
+        "instance",
+        "raw_id",
+        "settled",
+        "sink",
+    )
 
     def __init__(self, sink: ResponseSink, headers: HeaderList) -> None:
         """`headers` are added to those of the response."""
         self.sink = sink
         self._headers = headers
-        self._has_started = False
+        self._headers_sent = False
         """The headers of a 200 have been sent before there is a body."""
         self.raw_id = b""
         """The id of the request, as the client spelled it."""
         self.settled = False
-        self.started: Instance | None = None
+        self.instance: Instance | None = None
         """The instance of a POST with `agent`; the response says since when it runs."""
         self.early_headers: EarlyHeaders | None = None
         """What watches this reply while it waits."""
@@ -45,7 +53,7 @@ class PostReply:
         self.settled = True
         if self.early_headers is not None:
             self.early_headers.due.pop(self, None)
-        if self._has_started:
+        if self._headers_sent:
             if isinstance(answer, SandboxAgentError):
                 answer = as_json_rpc(self.raw_id, answer)
             self.sink.write(answer)
@@ -66,21 +74,21 @@ class PostReply:
         """202 without a body."""
         self.sink.respond(Response(202, headers=list(self._headers)))
 
-    def keep_alive(self) -> None:
+    def send_filler(self) -> None:
         """Send the headers of a 200, or after that a space: clients give up after minutes without a byte."""
-        run_guarded(self.sink, self._keep_alive)
+        run_guarded(self.sink, self._send_filler)
 
-    def _keep_alive(self) -> None:
-        if self._has_started:
+    def _send_filler(self) -> None:
+        if self._headers_sent:
             self.sink.write(b" ")
         else:
-            self._has_started = True
+            self._headers_sent = True
             self.sink.start(200, self._answer_headers())
 
     def _answer_headers(self) -> HeaderList:
         headers = [_CONTENT_TYPE, *self._headers]
-        if self.started is not None:
-            headers.append((_CREATED_AT, str(self.started.created_at_ms).encode()))
+        if self.instance is not None:
+            headers.append((_CREATED_AT, str(self.instance.created_at_ms).encode()))
         return headers
 
 

@@ -37,9 +37,11 @@ class ConnectionTimeouts:
         return self._elapsed(now) > self._options.request_timeout_s
 
     def body_too_slow(self, now: float, exchange: Exchange) -> bool:
+        received = exchange.request.received
+        if self.state_since is None:
+            self._paced_bytes = received
         if self._elapsed(now) <= self._options.request_timeout_s or exchange.is_full:
             return False  # While the exchange is full, the handler is slow, not the client.
-        received = exchange.request.received
         if received - self._paced_bytes < _BODY_PACE_BYTES:
             return True
         self._paced_bytes, self.state_since = received, now
@@ -51,5 +53,4 @@ class ConnectionTimeouts:
     def _elapsed(self, now: float) -> float:
         if self.state_since is None:
             self.state_since = now
-            self._paced_bytes = 0
         return now - self.state_since

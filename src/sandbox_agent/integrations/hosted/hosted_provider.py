@@ -1,7 +1,7 @@
 """The base of providers for hosted sandboxes: make, run the server, find its address, end.
 
-A service needs four calls: make a sandbox with variables, start a command in it, tell the address of a port,
-delete it. The image or template of the service must have `sandbox-agent`.
+A service needs five calls: make a sandbox with variables, start a command in it, tell the address of a port,
+find a sandbox again by its id, delete it. The image or template of the service must have `sandbox-agent`.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ A line that a crash has cut off is not read, and the next line begins on a line 
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from sandbox_agent.rollouts.output.worker_thread import run_to_end
 from sandbox_agent.sdk import json_codec
 
 
@@ -28,13 +28,8 @@ class Journal:
             os.write(self._descriptor, b"\n")
 
     async def append(self, row: dict[str, Any]) -> None:
-        """Return when the row is on disk, also when the caller is cancelled: the thread still writes then."""
-        writing = asyncio.create_task(asyncio.to_thread(self._write, json_codec.encode(row) + b"\n"))
-        try:
-            await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            await asyncio.wait([writing])
-            raise
+        """Return when the row is on disk; a cancelled caller gets CancelledError after that."""
+        await run_to_end(self._write, json_codec.encode(row) + b"\n")
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)

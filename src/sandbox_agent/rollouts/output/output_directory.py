@@ -10,6 +10,7 @@ the two, a row is in both; readers take each id once. A lock keeps two batches o
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import os
 import re
@@ -19,6 +20,7 @@ from types import TracebackType
 from typing import Any
 
 from sandbox_agent.rollouts.output.journal import Journal, read_journal
+from sandbox_agent.rollouts.output.worker_thread import run_to_end
 from sandbox_agent.rollouts.result import Result
 
 ROWS_PER_PART = 1000
@@ -45,6 +47,7 @@ class OutputDirectory:
             raise OutputInUseError(f"another batch writes to {path}") from None
         self.done = {row["id"] for row in read_rows(path) if not (retry_failed and row.get("error"))}
         self._journal = Journal(path / "journal.jsonl")
+        self._writing = asyncio.Lock()
         self._in_journal = sum(1 for _ in read_journal(self._journal.path))
 
     def __enter__(self) -> OutputDirectory:
@@ -62,12 +65,13 @@ class OutputDirectory:
 
     async def add(self, result: Result) -> None:
         """Write a finished rollout; it is on disk when this returns."""
-        self._keep(result)
-        await self._journal.append(result.to_row())
-        self.done.add(result.id)
-        self._in_journal += 1
-        if self._in_journal >= self._rows_per_part:
-            self.compact()
+        async with self._writing:
+            await run_to_end(self._keep, result)
+            await self._journal.append(result.to_row())
+            self.done.add(result.id)
+            self._in_journal += 1
+            if self._in_journal >= self._rows_per_part:
+                await run_to_end(self.compact)
 
     def _keep(self, result: Result) -> None:
         if not result.artifacts:

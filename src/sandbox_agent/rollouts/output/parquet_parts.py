@@ -46,11 +46,18 @@ def write_part(directory: Path, rows: Iterable[dict[str, Any]]) -> Path:
     staging = directory / f".{target.name}.tmp"
     plain = [{**row, **{name: list((row.get(name) or {}).items()) for name in _MAPS}} for row in rows]
     parquet.write_table(pyarrow.Table.from_pylist(plain, schema=SCHEMA), staging, compression="zstd")
-    descriptor = os.open(staging, os.O_RDONLY)
-    os.fsync(descriptor)
-    os.close(descriptor)
+    _sync(staging)
     os.rename(staging, target)
+    _sync(directory)
     return target
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def read_part(path: Path) -> Iterator[dict[str, Any]]:

@@ -80,7 +80,7 @@ class AtomicWrite:
             os.fsync(self._temporary.fd)
             progress.advance()
             self._replace_target(self._resolved, self._temporary.give_name())
-            self._temporary.name = ""
+            self._temporary.renamed()
             self._resolved.created.clear()
             self.etag = etag_of(self._resolved.lstat())
             _sync_directory(self._resolved.parent)

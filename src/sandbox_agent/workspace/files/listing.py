@@ -42,21 +42,21 @@ def entries(workspace: Workspace, path: str, progress: ProgressToken) -> Generat
     absolute = workspace.absolute(path)
     directory = _open_directory(workspace, absolute)
     try:
-        with map_os_errors(absolute), os.scandir(directory) as names:
+        with map_os_errors(absolute), os.scandir(directory) as scanned:
             batch: list[FsEntry] = []
-            for name in names:
+            for entry in scanned:
                 try:
-                    found = name.stat(follow_symlinks=False)
+                    found = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue  # removed since the directory was read
                 batch.append(
                     FsEntry(
-                        name=displayed(name.name),
-                        path=displayed(os.path.join(absolute, name.name)),
+                        name=displayed(entry.name),
+                        path=displayed(os.path.join(absolute, entry.name)),
                         entry_type=entry_type(found),
                         size=found.st_size,
                         modified=modified_text(found),
-                        symlink=name.is_symlink(),
+                        symlink=entry.is_symlink(),
                         mode=mode_text(found),
                     )
                 )

@@ -49,8 +49,12 @@ class TemporaryFile:
             self.name = name
         return self.name
 
+    def renamed(self) -> None:
+        """Its hidden name has become another one, which `discard` leaves alone."""
+        self.name = ""
+
     def discard(self) -> None:
-        """Close it and remove its name, if it still has one; may be repeated."""
+        """Close it and remove its hidden name, if it has one; may be repeated."""
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1

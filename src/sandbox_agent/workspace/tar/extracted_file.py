@@ -42,7 +42,7 @@ class ExtractedFile:
             ):  # a time that the system cannot represent
                 os.utime(self._temporary.fd, (self._member.modified, self._member.modified))
             rename_over(self._resolved, self._temporary.give_name())
-            self._temporary.name = ""
+            self._temporary.renamed()
         finally:
             self.discard()
 

@@ -16,6 +16,9 @@ _LONGEST_ARGUMENT = 30_000
 _CHOICES = r"--{} <[\w-]+>\s+[^(\n]*\(([^)]+)\)"
 
 
+Family = Literal["threads", "print"] | None
+
+
 @dataclass(frozen=True)
 class AmpRequest:
     """What a turn needs from the command line."""
@@ -39,12 +42,8 @@ class AmpFlags:
     """The values of `--mode`, or of `--model` in the second family, as far as the help lists them."""
 
     @property
-    def family(self) -> Literal["threads", "print"] | None:
-        if {"--execute", "--stream-json"} <= self.known:
-            return "threads"
-        if "--output-format" in self.known and {"--print", "--execute"} & self.known:
-            return "print"
-        return None
+    def family(self) -> Family:
+        return _family_of(self.known)
 
     @property
     def allows_all(self) -> bool:
@@ -73,7 +72,9 @@ class AmpFlags:
         return [line for index, line in enumerate(lines) if line not in lines[:index]]
 
     def _threads(self, wanted: AmpRequest) -> list[list[str]]:
-        thread = ["threads", "continue", wanted.thread or "", "--execute", "--stream-json"]
+        if wanted.thread is None:
+            raise ValueError("this version of amp needs a thread to continue")
+        thread = ["threads", "continue", wanted.thread, "--execute", "--stream-json"]
         needed = ["--stream-json-input"] if wanted.prompt is None else []
         needed += self._needed(wanted)
         chosen = ["--mode", wanted.choice] if wanted.choice and "--mode" in self.known else []
@@ -99,10 +100,18 @@ class AmpFlags:
 
 
 def read_help(text: str) -> AmpFlags:
-    flags = AmpFlags(frozenset(_FLAG.findall(text)), ())
-    name = "model" if flags.family == "print" else "mode"
+    known = frozenset(_FLAG.findall(text))
+    name = "model" if _family_of(known) == "print" else "mode"
     listed = re.search(_CHOICES.format(name), text)
     # The names come first; newer versions add an explanation after them.
     words = re.split(r",\s*", listed[1]) if listed else []
     names = itertools.takewhile(lambda word: re.fullmatch(r"[\w.-]+", word), words)
-    return AmpFlags(flags.known, tuple(names))
+    return AmpFlags(known, tuple(names))
+
+
+def _family_of(known: frozenset[str]) -> Family:
+    if {"--execute", "--stream-json"} <= known:
+        return "threads"
+    if "--output-format" in known and {"--print", "--execute"} & known:
+        return "print"
+    return None

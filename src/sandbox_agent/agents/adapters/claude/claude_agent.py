@@ -51,7 +51,7 @@ class ClaudeAgent(NativeAgent):
         self._requests: dict[str, ClaudeUserRequests] = {}
 
     async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
-        return self._session(str(uuid.uuid4()), cwd, mcp_servers)
+        return self._register_session(str(uuid.uuid4()), cwd, mcp_servers)
 
     async def continue_session(
         self, session_id: str, cwd: str, mcp_servers: list[McpServer], *, replay: bool
@@ -59,7 +59,7 @@ class ClaudeAgent(NativeAgent):
         transcript = await asyncio.to_thread(claude_transcripts.find, session_id)
         if transcript is None:
             raise adapter_errors.unknown_session(session_id)
-        session = self._session(session_id, cwd, mcp_servers)
+        session = self._register_session(session_id, cwd, mcp_servers)
         self._started.add(session_id)
         if replay:
             for line in await asyncio.to_thread(lambda: list(claude_transcripts.lines(transcript))):
@@ -104,7 +104,7 @@ class ClaudeAgent(NativeAgent):
     async def stop(self) -> None:
         await asyncio.gather(*(process.stop(grace_s=1) for process in list(self._processes.values())))
 
-    def _session(self, session_id: str, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
+    def _register_session(self, session_id: str, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
         # As root, Claude refuses to bypass permissions unless IS_SANDBOX=1.
         may_bypass = os.geteuid() != 0 or os.environ.get("IS_SANDBOX") == "1"
         modes = [*_MODES, _BYPASS] if may_bypass else _MODES

@@ -59,7 +59,7 @@ class CodexAgent(NativeAgent):
         config = config_options(await self._list_models(), mode if mode in MODES else DEFAULT_MODE)
         result = await self._server.call("thread/start", thread_params(config, cwd, mcp_servers))
         started = msgspec.convert(result, native.ThreadStartResponse)
-        return self._session(started.thread, started.model, config, cwd, mcp_servers)
+        return self._register_session(started.thread, started.model, config, cwd, mcp_servers)
 
     async def continue_session(
         self, session_id: str, cwd: str, mcp_servers: list[McpServer], *, replay: bool
@@ -69,7 +69,7 @@ class CodexAgent(NativeAgent):
         resumed = msgspec.convert(
             await self._server.call("thread/resume", params), native.ThreadResumeResponse
         )
-        session = self._session(resumed.thread, resumed.model, config, cwd, mcp_servers)
+        session = self._register_session(resumed.thread, resumed.model, config, cwd, mcp_servers)
         if replay:
             await self._replay(session_id)
         return session
@@ -90,7 +90,14 @@ class CodexAgent(NativeAgent):
 
     async def known_sessions(self, cwd: str | None) -> list[SessionInfo]:
         params: dict[str, Any] = {"modelProviders": [], "limit": 100} | ({"cwd": cwd} if cwd else {})
-        result = await self._server.call("thread/list", params)
+        threads: list[native.Thread] = []
+        while True:
+            result = await self._server.call("thread/list", params)
+            page = msgspec.convert(result, native.ThreadListResponse)
+            threads += page.data
+            if not page.next_cursor:
+                break
+            params["cursor"] = page.next_cursor
         return [
             SessionInfo(
                 session_id=thread.id,
@@ -98,7 +105,7 @@ class CodexAgent(NativeAgent):
                 title=thread.name or thread.preview[:80] or None,
                 updated_at=datetime.fromtimestamp(thread.updated_at, UTC).isoformat(),
             )
-            for thread in msgspec.convert(result, native.ThreadListResponse).data
+            for thread in threads
         ]
 
     async def session_closed(self, session: NativeSession) -> None:
@@ -117,7 +124,7 @@ class CodexAgent(NativeAgent):
             self._models = [model for model in listed if not model.hidden]
         return self._models
 
-    def _session(
+    def _register_session(
         self, thread: native.Thread, model: str, config: ConfigOptions, cwd: str, mcp_servers: list[McpServer]
     ) -> NativeSession:
         select_model(config, model)

@@ -166,6 +166,7 @@ class ThreadResumeResponse(Struct):
 
 class ThreadListResponse(Struct):
     data: list[Thread]
+    next_cursor: str | None = field(name="nextCursor", default=None)
 
 
 class ReasoningEffortOption(Struct):

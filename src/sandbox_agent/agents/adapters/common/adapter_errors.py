@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from acp import RequestError
 
 from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, INTERNAL_ERROR, INVALID_PARAMS
 
-_AUTH_WORDS = ("authentication", "unauthorized", "invalid api key", "api key", "401", "/login")
+_AUTH_WORDS = re.compile(r"authentication|unauthorized|api key|\b401\b|/login", re.IGNORECASE)
 
 
 def program_missing(agent: str, program: str, error: OSError) -> RequestError:
@@ -19,7 +20,10 @@ def program_missing(agent: str, program: str, error: OSError) -> RequestError:
 
 def program_ended(agent: str, exit_code: int | None, stderr: str) -> RequestError:
     """The program exited during a request or a turn."""
-    how = f"exit code {exit_code}" if exit_code is None or exit_code >= 0 else f"signal {-exit_code}"
+    if exit_code is None:
+        how = "exit code unknown"
+    else:
+        how = f"exit code {exit_code}" if exit_code >= 0 else f"signal {-exit_code}"
     data = {"reason": "native_exited", "exitCode": exit_code, "stderr": stderr}
     last_line = f": {stderr.splitlines()[-1][:500]}" if stderr else ""
     return RequestError(INTERNAL_ERROR, f"{agent} ended unexpectedly ({how}){last_line}", data)
@@ -42,7 +46,7 @@ def program_silent(agent: str, what: str, seconds: float) -> RequestError:
 
 def turn_failed(agent: str, message: str, detail: Any = None) -> RequestError:
     """The program reported that the turn failed; a missing login gets ACP's code for it."""
-    if any(word in message.lower() for word in _AUTH_WORDS):
+    if _AUTH_WORDS.search(message):
         return RequestError(AUTH_REQUIRED, "Authentication required", {"details": message})
     data = {"reason": "native_error", "agent": agent, "details": detail}
     return RequestError(INTERNAL_ERROR, message, data)

@@ -1,4 +1,4 @@
-"""The blocks of a prompt in the two forms that every vendor's program accepts: text and images."""
+"""The blocks of a prompt, reduced to two forms: text, which all programs accept, and images."""
 
 from __future__ import annotations
 

@@ -52,14 +52,14 @@ class OpenCodeAgent(NativeAgent):
     async def open_session(self, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
         await self._listen(cwd)
         created = await self._server.call("POST", "/session", directory=cwd, body={})
-        return await self._session(msgspec.convert(created, native.Session).id, cwd, mcp_servers)
+        return await self._register_session(msgspec.convert(created, native.Session).id, cwd, mcp_servers)
 
     async def continue_session(
         self, session_id: str, cwd: str, mcp_servers: list[McpServer], *, replay: bool
     ) -> NativeSession:
         await self._server.call("GET", f"/session/{session_id}", directory=cwd)
         await self._listen(cwd)
-        session = await self._session(session_id, cwd, mcp_servers)
+        session = await self._register_session(session_id, cwd, mcp_servers)
         if replay:
             history = await self._server.call("GET", f"/session/{session_id}/message", directory=cwd)
             for message in history:
@@ -97,7 +97,9 @@ class OpenCodeAgent(NativeAgent):
             listener.cancel()
         await self._server.stop()
 
-    async def _session(self, session_id: str, cwd: str, mcp_servers: list[McpServer]) -> NativeSession:
+    async def _register_session(
+        self, session_id: str, cwd: str, mcp_servers: list[McpServer]
+    ) -> NativeSession:
         for server in mcp_servers:
             await self._server.call("POST", "/mcp", directory=cwd, body=mcp_body(server))
         providers = await self._server.call("GET", "/config/providers", directory=cwd)

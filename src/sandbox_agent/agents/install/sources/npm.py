@@ -20,8 +20,14 @@ _NO_NETWORK = re.compile(
     r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b"
 )
 _OPTIONS = (
-    *("--no-audit", "--no-fund", "--no-progress", "--no-package-lock", "--loglevel=error"),
-    *("--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"),
+    "--no-audit",
+    "--no-fund",
+    "--no-progress",
+    "--no-package-lock",
+    "--loglevel=error",
+    "--fetch-retries=2",
+    "--fetch-retry-mintimeout=1000",
+    "--fetch-retry-maxtimeout=5000",
 )
 _NO_NPM = "npm was not found on PATH. Install Node.js with npm, or put the agent itself on PATH."
 

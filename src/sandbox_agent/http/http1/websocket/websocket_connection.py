@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sandbox_agent.http.http1.server import Http1Server
     from sandbox_agent.http.http1.sockets.socket_transport import SocketTransport
 
-# More than this of messages that the application has not taken waits in the socket. It lets pings and close
-# frames pass for an application that is busy with a few messages.
+# Above this size of messages that the application has not taken, reading pauses. Below it, pings and close
+# frames are answered while the application is busy with a few messages.
 _HIGH_WATER = 1024 * 1024
 # What a message costs beside its bytes.
 _MESSAGE_BYTES = 128
@@ -138,7 +138,7 @@ class WebSocketConnection:
             if frame.fin:
                 self._message_received(bytes(frame.data))
                 return
-        # As they arrive: a frame of one byte takes hundreds.
+        # Fragments are joined as they arrive: a Frame object of one byte takes hundreds of bytes.
         self._fragments += frame.data
         if frame.fin:
             data, self._fragments = bytes(self._fragments), bytearray()

@@ -1,7 +1,6 @@
 """Starting and completing items.
 
-Every item that starts completes exactly once, with its deltas in between. Items are found by their id,
-assigned by the mapper or by the agent.
+Every item that starts completes exactly once, with its deltas in between.
 """
 
 from __future__ import annotations
