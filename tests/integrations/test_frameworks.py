@@ -197,7 +197,7 @@ def test_verifiers_counts_the_calls_of_a_real_agent(
     python = environment(sys.executable, "verifiers==0.4.0", "uv==0.13.8")
     with FakeModel() as model:
         counted = run(python, VERIFIERS, tmp_path, model.base, **codex)
-        calls = len(model.requests)
+    calls = len(model.prompts)
     assert calls >= 1
     assert [int(word) for word in counted.split()] == [calls, calls * INPUT_TOKENS, calls * OUTPUT_TOKENS]
 
@@ -211,6 +211,6 @@ def test_harbor_gets_trajectory_and_usage_of_a_real_agent(
     python = environment(python_3_12() or "", "harbor")
     with FakeModel() as model:
         counted = run(python, HARBOR, tmp_path, model.base, **codex)
-        calls = len(model.requests)
+    calls = len(model.prompts)
     assert calls >= 1
-    assert counted == f"end_turn {calls * INPUT_TOKENS} {calls * OUTPUT_TOKENS}", model.requests
+    assert counted == f"end_turn {calls * INPUT_TOKENS} {calls * OUTPUT_TOKENS}", model.prompts

@@ -143,7 +143,8 @@ class Attempt:
             isolated=True,
             on_permission=_permissions(rollout),
             on_question=_questions(rollout),
-            **rollout.session_options,
+            # With a title the agent asks no model for one: those tokens would be in no row.
+            **{"title": f"rollout {self._result.id}".rstrip(), **rollout.session_options},
         )
 
     async def _turn(self, session: AsyncSession, prompt: str) -> None:

@@ -37,6 +37,11 @@ class FakeModel:
         """The requested paths so far, for a test's error message."""
         return list(self._server.seen)
 
+    @property
+    def prompts(self) -> list[str]:
+        """The last 300 characters of the requests that a model has answered, each with its usage."""
+        return list(self._server.answered)
+
     def was_sent(self, text: str) -> bool:
         """Whether one of the last requests contained `text`, for example the data of an image."""
         return any(text in json.dumps(body) for body in list(self._server.bodies))
@@ -59,6 +64,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__(*args)
         self.amp = AmpBackend()
         self.seen: list[str] = []
+        self.answered: list[str] = []
         self.bodies: deque[dict[str, Any]] = deque(maxlen=100)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -108,7 +114,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(404, {"error": {"message": "not found"}})
 
     def _model(self, api: ModuleType, body: dict[str, Any], streamed: bool) -> None:
-        reply = answer(*api.read(body))
+        messages, tools = api.read(body)
+        reply = answer(messages, tools)
+        if reply.error is None:
+            self.server.answered.append(messages[-1].text[-300:] if messages else "")
         if reply.error is not None:
             kind = _ERROR_TYPES.get(reply.error, "api_error")
             error = {"type": kind, "message": f"the script asked for {reply.error}", "code": kind}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from textwrap import shorten
 
 import click
 
@@ -19,6 +20,8 @@ from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.resources.models import AgentInfo
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.settings import default_data_directory
+
+_TITLE_CHARS = 60
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,8 @@ async def _begin(client: AsyncSandboxAgent, request: TurnRequest, prompter: Term
     return await client.sessions.create(
         request.agent,
         id=request.session,
+        # With a title the agent asks no model for one: those tokens would be in no usage file.
+        title=shorten(request.prompt, _TITLE_CHARS),
         directory=request.directory,
         model=request.model,
         mode=request.mode,

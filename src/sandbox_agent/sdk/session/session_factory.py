@@ -15,6 +15,7 @@ from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.config.agent_options import check_system_prompt, with_agent_options
 from sandbox_agent.sdk.session.config.mcp_servers import mcp_servers
 from sandbox_agent.sdk.session.config.session_config import InitialConfig, SessionConfig
+from sandbox_agent.sdk.session.config.session_title import tell_title, with_title
 from sandbox_agent.sdk.session.history.checkpoints import mapped_history
 from sandbox_agent.sdk.session.history.restorer import Restored, RestorePolicy, Restorer, request_with_login
 from sandbox_agent.sdk.session.instances.instance_pool import InstanceKey, InstancePool
@@ -79,6 +80,7 @@ class SessionFactory:
             # The names only: values may be secrets.
             init = meta.with_meta(init, envNames=sorted(options.get("env") or {}))
         init = await with_agent_options(self._pool.api, agent, init, options)
+        init = with_title(agent, init, options.get("title"))
         if handlers.on_permission is not None:
             await self._pool.warn_if_never_asks(agent)
         record = self._record(session_id, agent, options, init)
@@ -147,6 +149,7 @@ class SessionFactory:
             await request_with_login(channel, "session/new", init)
             await channel.begin()
             not_applied |= await SessionConfig(channel).apply(initial)
+            not_applied |= await tell_title(channel)
             await channel.settle()
             return not_applied
         except BaseException:

@@ -13,6 +13,8 @@ CLAUDE: AgentTable = {
     ],
     "default_env": {
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+        # A model call after each turn, for a prompt that no client here shows.
+        "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
         "DISABLE_AUTOUPDATER": "1",
     },
     "on_path": ["claude-agent-acp"],
