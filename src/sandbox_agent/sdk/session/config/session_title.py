@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sandbox_agent.sdk.errors import SandboxAgentError
-from sandbox_agent.sdk.session.session_channel import SessionChannel
+from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 
 _MAX_CHARS = 200
 
