@@ -10,6 +10,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from sandbox_agent.cli.processes.screen_modes import ScreenModes
 from tests.cli.sandbox_directory import PROGRAM, Result
 from tests.support.processes import wait_until
 
@@ -41,13 +42,16 @@ def test_exec_passes_input_output_and_exit_code_on(execute: Exec, api: Api) -> N
 
 
 @pytest.mark.clause("processes-cli")
-def test_ctrl_c_ends_the_command_and_what_it_started(api: Api, tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_or_a_closed_terminal_ends_the_command_and_what_it_started(
+    api: Api, tmp_path: Path, number: signal.Signals
+) -> None:
     process = api.sandbox.open(
         "exec", "--", "sh", "-c", f"sleep 600 & echo $! > {tmp_path}/pid; wait", environment=api.environment
     )
     wait_until((tmp_path / "pid").exists, 30, "the command runs")
     wait_until(lambda: (tmp_path / "pid").read_text().strip().isdigit(), 10, "it has written its child")
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     assert process.wait(30) == 128 + signal.SIGTERM
     child = (tmp_path / "pid").read_text().strip()
     wait_until(lambda: not Path(f"/proc/{child}").exists(), 10, "its child is gone")
@@ -123,6 +127,36 @@ def test_a_shell_has_size_colours_and_keys_and_can_be_left_and_found_again(
     again.wait()
     assert again.exitstatus == 9
     assert api("processes", "list").json["processes"] == []
+
+
+@pytest.mark.clause("processes-cli")
+@pytest.mark.parametrize("end", ["detach", "kill"])
+def test_the_terminal_is_as_before_when_a_full_screen_program_is_left_or_killed(
+    shell: Callable[..., pexpect.spawn], api: Api, end: str
+) -> None:
+    switched = "\\033[?1049h\\033[?25l\\033[?1002;1006h\\033[?2004h\\033[?2004l"
+    child = shell("--", "sh", "-c", f"printf '{switched}drawn'; sleep 600")
+    child.expect_exact("drawn")
+    (running,) = api("processes", "list").json["processes"]
+    if end == "detach":
+        child.send("\x1d")
+    else:
+        api("processes", "kill", running["id"]).good()
+    child.expect_exact("\x1b[?1049l\x1b[?25h\x1b[?1002l\x1b[?1006l\x1b[0m")
+    child.expect(pexpect.EOF)
+    if end == "detach":
+        api("processes", "kill", running["id"]).good()
+        api("processes", "delete", running["id"]).good()
+
+
+@pytest.mark.parametrize("cut", range(1, 8))
+def test_a_switch_that_comes_in_two_pieces_is_seen(cut: int) -> None:
+    modes, switch = ScreenModes(), b"\x1b[?1049h"
+    modes.read(b"text" + switch[:cut])
+    modes.read(switch[cut:] + b"\x1b[?25h")
+    assert modes.undo() == b"\x1b[?1049l\x1b[0m"
+    modes.read(b"\x1b[?1049l")
+    assert modes.undo() == b""
 
 
 @pytest.mark.clause("processes-cli", "processes-programs")

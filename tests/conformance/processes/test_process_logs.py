@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from base64 import b64decode
+from typing import Any
 
 import pytest
 
+from tests.support.polling import wait_until
 from tests.support.problems import assert_problem
 from tests.support.process_api import Processes, output_of, parse_events
 
@@ -131,7 +133,12 @@ def test_what_has_left_the_memory_is_told_and_followed_from_disk(processes: Proc
     processes.set_config(maxLogBytesPerProcess=100_000)
     process = processes.shell("seq 1 200000")
     processes.wait_for_exit(process)
-    logs = processes.ok("GET", f"/{process}/logs?since=0")
+
+    def on_disk() -> Any:  # entries stay in memory until they are written
+        logs = processes.ok("GET", f"/{process}/logs?since=0")
+        return logs if "gap" in logs else None
+
+    logs = wait_until(on_disk, 20, "the beginning of the log on disk")
     first = logs["entries"][0]["sequence"]
     assert first > 1 and logs["gap"] == {"oldest": first, "newest": logs["entries"][-1]["sequence"]}
     everything = output_of(processes.follow(process))

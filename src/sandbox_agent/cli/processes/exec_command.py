@@ -55,12 +55,12 @@ def exec_command(
 
 
 class _Interrupts:
-    """Counts SIGINT and SIGTERM and tells the execution."""
+    """Counts SIGINT, SIGTERM and SIGHUP and tells the execution."""
 
     def __init__(self) -> None:
         self.count = 0
         self.on_interrupt: Callable[[], object] | None = None
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, self._add)
 
     def _add(self) -> None:

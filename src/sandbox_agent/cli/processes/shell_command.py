@@ -15,6 +15,7 @@ import click
 
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.processes.launch_options import exit_code, launch_options
+from sandbox_agent.cli.processes.screen_modes import ScreenModes
 from sandbox_agent.sdk.errors import APIConnectionError
 from sandbox_agent.sdk.resources.processes.terminals import SHELL, AsyncTerminal, AsyncTerminals
 from sandbox_agent.sdk.transport.http_api import HttpApi
@@ -72,6 +73,7 @@ class _TerminalBridge:
     async def run(self) -> int:
         loop = asyncio.get_running_loop()
         stdin = sys.stdin.fileno()
+        modes = ScreenModes()
         with _raw_mode(stdin):
             loop.add_reader(stdin, self._read, stdin)
             loop.add_signal_handler(signal.SIGWINCH, self._typed.put_nowait, b"")
@@ -79,9 +81,12 @@ class _TerminalBridge:
             try:
                 async with self._terminal:
                     async for data in self._terminal:
+                        modes.read(data)
                         sys.stdout.buffer.write(data)
                         sys.stdout.buffer.flush()
             finally:
+                sys.stdout.buffer.write(modes.undo())
+                sys.stdout.buffer.flush()
                 loop.remove_reader(stdin)
                 typing.cancel()
                 await asyncio.gather(typing, return_exceptions=True)
