@@ -136,3 +136,22 @@ def _prompt() -> Json:
 
 def _notification(update: Json) -> Json:
     return {"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s", "update": update}}
+
+
+@pytest.mark.clause("spec3-converters", "events-shell-output")
+@pytest.mark.parametrize(
+    ("content", "text", "status"),
+    [
+        ('{"output":"hello\\n","exitCode":0}', "hello\n", "completed"),
+        ('{"output":"hello\\n","exitCode":3}', "hello\n", "failed"),
+        ('{"absolutePath":"/w/a","content":"1: a"}', "1: a", "completed"),
+        ('{"version": 7}', '{"version": 7}', "completed"),
+        ("{not json", "{not json", "completed"),
+    ],
+)
+def test_results_that_amp_writes_as_json_are_their_text(content: str, text: str, status: str) -> None:
+    block = {"type": "tool_result", "tool_use_id": "t1", "content": content, "is_error": False}
+    (update,) = amp_converter.convert({"type": "user", "message": {"role": "user", "content": [block]}})
+    assert not isinstance(update, Unparsed)
+    fields = update.model_dump(mode="json", by_alias=True)
+    assert (fields["content"][0]["content"]["text"], fields["status"]) == (text, status)

@@ -71,3 +71,14 @@ def test_a_question_is_asked_once_without_its_header(path: Path) -> None:
     expected = [] if path.stem in ("recorded-codex", "recorded-pi") else [("Which colour?", ["Red", "Blue"])]
     assert [(question["prompt"], question["options"]) for question in asked] == expected
     assert [event["data"]["response"] for event in events(path, "question.resolved")] == ["Red"] * len(asked)
+
+
+@pytest.mark.clause("events-shell-output")
+def test_results_are_text_and_diffs_instead_of_json() -> None:
+    """What Copilot, Qwen and Grok put into `rawOutput`, and what Kilo showed when it asked."""
+    (path,) = (path for path in FIXTURES if path.stem == "tool-results-of-agents")
+    results = [item["content"] for item in items(path, "tool_result", "item.completed")]
+    shown = [(parts[0]["output"], [part.get("action") for part in parts[1:]]) for parts in results]
+    assert shown == [("old\n", ["read"]), ("", ["patch"]), ("Wrote file successfully.", ["patch"])]
+    (question,) = events(path, "question.requested")
+    assert question["data"]["prompt"] == "Which colour?"

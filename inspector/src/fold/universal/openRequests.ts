@@ -218,9 +218,12 @@ function permissionOutcome(
 
 /** Whether a permission request is a question: it leaves plan mode, or its options are answers. */
 function isChoice(toolCall: JsonObject, options: PermissionOption[]): boolean {
-  if ([toolNameOf(toolCall), toolCall.title].includes("ExitPlanMode") || toolCall.kind === "switch_mode")
-    return true;
-  return options.some((option) => /^q\d+_opt_\d+$/.test(option.optionId));
+  return isPlan(toolCall) || options.some((option) => /^q\d+_opt_\d+$/.test(option.optionId));
+}
+
+/** Whether a call leaves plan mode. */
+function isPlan(toolCall: JsonObject): boolean {
+  return [toolNameOf(toolCall), toolCall.title].includes("ExitPlanMode") || toolCall.kind === "switch_mode";
 }
 
 function choicePrompt(toolCall: JsonObject): string {
@@ -230,7 +233,9 @@ function choicePrompt(toolCall: JsonObject): string {
     .filter((text) => text)
     .join("\n");
   const plan = asText(asObject(toolCall.rawInput).plan) ?? shown;
-  return plan ? `${title}\n\n${plan}` : title;
+  if (!plan) return title;
+  // Otherwise the title is the name of the agent's tool for questions.
+  return isPlan(toolCall) ? `${title}\n\n${plan}` : plan;
 }
 
 function choiceResponse(options: PermissionOption[]): ResponseOf {

@@ -50,9 +50,13 @@ export class ToolCall {
   /** Merge a permission request for the call; its diff is kept if the result shows none. */
   request(toolCall: JsonObject): void {
     // Texts are for the person who decides, and so are facts in place of the arguments of the call.
-    const { content, rawInput, ...rest } = toolCall;
+    const { content = [], rawInput, ...rest } = toolCall;
     this.merge(isEmpty(this.fields.rawInput) ? { ...rest, rawInput } : rest);
-    const diffs = asList(content).filter(isDiff);
+    this.askedFor(diffsOf({ content }));
+  }
+
+  /** Diffs of the permission request for the call. */
+  askedFor(diffs: Json[]): void {
     if (diffs.length > 0) this.askedDiffs = diffs;
   }
 
@@ -109,9 +113,10 @@ export class ToolCall {
   resultContent(): Part[] {
     const raw = this.fields.rawOutput;
     // Text comes before JSON; some agents decorate the text of the content.
-    let output = asText(raw) ?? this.output();
-    if (output === "" && raw !== undefined) output = typeof raw === "string" ? raw : jsonText(raw);
+    let output = asText(raw) ?? (this.output() || ownText(raw));
     let pieces = asList(this.fields.content);
+    if (output === "" && raw !== undefined && !pieces.some(isDiff))
+      output = typeof raw === "string" ? raw : jsonText(raw);
     if (!this.rejected && !pieces.some(isDiff)) pieces = [...pieces, ...this.askedDiffs];
     const parts: Part[] = [
       { type: "tool_result", call_id: this.callId, output: output || this.texts().join("\n") },
@@ -166,6 +171,17 @@ export class ToolCall {
     }
     return fields.type === "terminal" && this.ownTerminal ? null : { type: "json", json: content };
   }
+}
+
+/** The diffs in the content of a call. */
+export function diffsOf(toolCall: JsonObject): Json[] {
+  return asList(toolCall.content).filter(isDiff);
+}
+
+/** The text that some agents put into `rawOutput` beside facts about it. */
+function ownText(raw: Json | undefined): string {
+  const fields = asObject(raw);
+  return asText(fields.output) ?? asText(fields.content) ?? "";
 }
 
 function isDiff(content: Json): boolean {

@@ -1,14 +1,16 @@
 /** Tool calls: one item for the call, a second one for its result. */
 
-import { asText, isObject, productMeta, type JsonObject } from "../../json";
+import { asText, isObject, productMeta, type Json, type JsonObject } from "../../json";
 import { readSnapshot, type Items } from "./items";
 import { itemFacts } from "./meta";
-import { ToolCall } from "./toolCall";
+import { diffsOf, ToolCall } from "./toolCall";
 import type { ItemStatus, UniversalItem } from "./universalEvent";
 
 export class Tools {
   private readonly tools = new Map<string, ToolCall>();
   private turn = 0;
+  /** Diffs of permission requests for calls that come later. */
+  private readonly askedDiffs = new Map<string, Json[]>();
 
   constructor(private readonly items: Items) {}
 
@@ -17,9 +19,12 @@ export class Tools {
     return (callId === null ? undefined : this.tools.get(callId))?.facts() ?? {};
   }
 
-  /** Merge what a permission request says about a running call. */
+  /** Merge what a permission request says about a call; some agents ask before they announce it. */
   requested(toolCall: JsonObject): void {
-    const tool = this.tools.get(asText(toolCall.toolCallId) ?? "");
+    const callId = asText(toolCall.toolCallId) ?? "";
+    const tool = this.tools.get(callId);
+    const diffs = diffsOf(toolCall);
+    if (!tool && diffs.length > 0) this.askedDiffs.set(callId, diffs);
     if (!tool || tool.completed) return;
     const before = JSON.stringify(tool.callContent());
     tool.request(toolCall);
@@ -57,6 +62,7 @@ export class Tools {
       this.complete(tool, ended, { synthetic: true, withResult: tool.hasOutput() });
     }
     this.turn += 1;
+    this.askedDiffs.clear();
   }
 
   finish(final: UniversalItem): boolean {
@@ -86,6 +92,8 @@ export class Tools {
     });
     const tool = new ToolCall(callId, item, this.turn);
     this.tools.set(callId, tool);
+    tool.askedFor(this.askedDiffs.get(callId) ?? []);
+    this.askedDiffs.delete(callId);
     const status = finalStatus(update);
     if (status) tool.merge(update, true);
     else tool.announce(update);

@@ -6,6 +6,7 @@ Amp sends complete messages only, so no state is kept.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -43,9 +44,7 @@ def exported(message: Mapping[str, Any]) -> Output:
         elif block.get("type") == "tool_result":
             run = block.get("run") or {}
             failed = run.get("status") in ("error", "rejected-by-user", "cancelled")
-            output.append(
-                stream_json.tool_result(str(block.get("toolUseID")), run.get("result"), failed=failed)
-            )
+            output.append(_result(str(block.get("toolUseID")), run.get("result"), failed=failed))
     return output
 
 
@@ -75,7 +74,18 @@ def _results(content: Any) -> Output:
         block for block in content or [] if isinstance(block, dict) and block.get("type") == "tool_result"
     ]
     results = msgspec.convert(blocks, list[native.ToolResultContent])
-    return [
-        stream_json.tool_result(result.tool_use_id, result.content, failed=result.is_error)
-        for result in results
-    ]
+    return [_result(result.tool_use_id, result.content, failed=result.is_error) for result in results]
+
+
+def _result(call_id: str, content: Any, *, failed: bool) -> updates.Update:
+    """Some results are JSON: output and exit code of a command, the content of a file and its path."""
+    facts = content
+    if isinstance(content, str) and content.startswith("{"):
+        with suppress(msgspec.DecodeError):
+            facts = msgspec.json.decode(content)
+    if isinstance(facts, dict):
+        text = next((facts[key] for key in ("output", "content") if isinstance(facts.get(key), str)), None)
+        if text is not None:
+            failed = failed or facts.get("exitCode") not in (None, 0)
+            return stream_json.tool_result(call_id, text, failed=failed, raw=facts)
+    return stream_json.tool_result(call_id, content, failed=failed)

@@ -95,14 +95,15 @@ def pending_tool_call(call_id: str, tool: str) -> ToolCallStart:
     )
 
 
-def tool_result(call_id: str, content: Any, *, failed: bool) -> ToolCallProgress:
+def tool_result(call_id: str, content: Any, *, failed: bool, raw: Any = None) -> ToolCallProgress:
+    """A result with its text; `raw` is what the vendor has sent, if that is not `content`."""
     text = result_text(content)
     return ToolCallProgress(
         session_update="tool_call_update",
         tool_call_id=call_id,
         status="failed" if failed else "completed",
         content=[updates.text_content(text)] if text else None,
-        raw_output=content,
+        raw_output=content if raw is None else raw,
     )
 
 

@@ -30,7 +30,7 @@ DROID: AgentTable = {
     ],
     "size_mb": 300,
     "quirks": [
-        "Sends complete messages, no chunks.",
+        "Sends complete messages, no chunks, and no output of its commands.",
         "Needs a key of Factory (FACTORY_API_KEY), also for models of your own "
         "(`customModels` in ~/.factory/settings.json).",
     ],

@@ -93,10 +93,13 @@ def read_form(request_id: Any, params: dict[str, Any], new_id: NewId) -> list[Pe
 
 def is_choice(tool_call: dict[str, Any], options: list[PermissionOption]) -> bool:
     """Whether a permission request is a question: it leaves plan mode, or its options are answers."""
+    return is_plan(tool_call) or any(_ANSWER_OPTION.fullmatch(option.option_id) for option in options)
+
+
+def is_plan(tool_call: dict[str, Any]) -> bool:
+    """Whether a call leaves plan mode."""
     named = (tool_name_of(tool_call), tool_call.get("title"))
-    if PLAN_TOOL in named or tool_call.get("kind") == "switch_mode":
-        return True
-    return any(_ANSWER_OPTION.fullmatch(option.option_id) for option in options)
+    return PLAN_TOOL in named or tool_call.get("kind") == "switch_mode"
 
 
 def read_choice(
@@ -107,11 +110,13 @@ def read_choice(
     texts = [block_text(as_dict(c).get("content")) for c in as_list(tool_call.get("content"))]
     shown = "\n".join(text for text in texts if text)
     plan = as_text(as_dict(tool_call.get("rawInput")).get("plan")) or shown
+    if plan and not is_plan(tool_call):
+        title = ""  # the name of the agent's tool for questions
     return PendingQuestion(
         question_id=question_id,
         request_id=request_id,
         origin="plan",
-        prompt=f"{title}\n\n{plan}" if plan else title,
+        prompt="\n\n".join(filter(None, (title, plan))),
         options=[QuestionOption(option.name, option.name) for option in options],
         permission_options=options,
     )

@@ -68,7 +68,7 @@ class ToolCall(Struct):
         # Texts are for the person who decides, and so are facts in place of the arguments of the call.
         left_out = ("content", "rawInput") if self.fields.get("rawInput") else ("content",)
         self.merge({key: value for key, value in tool_call.items() if key not in left_out})
-        self.asked_diffs = [c for c in as_list(tool_call.get("content")) if _is_diff(c)] or self.asked_diffs
+        self.asked_diffs = diffs_of(tool_call) or self.asked_diffs
 
     def merge(self, update: dict[str, Any], *, final: bool = False) -> None:
         self.fields.update({key: update[key] for key in _MERGED if update.get(key) is not None})
@@ -119,10 +119,10 @@ class ToolCall(Struct):
     def result_content(self) -> list[ContentPart]:
         raw = self.fields.get("rawOutput")
         # Text comes before JSON; some agents decorate the text of the content.
-        output = raw if isinstance(raw, str) and raw else self.output()
-        if not output and raw is not None:
-            output = json_text(raw)
+        output = raw if isinstance(raw, str) and raw else self.output() or _own_text(raw)
         pieces = as_list(self.fields.get("content"))
+        if not output and raw is not None and not any(map(_is_diff, pieces)):
+            output = json_text(raw)
         if not self.rejected and not any(map(_is_diff, pieces)):
             pieces = [*pieces, *self.asked_diffs]
         parts: list[ContentPart] = [ToolResultPart(self.call_id, output or "\n".join(self._texts()))]
@@ -177,8 +177,19 @@ class ToolCall(Struct):
         return None if fields.get("type") == "terminal" and self.own_terminal else JsonPart(content)
 
 
+def diffs_of(tool_call: dict[str, Any]) -> list[Any]:
+    """The diffs in the content of a call."""
+    return [content for content in as_list(tool_call.get("content")) if _is_diff(content)]
+
+
 def _is_diff(content: Any) -> bool:
     return as_dict(content).get("type") == "diff"
+
+
+def _own_text(raw: Any) -> str:
+    """The text that some agents put into `rawOutput` beside facts about it."""
+    fields = as_dict(raw)
+    return as_text(fields.get("output")) or as_text(fields.get("content")) or ""
 
 
 def _terminal_text(before: str, meta: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from sandbox_agent.sdk.universal.event_data import OutputDeltaData
 from sandbox_agent.sdk.universal.items import ItemStatus, JsonPart, StatusPart, UniversalItem
 from sandbox_agent.sdk.universal.json_reading import as_text
 from sandbox_agent.sdk.universal.mapping.items.item_lifecycle import ItemLifecycle, read_snapshot
-from sandbox_agent.sdk.universal.mapping.items.tool_call import ToolCall
+from sandbox_agent.sdk.universal.mapping.items.tool_call import ToolCall, diffs_of
 from sandbox_agent.sdk.universal.meta import item_facts, product_meta
 
 KEPT_CALLS = 1000
@@ -27,6 +27,8 @@ class ToolsState(Struct):
 
     calls: dict[str, ToolCall] = {}
     turn: int = 0
+    asked_diffs: dict[str, list[Any]] = {}
+    """Diffs of permission requests for calls that come later."""
 
 
 class Tools:
@@ -44,8 +46,11 @@ class Tools:
         return tool.facts() if tool else {}
 
     def requested(self, tool_call: dict[str, Any]) -> None:
-        """Merge what a permission request says about a running call."""
-        tool = self._running.get(as_text(tool_call.get("toolCallId")) or "")
+        """Merge what a permission request says about a call; some agents ask before they announce it."""
+        call_id = as_text(tool_call.get("toolCallId")) or ""
+        tool = self._running.get(call_id)
+        if call_id not in self._tools and (diffs := diffs_of(tool_call)):
+            self._state.asked_diffs[call_id] = diffs
         if tool is not None:
             before = tool.call_content()
             tool.request(tool_call)
@@ -84,6 +89,7 @@ class Tools:
             ended: ItemStatus = "failed" if tool.rejected else status
             self._complete(tool, ended, synthetic=True, with_result=tool.has_output())
         self._state.turn += 1
+        self._state.asked_diffs.clear()
 
     def finish(self, final: UniversalItem) -> bool:
         """Complete the open call that `final` names with its content; returns whether there was one."""
@@ -102,6 +108,7 @@ class Tools:
             "tool_call", "assistant", facts=item_facts(update), native_item_id=call_id, parent_id=parent_id
         )
         tool = self._tools[call_id] = self._running[call_id] = ToolCall(call_id, item, self._state.turn)
+        tool.asked_diffs = self._state.asked_diffs.pop(call_id, [])
         if (status := _final_status(update)) is None:
             tool.announce(update)
             self._items.start(item, tool.call_content(), synthetic=synthetic)
