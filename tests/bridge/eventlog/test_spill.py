@@ -151,3 +151,35 @@ def test_a_disk_that_is_full_keeps_the_newest(disk_of_8_mb: Path) -> None:
     assert oldest is not None and 12 <= oldest <= 20
     assert replayed(spill, oldest, 20) == expected(lines[oldest - 1 :], oldest)
     spill.close()
+
+
+@pytest.mark.parametrize("in_one_block", [True, False])
+def test_a_write_larger_than_a_segment_is_dropped_segment_by_segment(
+    tmp_path: Path, in_one_block: bool
+) -> None:
+    """One write fills the spill; the short ones after it take the place of its oldest part only."""
+    spill = Spill(str(tmp_path), "1", 80_000)
+    lines = [short_line(number) + b" " * 80 for number in range(1, 3001)]
+    singly = [frames.encode_line(number, line) for number, line in enumerate(lines, 1)]
+    assert spill.append([frames.encode(1, lines)] if in_one_block else singly, 3000)
+    kept = spill.oldest
+    assert kept is not None and 2300 < kept < 2400
+    for number in range(3001, 3101):
+        lines.append(short_line(number))
+        assert spill.append([frames.encode_line(number, lines[-1])], number)
+    oldest = spill.oldest
+    assert oldest is not None and kept < oldest < 2500
+    assert replayed(spill, oldest, 3100, 4096) == expected(lines[oldest - 1 :], oldest)
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 80_000
+    spill.close()
+
+
+def test_an_event_larger_than_the_limit_leaves_nothing_behind(tmp_path: Path) -> None:
+    """What came before it does not follow what comes after it."""
+    spill = Spill(str(tmp_path), "1", 100_000)
+    assert spill.append([frames.encode_line(1, short_line(1))], 1)
+    assert not spill.append([frames.encode_line(2, long_line(2, 200_000))], 2)
+    assert spill.oldest is None and not list(tmp_path.iterdir())
+    assert spill.append([frames.encode_line(3, short_line(3))], 3)
+    assert spill.oldest == 3
+    spill.close()

@@ -156,6 +156,25 @@ def from_byte(block: Block, position: int) -> Block:
     return b"" if end < 0 else block[end + len(_END) :]
 
 
+def in_parts(blocks: Sequence[Block], max_bytes: int) -> Iterator[list[Block]]:
+    """The events in lists of `max_bytes` and at most one event more; blocks of several events are cut."""
+    part: list[Block] = []
+    left = max_bytes
+    for whole in blocks:
+        block = whole
+        while block:
+            rest = from_byte(block, left) if size_of(block) > left else b""
+            cut = before(block, rest) if rest else block
+            part.append(cut)
+            left -= size_of(cut)
+            if left <= 0:
+                yield part
+                part, left = [], max_bytes
+            block = rest
+    if part:
+        yield part
+
+
 def before(block: Block, kept: Block) -> Block:
     """The part of the block before its kept end."""
     return block[: len(block) - len(kept)]

@@ -25,12 +25,23 @@ _SEGMENTS_PER_LIMIT = 8
 
 
 class Spill:
-    __slots__ = ("_closed", "_directory", "_lock", "_made", "_max", "_name", "_segments", "_size")
+    __slots__ = (
+        "_closed",
+        "_directory",
+        "_lock",
+        "_made",
+        "_max",
+        "_name",
+        "_segment_bytes",
+        "_segments",
+        "_size",
+    )
 
     def __init__(self, directory: str, name: str, max_bytes: int) -> None:
         self._directory = directory
         self._name = name
         self._max = max_bytes
+        self._segment_bytes = max(1, max_bytes // _SEGMENTS_PER_LIMIT)
         self._segments: list[Segment] = []
         self._made = 0
         self._size = 0
@@ -50,19 +61,27 @@ class Spill:
         with self._lock:
             if self._closed:
                 return False
-            blocks, needed = self._newest_that_fit(blocks)
-            while self._segments and self._size + needed > self._max:
-                self._drop_oldest()
-            if not blocks:
+            kept = self._newest_that_fit(blocks)
+            if not kept:
+                self._drop_all()
                 return False
-            while not self._try_append(blocks, last):
-                if not self._segments:
-                    return False
-                self._drop_oldest()
-            return True
+            parts = list(frames.in_parts(kept, self._segment_bytes))
+            ends = [frames.first_number(part[0]) - 1 for part in parts[1:]]
+            return all(map(self._append_part, parts, [*ends, last]))
 
-    def _newest_that_fit(self, blocks: Sequence[Block]) -> tuple[Sequence[Block], int]:
-        """The blocks, or the newest part of them that the limit allows, with its size."""
+    def _append_part(self, blocks: Sequence[Block], last: int) -> bool:
+        """Write what makes at most one segment, in place of the oldest segments if there is no room."""
+        needed = sum(map(frames.size_of, blocks))
+        while self._segments and self._size + needed > self._max:
+            self._drop_oldest()
+        while not self._try_append(blocks, last):
+            if not self._segments:
+                return False
+            self._drop_oldest()
+        return True
+
+    def _newest_that_fit(self, blocks: Sequence[Block]) -> Sequence[Block]:
+        """The blocks, or the newest part of them that the limit allows."""
         needed = sum(map(frames.size_of, blocks))
         start = 0
         while needed > self._max:
@@ -70,9 +89,9 @@ class Spill:
             rest = frames.from_byte(blocks[start], needed - self._max)
             needed -= size - frames.size_of(rest)
             if rest:
-                return [rest, *blocks[start + 1 :]], needed
+                return [rest, *blocks[start + 1 :]]
             start += 1
-        return blocks[start:], needed
+        return blocks[start:]
 
     def _try_append(self, blocks: Sequence[Block], last: int) -> bool:
         segment = None
@@ -91,7 +110,7 @@ class Spill:
         return True
 
     def _segment_for(self, first: int) -> Segment:
-        if self._segments and self._segments[-1].size < self._max // _SEGMENTS_PER_LIMIT:
+        if self._segments and self._segments[-1].size < self._segment_bytes:
             return self._segments[-1]
         if self._segments:
             self._segments[-1].end_direct_writes()
