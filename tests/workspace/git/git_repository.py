@@ -25,6 +25,7 @@ def git(directory: Path, *arguments: str) -> str:
         check=True,
         capture_output=True,
         text=True,
+        errors="surrogateescape",
         timeout=30,
     )
     return done.stdout.strip()

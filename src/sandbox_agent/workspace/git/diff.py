@@ -55,6 +55,9 @@ def diff(repository: Repository, *, base: str, staged: bool, file: str | None, c
         *((file,) if file is not None else ()),
     )
     files = _files(output, truncated)
+    for file_diff in files:
+        if file_diff.submodule:
+            repository.refuse_submodule_outside(file_diff.path)
     if not staged and not truncated:
         more, truncated = untracked.files(repository, file, repository.limits.max_bytes - len(output))
         files += more

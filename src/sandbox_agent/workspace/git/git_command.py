@@ -41,9 +41,11 @@ _SETTINGS = {
     "core.excludesFile": os.devnull,
     "core.quotePath": "false",
     "core.bigFileThreshold": "4m",  # Larger files are reported as binary instead of compared.
+    "log.mailmap": "false",
     "log.showSignature": "false",
     "status.showUntrackedFiles": "all",
     "diff.ignoreSubmodules": "dirty",
+    "diff.orderFile": os.devnull,
     "diff.autoRefreshIndex": "false",  # It would be written; `diff` leaves out files that were only touched.
 }
 _FILTER_COMMANDS = ("clean", "smudge", "process")
@@ -94,6 +96,12 @@ class GitCommand:
             self._settings = {**_SETTINGS, **self._disabled_filters()}
         return self._run(arguments, self._settings)
 
+    def configuration_files(self) -> list[str]:
+        """The files that configure the repository, with those that they include; call it after `stay_in`."""
+        listed = self._run(("config", "--list", "--show-origin", "--name-only", "-z"), _SETTINGS).data
+        origins = {field.decode("utf-8", "surrogateescape") for field in listed.split(b"\0")[::2]}
+        return [origin.removeprefix("file:") for origin in origins if origin.startswith("file:")]
+
     def _disabled_filters(self) -> dict[str, str]:
         """Empty commands for every filter that the repository configures."""
         listed = self._run(("config", "--list", "--name-only", "-z"), _SETTINGS).data
@@ -126,6 +134,8 @@ class GitCommand:
                 )
         except FileNotFoundError:
             raise StreamError("git is not installed") from None
+        except ValueError as error:  # a NUL byte
+            raise InvalidRequest(f"git: {error}") from None
         except (OSError, subprocess.SubprocessError) as error:
             raise StreamError(f"git cannot be started: {error}") from error
         with process:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied
 from sandbox_agent.workspace.files.workspace import Workspace
+from sandbox_agent.workspace.git.boundary import refuse_outside, refuse_ways_out
 from sandbox_agent.workspace.git.git_command import GitCommand, GitFailed, GitLimits, refuse_option
 from sandbox_agent.workspace.paths.os_errors import map_os_errors
 
@@ -34,9 +35,12 @@ class Repository:
         lines = found.data.decode("utf-8", "surrogateescape").splitlines()
         self.root = lines[0]
         if workspace.bounded:
-            for name in (*lines[:2], os.path.join(directory, lines[2], "objects"), *_alternates(lines[1])):
-                _refuse_outside(workspace, name)
+            refuse_outside(workspace, self.root)
+            refuse_ways_out(workspace, lines[1], os.path.join(directory, lines[2]))
         self._git.stay_in(lines[1], self.root)
+        if workspace.bounded:
+            for name in self._git.configuration_files():
+                refuse_outside(workspace, name)
 
     def run(self, *arguments: str) -> tuple[bytes, bool]:
         """The output of git and whether it is cut. Raises InvalidRequest with what git wrote to stderr."""
@@ -45,6 +49,13 @@ class Repository:
         except GitFailed as error:
             raise InvalidRequest(f"git: {error}") from None
         return output.data, output.is_truncated
+
+    def refuse_submodule_outside(self, path: str) -> None:
+        """Raises PermissionDenied if the repository of a submodule leads out of the file root."""
+        if self.workspace.bounded:
+            if "\ufffd" in path:
+                raise PermissionDenied(path, "the name of the submodule is not UTF-8")
+            refuse_ways_out(self.workspace, os.path.join(self.root, path, ".git"))
 
     def commit(self, revision: str) -> str | None:
         """The id of a commit; None for HEAD before the first commit. Raises InvalidRequest."""
@@ -66,19 +77,3 @@ def _existing_directory(workspace: Workspace, path: str) -> str:
             return os.readlink(f"/proc/self/fd/{found}")
         finally:
             os.close(found)
-
-
-def _alternates(git_directory: str) -> list[str]:
-    """Other object stores that the repository reads."""
-    listing = os.path.join(git_directory, "objects", "info", "alternates")
-    try:
-        with open(listing, encoding="utf-8", errors="surrogateescape") as lines:
-            return [os.path.join(git_directory, "objects", line.strip()) for line in lines if line.strip()]
-    except OSError:
-        return []
-
-
-def _refuse_outside(workspace: Workspace, name: str) -> None:
-    real = os.path.realpath(name)
-    if real != workspace.root.path and not real.startswith(workspace.root.path.rstrip("/") + "/"):
-        raise PermissionDenied(name, "the repository leads out of the file root (--fs-root)")
