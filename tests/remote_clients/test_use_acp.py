@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.acp.test_clients import installed
-from tests.remote_clients.conftest import CACHE, HERE
+from tests.remote_clients.conftest import HERE
 from tests.support.processes import wait_until
+from tests.support.published_clients import installed
 from tests.support.server_process import HttpServer, ServerProcess, free_port
 
 PACKAGES = (
@@ -31,7 +31,7 @@ NODE = shutil.which("node") or "node"
 
 @pytest.fixture(scope="module")
 def modules() -> Path:
-    return installed(CACHE.with_name("use-acp"), PACKAGES)
+    return installed("use-acp", PACKAGES)
 
 
 @pytest.fixture(params=list(HttpServer), ids=lambda server: server.value)

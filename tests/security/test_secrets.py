@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.access.test_auth import started
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess, place_launcher
+from tests.support.token_flags import started
 
 TOKEN = "token-that-must-not-appear-4711"
 KEY = "sk-key-that-must-not-appear-4712"

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.sessions.test_live_servers import prompt_elsewhere, start_elsewhere
+from tests.browser.other_client import prompt_elsewhere, start_elsewhere
 from tests.support.processes import wait_until
 
 

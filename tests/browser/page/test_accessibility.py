@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import serious_findings
 from tests.browser.inspector_page import InspectorPage
-
-AXE = Path(__file__).parents[3] / "inspector" / "node_modules" / "axe-core" / "axe.min.js"
-
-
-def serious_findings(inspector: InspectorPage) -> list[dict[str, Any]]:
-    inspector.page.evaluate(AXE.read_text(encoding="utf-8"))
-    result = inspector.page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    return [
-        {"rule": found["id"], "where": [node["target"] for node in found["nodes"]][:5]}
-        for found in result["violations"]
-        if found["impact"] in ("serious", "critical")
-    ]
 
 
 @pytest.mark.clause("inspector-looks")

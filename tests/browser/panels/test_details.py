@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import serious_findings
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.page.test_accessibility import serious_findings
 
 OPTIONS = [
     {"optionId": "yes", "name": "Allow once", "kind": "allow_once"},

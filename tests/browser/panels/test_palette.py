@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import serious_findings
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.page.test_accessibility import serious_findings
 
 
 @pytest.mark.clause("inspector-palette", "inspector-41")

@@ -9,23 +9,11 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
+from tests.browser.other_client import prompt_elsewhere, start_elsewhere
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
 
 Open = Callable[..., InspectorPage]
-
-
-def start_elsewhere(server: ServerProcess, server_id: str) -> str:
-    """Open a session as another client does; returns the agent's id of it."""
-    capabilities = {"protocolVersion": 1, "clientCapabilities": {}}
-    server.acp.call(server_id, "initialize", capabilities, agent="mock")
-    opened = server.acp.call(server_id, "session/new", {"cwd": str(server.home), "mcpServers": []})
-    return str(opened["sessionId"])
-
-
-def prompt_elsewhere(server: ServerProcess, server_id: str, session_id: str, text: str) -> None:
-    params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
-    server.acp.call(server_id, "session/prompt", params)
 
 
 @pytest.mark.clause("inspector-live-servers")

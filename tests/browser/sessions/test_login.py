@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from sandbox_agent.login_methods import KEY_LOGINS
+from tests.browser.axe import serious_findings
 from tests.browser.conftest import PLAYED_AGENT
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.page.test_accessibility import serious_findings
 from tests.support.server_process import ServerProcess
 
 LOGIN_SOURCE = Path(__file__).parents[3] / "inspector" / "src" / "session" / "login.ts"

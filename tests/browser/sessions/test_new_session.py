@@ -10,8 +10,8 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.agents.tiny_agent_package import npm_agent, npm_package
+from tests.browser.axe import serious_findings
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.page.test_accessibility import serious_findings
 from tests.support.server_process import ServerProcess
 
 SLOW_INSTALL = {"install": 'node -e "setTimeout(() => {}, 5000)"'}

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.sessions.test_live_servers import prompt_elsewhere, start_elsewhere
+from tests.browser.other_client import prompt_elsewhere, start_elsewhere
 from tests.support.server_process import ServerProcess
 
 Open = Callable[..., InspectorPage]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import json
 import shlex
 import shutil
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -19,32 +17,13 @@ from acp.schema import AllowedOutcome, RequestPermissionResponse
 
 from tests.cli.acp.front import Front, token_file
 from tests.support.polling import eventually
+from tests.support.published_clients import installed
+from tests.support.published_clients import packages as packages
 from tests.support.server_process import ServerProcess
 
-CACHE = Path(__file__).parents[3] / ".cache"
-PACKAGES = ("acpx@0.1.15", "@agentclientprotocol/sdk@2.4.0")
 # The newest acpx needs a newer Node than the SDK, which npm has as a package.
 NEWEST_PACKAGES = ("acpx@0.19.1", "node@22.23.3")
 PROMPTS = ("echo hello", "permission")
-
-
-def installed(directory: Path, packages: tuple[str, ...]) -> Path:
-    """The node_modules directory with the published packages."""
-    modules = directory / "node_modules"
-    directory.mkdir(parents=True, exist_ok=True)
-    with (directory.parent / f"{directory.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not all((modules / name.rpartition("@")[0] / "package.json").is_file() for name in packages):
-            npm = shutil.which("npm") or "npm"
-            command = [npm, "install", "--prefix", str(directory), "--no-audit", "--no-fund", *packages]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
-            assert done.returncode == 0, done.stderr
-    return modules
-
-
-@pytest.fixture(scope="session")
-def packages() -> Path:
-    return installed(CACHE / "acp-clients", PACKAGES)
 
 
 @pytest.fixture(scope="session", params=["0.1.15", "0.19.1"])
@@ -52,7 +31,7 @@ def acpx(request: pytest.FixtureRequest) -> tuple[str, ...]:
     """The command that runs acpx."""
     if request.param == "0.1.15":
         return (str(request.getfixturevalue("packages") / ".bin" / "acpx"),)
-    modules = installed(CACHE / "acp-clients-newest", NEWEST_PACKAGES)
+    modules = installed("acp-clients-newest", NEWEST_PACKAGES)
     return (str(modules / "node" / "bin" / "node"), str(modules / "acpx" / "dist" / "cli.js"))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from tests.support.acp import AGENT, Acp
 from tests.support.problems import assert_problem
 from tests.support.raw_http import Client
-from tests.support.server_process import ServerProcess, server_command
+from tests.support.token_flags import started
 
 
 @pytest.mark.clause("spec1-7-no-principals", "decision-22", "promise-J")
@@ -111,23 +110,6 @@ def test_a_server_without_a_token_asks_for_none_and_says_so(start_server) -> Non
     server = start_server(token=None)
     assert server.client.get("/v1/health").status == 200
     assert server.client.get("/v1/health", headers={"authorization": "Bearer whatever"}).status == 200
-
-
-def started(start_server, arguments: list[str], settings: dict[str, str] | None = None) -> ServerProcess:
-    """A server whose token flags are exactly `arguments`."""
-    server: ServerProcess = start_server(wait=False, token=None, settings=settings)
-    server.stop()
-    with server.log_path.open("ab") as log:
-        server.process = subprocess.Popen(
-            [*server_command(), "server", "--port", str(server.port), *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            env=server.environment,
-            cwd=server.home,
-        )
-    server.pid = server.process.pid
-    return server
 
 
 @pytest.mark.clause("decision-22")

@@ -10,20 +10,9 @@ import time
 import pytest
 
 from tests.support.acp import AGENT, Acp
+from tests.support.grown_tree import FORKS, grow_tree
 from tests.support.processes import children_of, is_alive, wait_until, wait_until_dead, zombies_of
 from tests.support.server_process import place_launcher, scripted_launcher
-
-FORKS = ["test/fork_plain", "test/fork_setsid", "test/double_fork", "test/double_fork_clean_env"]
-
-
-def grow_tree(acp: Acp, server_id: str, *, stubborn: bool) -> list[dict]:
-    people = [acp.call(server_id, method, {"ignore_signals": stubborn}) for method in FORKS]
-    people.append(acp.call(server_id, "test/fork_plain", {"hold_stdout": True, "ignore_signals": stubborn}))
-    if stubborn:
-        acp.call(server_id, "test/ignore_signals")
-    people.append(acp.call(server_id, "test/info"))
-    assert all(is_alive(one) for one in people)
-    return people
 
 
 @pytest.mark.clause("promise-H")

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from sandbox_agent.bridge.process.tree import tags
-from tests.conformance.instances.test_process_trees import grow_tree
+from tests.support.grown_tree import grow_tree
 from tests.support.processes import wait_until_dead
 from tests.support.server_process import ServerProcess
 
