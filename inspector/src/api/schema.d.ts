@@ -1511,6 +1511,20 @@ export interface components {
             disk: components["schemas"]["SystemSpace"];
             server: components["schemas"]["SystemServer"];
             instances: components["schemas"]["SystemTree"][];
+            processes: components["schemas"]["SystemProcess"][];
+        };
+        /**
+         * SystemProcess
+         * @description The tree of a process or terminal of `/v1/processes`.
+         */
+        SystemProcess: {
+            processId: string;
+            command: string;
+            /** @description Of the process itself, which may have exited */
+            pid: number;
+            processes: number;
+            memoryBytes: number;
+            cpuSeconds: number;
         };
         /** SystemServer */
         SystemServer: {
@@ -4010,7 +4024,8 @@ export interface operations {
                      *         "memoryBytes": 18000000,
                      *         "cpuSeconds": 1.5
                      *       },
-                     *       "instances": []
+                     *       "instances": [],
+                     *       "processes": []
                      *     }
                      */
                     "application/json": components["schemas"]["SystemInfo"];

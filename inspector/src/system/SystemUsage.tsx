@@ -1,4 +1,4 @@
-/** CPU, memory and disk of the sandbox, and what the server and each instance use of them. */
+/** CPU, memory and disk of the sandbox, and what the server, instances and processes use of them. */
 
 import { useCallback, useRef } from "react";
 import type { SystemInfo } from "../api/bodies";

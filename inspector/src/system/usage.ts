@@ -49,6 +49,17 @@ export function usageOf(now: SystemInfo, before: SystemInfo | undefined): Usage 
       cpu: rate(tree.cpuSeconds, earlier?.cpuSeconds),
     });
   }
+  for (const tree of now.processes) {
+    const earlier = before?.processes.find((one) => one.processId === tree.processId);
+    trees.push({
+      id: tree.processId,
+      name: tree.command,
+      pid: tree.pid,
+      processes: tree.processes,
+      memory: tree.memoryBytes,
+      cpu: rate(tree.cpuSeconds, earlier?.cpuSeconds),
+    });
+  }
   return {
     cpu: rate(now.cpu.busySeconds, before?.cpu.busySeconds),
     cpuLimit: now.cpu.limit,

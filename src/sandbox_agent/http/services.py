@@ -17,7 +17,7 @@ from sandbox_agent.http.acp.early_headers import EarlyHeaders
 from sandbox_agent.http.acp.stream_slots import StreamSlots
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from sandbox_agent.agents.catalog.catalog import Catalog
     from sandbox_agent.agents.install.install_progress import Progress
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sandbox_agent.http.acp_remote.connections import RemoteConnections
     from sandbox_agent.http.tool_relays.tool_relays import ToolRelays
     from sandbox_agent.settings import Settings
+    from sandbox_agent.terminals.managed_process import ManagedProcess
     from sandbox_agent.terminals.process_registry import ProcessRegistry
     from sandbox_agent.workspace.executor.file_executor import FileExecutor
     from sandbox_agent.workspace.files.workspace import Workspace
@@ -188,6 +189,11 @@ class Services:
             cpu_s=settings.process_cpu_s,
         )
         return ProcessRegistry(config, self.instances, limits, settings.max_exited_processes)
+
+    @property
+    def started_processes(self) -> Iterable[ManagedProcess]:
+        """Processes that users have started and that are not deleted."""
+        return self.processes if self._loaded("processes") else ()
 
     def _loaded(self, name: str) -> bool:
         """Whether the part has been used; each is a cached property."""

@@ -51,7 +51,7 @@ class UserProcess:
         """Start the process. Raises OSError, ValueError or KeyError if it cannot be started."""
         self._loop = running_loop.running_loop()
         self._owner = owner
-        self._tag = tag
+        self.tag = tag
         self._sweeper = sweeper
         self.group: AgentGroup | None = None
         self.on_reaped: Callable[[int], None] = lambda _: None
@@ -164,7 +164,7 @@ class UserProcess:
         """Send SIGKILL to every process of the tree until none is left; then its output ends."""
         self._signal_groups(signal.SIGKILL)
         await self.exits_within(_KILLED_S)
-        await self._sweeper.kill(self._tag, self.group, root_has_exited=self.exit is not None)
+        await self._sweeper.kill(self.tag, self.group, root_has_exited=self.exit is not None)
         await self.exits_within(_LAST_OUTPUT_S)
         for reader in self._readers:
             reader.drain()

@@ -118,6 +118,18 @@ def test_the_system_shows_the_machine_and_each_tree(served: Running) -> None:
     assert tree["memoryBytes"] > 1_000_000 and tree["cpuSeconds"] >= 0
     client.delete("/v1/acp/one")
     assert client.get("/v1/system").json()["instances"] == []
+    assert later["processes"] == []
+    launch = {"command": "sh", "args": ["-c", "sleep 600 & wait"]}
+    started = client.post("/v1/processes", json=launch).raise_for_status().json()
+
+    def tree_of_two() -> bool:
+        (tree,) = client.get("/v1/system").json()["processes"]
+        assert (tree["processId"], tree["command"], tree["pid"]) == (started["id"], "sh", started["pid"])
+        return tree["processes"] == 2 and tree["memoryBytes"] > 100_000 and tree["cpuSeconds"] >= 0
+
+    wait_until(tree_of_two, 20, "both processes")
+    client.post(f"/v1/processes/{started['id']}/kill").raise_for_status()
+    wait_until(lambda: client.get("/v1/system").json()["processes"] == [], 20, "the end of the tree")
 
 
 @pytest.mark.clause("changes-switched-off", "decision-52")

@@ -62,3 +62,7 @@ async def test_the_system_is_shown_with_the_tree_of_each_instance(client: AsyncS
     assert system.memory.total_bytes > system.memory.available_bytes > 0
     assert session.id and [tree.agent for tree in system.instances] == ["mock"]
     assert system.instances[0].memory_bytes > 1_000_000
+    process = await client.processes.start(["sleep", "600"])
+    (tree,) = (await client.system()).processes
+    assert (tree.process_id, tree.command, tree.processes) == (process.id, "sleep", 1)
+    await process.kill()

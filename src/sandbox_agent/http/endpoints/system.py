@@ -49,6 +49,17 @@ class SystemTree(msgspec.Struct, rename="camel", kw_only=True):
     cpu_seconds: Seconds
 
 
+class SystemProcess(msgspec.Struct, rename="camel", kw_only=True):
+    """The tree of a process or terminal of `/v1/processes`."""
+
+    process_id: str
+    command: str
+    pid: Annotated[int, Meta(description="Of the process itself, which may have exited")]
+    processes: Count
+    memory_bytes: Count
+    cpu_seconds: Seconds
+
+
 class SystemServer(msgspec.Struct, rename="camel"):
     pid: int
     memory_bytes: Count
@@ -62,6 +73,7 @@ class SystemInfo(msgspec.Struct, rename="camel", kw_only=True):
     disk: Annotated[SystemSpace, Meta(description="Of the home directory, or of --fs-root")]
     server: SystemServer
     instances: list[SystemTree]
+    processes: list[SystemProcess]
 
 
 @Operation(
@@ -81,6 +93,7 @@ class SystemInfo(msgspec.Struct, rename="camel", kw_only=True):
                         disk=SystemSpace(100_000_000_000, 60_000_000_000),
                         server=SystemServer(41, 18_000_000, 1.5),
                         instances=[],
+                        processes=[],
                     ),
                 )
             ],
@@ -94,8 +107,9 @@ async def show_system(request: Request, services: Services) -> Response:
     trees = {
         instance.process.tag: instance for instance in services.instances if instance.process is not None
     }
+    started = {managed.process.tag: managed for managed in services.started_processes}
     # In a thread: it reads /proc, and the file system may be slow.
-    measured, usages = await asyncio.to_thread(_measure, services.workspace.absolute(""), list(trees))
+    measured, usages = await asyncio.to_thread(_measure, services.workspace.absolute(""), [*trees, *started])
     measured.instances = [
         SystemTree(
             server_id=instance.server_id,
@@ -107,6 +121,18 @@ async def show_system(request: Request, services: Services) -> Response:
         )
         for tag, instance in trees.items()
         if instance.process is not None
+    ]
+    measured.processes = [
+        SystemProcess(
+            process_id=managed.id,
+            command=managed.command,
+            pid=managed.process.pid,
+            processes=usages[tag].processes,
+            memory_bytes=usages[tag].memory_bytes,
+            cpu_seconds=usages[tag].cpu_s,
+        )
+        for tag, managed in started.items()
+        if usages[tag].processes
     ]
     return json_response(measured)
 
@@ -124,5 +150,6 @@ def _measure(directory: str, tags: list[int]) -> tuple[SystemInfo, dict[int, Tre
         disk=SystemSpace(*disk),
         server=SystemServer(os.getpid(), own.memory_bytes, own.cpu_s),
         instances=[],
+        processes=[],
     )
     return info, tree_usages(tags) if tags else {}

@@ -31,6 +31,17 @@ class SystemTree(msgspec.Struct, rename="camel", frozen=True):
     cpu_seconds: float
 
 
+class SystemProcess(msgspec.Struct, rename="camel", frozen=True):
+    """The tree of a process or terminal of a user; `pid` is the process itself, which may have exited."""
+
+    process_id: str
+    command: str
+    pid: int
+    processes: int
+    memory_bytes: int
+    cpu_seconds: float
+
+
 class SystemServer(msgspec.Struct, rename="camel", frozen=True):
     pid: int
     memory_bytes: int
@@ -46,6 +57,8 @@ class SystemInfo(msgspec.Struct, rename="camel", frozen=True):
     disk: SystemSpace
     server: SystemServer
     instances: list[SystemTree]
+    processes: list[SystemProcess] = []
+    """Empty from an older server."""
 
 
 async def get_system(api: HttpApi) -> SystemInfo:
