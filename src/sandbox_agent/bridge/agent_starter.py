@@ -57,8 +57,6 @@ START_LIMIT_S = 600.0
 # Loading msgspec takes 10 ms. It begins this long after the start of the first agent, so that the first
 # answer of a quick agent does not wait for it.
 _LOAD_MSGSPEC_AFTER_S = 0.1
-# A group takes two calls in worker threads, and 0.4 ms of processor time. Short commands exit before.
-_GROUP_AFTER_S = 0.01
 
 logger = logs.Log("sandbox_agent.bridge")
 
@@ -173,8 +171,13 @@ class AgentStarter:
             running_loop.running_loop().call_later(_LOAD_MSGSPEC_AFTER_S, envelope.load_msgspec)
         return process
 
-    def start_tree(self, start: Callable[[int, TreeSweeper], TreeProcess]) -> TreeProcess:
-        """Start the first process of a tree: `start` gets its tag. Raises what `start` raises."""
+    def start_tree(
+        self, start: Callable[[int, TreeSweeper], TreeProcess], *, group_after_s: float = 0.0
+    ) -> TreeProcess:
+        """Start the first process of a tree: `start` gets its tag. Raises what `start` raises.
+
+        It is moved into a control group at once, or if it still runs after `group_after_s`.
+        """
         if self.before_first_agent is not None:
             self.before_first_agent()
         self._spawned += 1
@@ -196,10 +199,12 @@ class AgentStarter:
             )
         self.trees.started(process.pid)
         process.on_reaped = self.trees.reaped
-        if self.groups is not None:
-            running_loop.running_loop().call_later(
-                _GROUP_AFTER_S, self._move_into_group, process, tag, str(self._spawned)
-            )
+        name = str(self._spawned)
+        if self.groups is not None and group_after_s:
+            loop = running_loop.running_loop()
+            loop.call_later(group_after_s, self._move_into_group, process, tag, name)
+        else:
+            self._move_into_group(process, tag, name)
         if self.on_first_agent is not None:
             self.on_first_agent()
             self.on_first_agent = None

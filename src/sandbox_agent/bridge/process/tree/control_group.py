@@ -2,7 +2,7 @@
 
 Each agent runs in a group of its own below the group of the server. A process cannot leave it without the
 right to write to the server's group, whatever it does to its tag, and the kernel kills all members at once
-(`cgroup.kill`). The move begins 10 ms after the start and takes some milliseconds, and the agent does not
+(`cgroup.kill`). The move begins with the start and takes up to some milliseconds, and the agent does not
 wait for it: what it starts before is not in the group. Where the server may not make groups, as in most
 containers, the tags find a tree.
 
