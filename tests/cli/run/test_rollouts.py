@@ -36,7 +36,8 @@ def test_tasks_of_a_file_are_run_shown_and_continued(tmp_path: Path) -> None:
     assert (figures["rollouts"], figures["passed"], figures["pass_rate"]) == (2, 2, 1.0)
     with tasks.open("a") as file:
         file.write('{"id": "c", "word": "three"}\n')
-    assert command(tmp_path, *words, "--after", "false").returncode == 1
+    second = command(tmp_path, *words, "--after", "false")
+    assert second.returncode == 1 and "2 tasks had a row already" in second.stderr
     shown = command(tmp_path, "rollouts", "show", "out", "--picture", "times.svg")
     assert "pass rate" in shown.stdout and "█" in shown.stdout
     picture = ElementTree.parse(tmp_path / "times.svg").getroot()  # noqa: S314 - our own file
@@ -108,6 +109,9 @@ def test_first_failure_of_each_kind_is_shown(tmp_path: Path) -> None:
     failed = command(tmp_path, "rollouts", "tasks.jsonl", "--agent", "no-such-agent", "-o", "out", "-q")
     assert failed.returncode == 1
     assert "first failure of agent, task a: unsupported agent: no-such-agent" in failed.stdout
+    assert "--retry-failed runs" in failed.stderr
+    again = ["rollouts", "tasks.jsonl", "--agent", "mock", "-o", "out", "-q", "--retry-failed"]
+    assert command(tmp_path, *again).returncode == 0
 
 
 @pytest.mark.clause("rollouts-run")

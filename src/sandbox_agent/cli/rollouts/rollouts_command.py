@@ -132,8 +132,13 @@ def run(tasks: str, output: Path, agent: str, **options: Any) -> int:
     except KeyboardInterrupt:
         click.echo(f"interrupted; the same command continues. Rows so far are in {output}", err=True)
         raise
-    print_summary(batch.rows(), title=str(output))
-    return 0 if all(result.passed for result in batch.rows()) else SOME_FAILED
+    rows = list(batch.rows())
+    print_summary(rows, title=str(output))
+    if batch.skipped:
+        click.echo(f"{batch.skipped} tasks had a row already and were not run", err=True)
+    if any(result.failed for result in rows):
+        click.echo("--retry-failed runs the tasks again whose row has an error", err=True)
+    return 0 if all(result.passed for result in rows) else SOME_FAILED
 
 
 @rollouts.command()
