@@ -25,7 +25,7 @@ from sandbox_agent.rollouts import Rollout, rollouts
 tasks = [{"id": f"t{n}", "prompt": f"slow {sys.argv[3]}"} for n in range(int(sys.argv[2]))]
 rollout = Rollout(agent="mock", keep=())
 batch = rollouts(tasks, rollout, output=sys.argv[1], engine="ray", at_once=12, progress=False)
-print(batch.tally.done, batch.skipped, flush=True)
+print("said:", batch.tally.done, batch.skipped, flush=True)
 """
 
 TRAINER = """
@@ -48,7 +48,7 @@ def step(task):
 trainer = Trainer.remote()
 results += ray.get([trainer.step.remote({"word": "a"}), step.remote({"word": "t"})])
 results.append(asyncio.run(rollout.run({"id": "here", "word": "h"})))
-print(*(f"{result.id}={result.text}" for result in results), flush=True)
+print("said:", *(f"{result.id}={result.text}" for result in results), flush=True)
 """
 
 SANDBOXES = """
@@ -59,14 +59,14 @@ from sandbox_agent.sdk.providers.ray_provider import RayProvider
 async def main():
     client = await AsyncSandboxAgent.start(RayProvider(detached=True, actor_options={"num_cpus": 1}))
     session = await client.sessions.create("mock", directory="/")
-    print((await session.prompt("echo on a node")).text)
-    print(client.sandbox_id, client.base_url, flush=True)
+    print("said:", (await session.prompt("echo on a node")).text)
+    print("said:", client.sandbox_id, client.base_url, flush=True)
     os._exit(0)
 
 async def again(sandbox_id):
     provider = RayProvider(detached=True)
     client = await AsyncSandboxAgent.start(provider, sandbox_id=sandbox_id)
-    print("agents", len(await client.acp.list()), flush=True)
+    print("said: agents", len(await client.acp.list()), flush=True)
     key = sandbox_id.partition("/")[2]
     sys.stdin.readline()
     while provider.alive(key):
@@ -74,7 +74,7 @@ async def again(sandbox_id):
     try:
         await AsyncSandboxAgent.start(RayProvider(), sandbox_id=sandbox_id)
     except SandboxDestroyedError as error:
-        print(type(error).__name__, flush=True)
+        print("said:", type(error).__name__, flush=True)
     os._exit(0)
 
 asyncio.run(again(sys.argv[1]) if len(sys.argv) > 1 else main())
@@ -92,9 +92,10 @@ def driver(cluster: RayCluster, program: str, *arguments: object, **options: Any
     return subprocess.Popen(words, env=cluster.environment, stdout=subprocess.PIPE, **options)
 
 
-def last_line(output: bytes) -> str:
-    """Ray writes what its nodes report to the stdout of a driver too."""
-    return output.decode().splitlines()[-1]
+def said(output: bytes) -> list[str]:
+    """What the program has printed: Ray writes what its nodes report to the stdout of a driver too."""
+    lines = output.decode().splitlines()
+    return [line.removeprefix("said: ") for line in lines if line.startswith("said: ")]
 
 
 def rows_of(output: Path) -> int:
@@ -111,7 +112,7 @@ def test_killed_driver_is_continued(cluster: RayCluster, tmp_path: Path) -> None
     known = len(list(read_rows(tmp_path)))
     second = driver(cluster, BATCH, tmp_path, 40, 10)
     output, _ = second.communicate(timeout=300)
-    done, skipped = map(int, last_line(output).split())
+    done, skipped = map(int, said(output)[-1].split())
     assert (done, skipped) == (40 - known, known) and known >= 8
     assert sorted(row["id"] for row in read_rows(tmp_path)) == sorted(f"t{n}" for n in range(40))
 
@@ -119,23 +120,25 @@ def test_killed_driver_is_continued(cluster: RayCluster, tmp_path: Path) -> None
 @pytest.mark.clause("rollouts-ray")
 def test_rollout_is_a_remote_function_in_a_trainer(cluster: RayCluster) -> None:
     output, _ = driver(cluster, TRAINER).communicate(timeout=180)
-    assert last_line(output) == "0=w0 1=w1 2=w2 3=w3 in an actor=a in a task=t here=h"
+    assert said(output) == ["0=w0 1=w1 2=w2 3=w3 in an actor=a in a task=t here=h"]
 
 
 @pytest.mark.clause("rollouts-ray-provider")
 def test_live_sandbox_is_found_again_and_a_lost_node_is_a_typed_error(cluster: RayCluster) -> None:
     output, _ = driver(cluster, SANDBOXES).communicate(timeout=180)
-    text, facts = output.decode().splitlines()[-2:]
+    text, facts = said(output)
     sandbox_id, url = facts.split()
     assert text == "on a node"
     node = next(name for name in cluster.nodes if cluster.address(name) in url)
     second = driver(cluster, SANDBOXES, sandbox_id, stdin=subprocess.PIPE)
     assert second.stdin is not None and second.stdout is not None
-    assert second.stdout.readline() == b"agents 1\n"
+    while not (line := second.stdout.readline()).startswith(b"said: "):
+        assert line, "the program has ended"
+    assert said(line) == ["agents 1"]
     cluster.kill_node(node)
     second.stdin.write(b"\n")
     output, _ = second.communicate(timeout=180)
-    assert last_line(output) == "SandboxDestroyedError"
+    assert said(output) == ["SandboxDestroyedError"]
 
 
 @pytest.mark.clause("rollouts-ray")
@@ -149,7 +152,7 @@ def test_no_row_is_lost_or_doubled_when_a_node_fails(
     victim = next(name for name in cluster.nodes if cluster.address(name) in used)
     cluster.kill_node(victim)
     output, _ = running.communicate(timeout=500)
-    assert last_line(output) == f"{count} 0"
+    assert said(output) == [f"{count} 0"]
     rows = list(read_rows(tmp_path))
     assert sorted(row["id"] for row in rows) == sorted(f"t{n}" for n in range(count))
     assert not [row["error"] for row in rows if row["error"]]

@@ -8,7 +8,8 @@ import signal
 import sys
 from pathlib import Path
 
-from sandbox_agent.sdk.providers.embedded_server import EmbeddedServer, SpawnOptions, start_server
+from sandbox_agent.sdk.providers.embedded_server import EmbeddedServer, start_server
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 from tests.support.server_process import free_port, place_launcher
 
 PLAIN_AGENT = Path(__file__).with_name("plain_agent.py")

@@ -54,9 +54,9 @@ from sandbox_agent.sdk.errors import (
 )
 from sandbox_agent.sdk.providers.asgi_provider import AsgiProvider, asgi
 from sandbox_agent.sdk.providers.containers.container_provider import ContainerProvider, docker, podman
-from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.local_provider import LocalProvider
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 from sandbox_agent.sdk.resources.acp_client import AsyncAcpClient
 from sandbox_agent.sdk.resources.file_changes import FileChange, FileChanges
 from sandbox_agent.sdk.resources.git_models import (

@@ -20,9 +20,9 @@ from sandbox_agent.rollouts import rollouts as run_rollouts
 from sandbox_agent.rollouts.output.output_directory import OutputInUseError, is_output
 from sandbox_agent.rollouts.rollout import KEPT_BY_DEFAULT
 from sandbox_agent.sdk.providers.containers.container_provider import docker, podman
-from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.local_provider import LocalProvider
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 
 SOME_FAILED = 1
 

@@ -23,9 +23,9 @@ from sandbox_agent.sdk.client.inspector_url import build_inspector_url
 from sandbox_agent.sdk.client.provider_choice import choose_provider
 from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.opening import Opening
-from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.given_agents import GivenAgents
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 from sandbox_agent.sdk.resources.acp import AsyncAcp
 from sandbox_agent.sdk.resources.agents import AsyncAgents
 from sandbox_agent.sdk.resources.config import AsyncConfig

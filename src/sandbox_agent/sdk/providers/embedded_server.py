@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import errno
 import importlib.util
 import logging
 import os
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Literal
 
 from sandbox_agent.sdk.errors import SpawnError
+from sandbox_agent.sdk.providers.free_port import free_port, port_in_use
 from sandbox_agent.sdk.providers.server_health import is_healthy
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
 log = logging.getLogger("sandbox_agent.server")
@@ -43,43 +40,6 @@ _PARENT_DEATH_SIGNAL = (
     "os.getppid()==int(sys.argv[1]) or sys.exit(1);"
     "os.execvp(sys.argv[2],sys.argv[2:])"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class SpawnOptions:
-    """How the embedded server is started."""
-
-    host: str = "127.0.0.1"
-    port: int | None = None
-    token: str | None = None
-    binary_path: str | None = None
-    timeout: float = 15.0
-    log: Literal["silent", "inherit", "pipe"] = "silent"
-    """`inherit` writes to this program's stderr, `pipe` to the logger `sandbox_agent.server`."""
-    env: Mapping[str, str] = field(default_factory=dict)
-    cwd: str | None = None
-    args: Sequence[str] = ()
-    """Further arguments of the `server` command."""
-
-    @classmethod
-    def of(cls, given: object) -> SpawnOptions:
-        """The options of `spawn`: themselves, a mapping with their names, or True and None for the defaults.
-
-        Raises `TypeError` for anything else.
-        """
-        if given is None or given is True:
-            return cls()
-        if isinstance(given, cls):
-            return given
-        if not isinstance(given, Mapping):
-            raise TypeError(f"spawn must be True, False, SpawnOptions or a mapping, not {given!r}")
-        known = [option.name for option in fields(cls)]
-        if unknown := [str(name) for name in given if name not in known]:
-            raise TypeError(f"spawn has no option {', '.join(unknown)}; it has {', '.join(known)}")
-        port = given.get("port")
-        if port is not None and (isinstance(port, bool) or not isinstance(port, int)):
-            raise TypeError(f"the port of spawn must be a whole number, not {port!r}")
-        return cls(**given)
 
 
 class EmbeddedServer:
@@ -193,12 +153,12 @@ async def start_server(options: SpawnOptions) -> EmbeddedServer:
     tries = 1 if options.port is not None else PORT_TRIES
     for attempt in range(tries):
         async with _starts():
-            port = options.port or _free_port(options.host)
+            port = options.port or free_port(options.host)
             try:
                 return await _start_on(port, options)
             except SpawnError:
                 # Another program may have taken the free port in the meantime.
-                if attempt == tries - 1 or not _port_in_use(options.host, port):
+                if attempt == tries - 1 or not port_in_use(options.host, port):
                     raise
     raise AssertionError("unreachable")
 
@@ -253,28 +213,3 @@ def _launch(options: SpawnOptions, port: int) -> EmbeddedServer:
         raise SpawnError(f"the server could not be started: {error}") from error
     host = f"[{options.host}]" if ":" in options.host else options.host
     return EmbeddedServer(process, f"http://{host}:{port}", token, options.log == "pipe")
-
-
-def _free_port(host: str) -> int:
-    with _bound_socket(host, 0) as probe:
-        return int(probe.getsockname()[1])
-
-
-def _port_in_use(host: str, port: int) -> bool:
-    try:
-        _bound_socket(host, port).close()
-    except OSError as error:
-        return error.errno == errno.EADDRINUSE
-    return False
-
-
-def _bound_socket(host: str, port: int) -> socket.socket:
-    probe = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    try:
-        # As servers do: a port in TIME_WAIT is free.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((host, port))
-    except BaseException:
-        probe.close()
-        raise
-    return probe

@@ -6,8 +6,9 @@ import os
 from dataclasses import replace
 
 from sandbox_agent.sdk.errors import SandboxDestroyedError
-from sandbox_agent.sdk.providers.embedded_server import EmbeddedServer, SpawnOptions, start_server
+from sandbox_agent.sdk.providers.embedded_server import EmbeddedServer, start_server
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 
 
 class LocalProvider(SandboxProvider):

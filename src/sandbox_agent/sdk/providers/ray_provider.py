@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sandbox_agent.sdk.errors import SandboxDestroyedError, SandboxProviderError
-from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.local_provider import LocalProvider
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 
 NAMESPACE = "sandbox-agent"
 InnerProvider = Callable[[str], SandboxProvider]

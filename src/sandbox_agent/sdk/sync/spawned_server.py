@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from sandbox_agent.sdk.providers.embedded_server import EmbeddedServer, SpawnOptions, start_server
+from sandbox_agent.sdk.providers.embedded_server import EmbeddedServer, start_server
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 from sandbox_agent.sdk.sync.portal import Portal
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -28,6 +27,7 @@ from sandbox_agent.sdk.providers.containers.container_options import (
 from sandbox_agent.sdk.providers.containers.container_output import ContainerOutput
 from sandbox_agent.sdk.providers.containers.engine_api import EngineAddress, EngineApi
 from sandbox_agent.sdk.providers.containers.option_names import ContainerOptionNames
+from sandbox_agent.sdk.providers.free_port import free_port
 from sandbox_agent.sdk.providers.lease_keeper import LeaseKeeper
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.providers.server_health import is_healthy
@@ -65,7 +65,7 @@ class ContainerProvider(SandboxProvider):
     async def create(self) -> str:
         options = self.options
         name = f"sandbox-agent-{secrets.token_hex(8)}"
-        port = _free_port() if options.network == "host" else PORT
+        port = free_port("127.0.0.1") if options.network == "host" else PORT
         try:
             await self._create_container(name, options.body(secrets.token_hex(24), port))
             await self._start(name)
@@ -238,9 +238,3 @@ def podman(
 ) -> ContainerProvider:
     """Servers in containers of Podman, whose service must run: `podman system service --time 0`."""
     return ContainerProvider(EngineAddress.find("podman", engine), ContainerOptions(image=image, **options))
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -11,9 +11,9 @@ import httpx
 
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions, StoreLike
-from sandbox_agent.sdk.providers.embedded_server import SpawnOptions
 from sandbox_agent.sdk.providers.given_agents import GivenAgents
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 from sandbox_agent.sdk.resources.install_progress import OnInstallProgress
 from sandbox_agent.sdk.resources.system_info import SystemInfo
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
