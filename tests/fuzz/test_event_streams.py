@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sandbox_agent.bridge.eventlog import frames as log_frames
 from sandbox_agent.bridge.eventlog.cursor import Gap
-from sandbox_agent.http.acp import sse
+from sandbox_agent.http import sse
 from sandbox_agent.sdk.transport.streams.sse import FrameDecoder
 from tests.fuzz.effort import FUZZ
 

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from sandbox_agent.http.access.access_check import ACCESS_EXTENSION
-from sandbox_agent.http.acp import direct
+from sandbox_agent.http.acp import http1_handlers
 from sandbox_agent.http.messages import JSON, Response, decode_segment
 from sandbox_agent.http.sinks.step_guard import run_guarded
 
@@ -63,16 +63,22 @@ class DirectRoutes:
         is_complete = exchange.request.complete
         server_id = _server_id(head.path)
         if server_id is not None and head.method == "POST":
-            handler = direct.CachedPost if self.lease is None else partial(direct.LeasedPost, self.lease)
+            handler = (
+                http1_handlers.CachedPost
+                if self.lease is None
+                else partial(http1_handlers.LeasedPost, self.lease)
+            )
             handler(services, decode_segment(server_id), granted)(exchange)
         elif server_id is not None and head.method == "GET" and is_complete:
-            direct.open_stream(exchange, services, decode_segment(server_id), granted)
+            http1_handlers.open_stream(exchange, services, decode_segment(server_id), granted)
         elif _is_remote_acp(head.path) and (head.method == "POST" or (head.method == "GET" and is_complete)):
-            from sandbox_agent.http.acp_remote import direct as remote  # loaded with the first of them
+            from sandbox_agent.http.acp_remote import (
+                http1_handlers as remote,  # loaded with the first of them
+            )
 
             remote.handle(exchange, services, granted)
         elif head.path == _EVENTS_PATH and head.method == "GET" and is_complete:
-            direct.open_events(exchange, services, granted)
+            http1_handlers.open_events(exchange, services, granted)
         elif head.path == HEALTH_PATH and head.method == "GET" and is_complete:
             exchange.respond(Response(200, HEALTH_BODY, list(granted.headers), JSON))
         else:

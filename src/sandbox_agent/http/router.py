@@ -25,22 +25,22 @@ GET     /docs                           endpoints.api_docs:page
 GET     /ui                             endpoints.inspector:serve_inspector
 GET     /ui/*                           endpoints.inspector:serve_inspector
 GET     /v1/health                      endpoints.health:health
-GET     /v1/acp                         acp.handlers:list_instances
-POST    /v1/acp/{server_id}             acp.handlers:post_message raw
-GET     /v1/acp/{server_id}             acp.handlers:open_stream raw
-DELETE  /v1/acp/{server_id}             acp.handlers:close_instance
+GET     /v1/acp                         acp.asgi_handlers:list_instances
+POST    /v1/acp/{server_id}             acp.asgi_handlers:post_message raw
+GET     /v1/acp/{server_id}             acp.asgi_handlers:open_stream raw
+DELETE  /v1/acp/{server_id}             acp.asgi_handlers:close_instance
 GET     /v1/acp/{server_id}/shares      endpoints.shares:list_shares
 POST    /v1/acp/{server_id}/shares      endpoints.shares:create_share
 DELETE  /v1/acp/{server_id}/shares/{share_id} endpoints.shares:revoke_share
-POST    /acp                            acp_remote.handlers:post_message raw
-GET     /acp                            acp_remote.handlers:open_stream raw
-DELETE  /acp                            acp_remote.handlers:close_connection
+POST    /acp                            acp_remote.asgi_handlers:post_message raw
+GET     /acp                            acp_remote.asgi_handlers:open_stream raw
+DELETE  /acp                            acp_remote.asgi_handlers:close_connection
 WS      /acp                            acp_remote.websocket.websocket_handler:connect
 WS      /acp/{agent}                    acp_remote.websocket.websocket_handler:connect
-POST    /acp/{agent}                    acp_remote.handlers:post_message_to_agent raw
-GET     /acp/{agent}                    acp_remote.handlers:open_stream_of_agent raw
-DELETE  /acp/{agent}                    acp_remote.handlers:close_connection_of_agent
-GET     /v1/events                      acp.handlers:open_events raw
+POST    /acp/{agent}                    acp_remote.asgi_handlers:post_message_to_agent raw
+GET     /acp/{agent}                    acp_remote.asgi_handlers:open_stream_of_agent raw
+DELETE  /acp/{agent}                    acp_remote.asgi_handlers:close_connection_of_agent
+GET     /v1/events                      acp.asgi_handlers:open_events raw
 GET     /v1/agents                      endpoints.agents.agents:list_agents
 GET     /v1/agents/{agent}              endpoints.agents.agents:show_agent
 POST    /v1/agents/{agent}/install      endpoints.agents.agents:install_agent

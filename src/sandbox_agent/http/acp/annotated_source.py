@@ -15,7 +15,7 @@ from sandbox_agent.bridge.eventlog import frames
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.http.acp import sse
+from sandbox_agent.http import sse
 from sandbox_agent.http.acp.shared_messages import without_secrets
 from sandbox_agent.http.acp.stream import Source
 from sandbox_agent.runtime.wall_clock import now_ns

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.errors import InvalidRequest, NotAcceptable
-from sandbox_agent.http.acp import sse
+from sandbox_agent.http import sse
 from sandbox_agent.http.messages import Query
 from sandbox_agent.http.sinks.step_guard import run_guarded
 from sandbox_agent.runtime import running_loop

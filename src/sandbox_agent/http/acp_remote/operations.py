@@ -1,4 +1,4 @@
-"""OpenAPI declarations of ACP's own remote transport; each decorates its handler in `handlers.py`."""
+"""OpenAPI declarations of ACP's own remote transport; each decorates its handler in `asgi_handlers.py`."""
 
 from __future__ import annotations
 

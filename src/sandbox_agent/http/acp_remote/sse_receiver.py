@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.event_reader import read_window
 from sandbox_agent.errors import Conflict
-from sandbox_agent.http.acp import sse
+from sandbox_agent.http import sse
 from sandbox_agent.http.acp import stream as acp_stream
 from sandbox_agent.http.acp_remote.session_header import read_session_id
 from sandbox_agent.http.sinks.step_guard import run_guarded

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from sandbox_agent import errors
 from sandbox_agent.errors import InvalidRequest, NotFound
-from sandbox_agent.http.acp import sse
+from sandbox_agent.http import sse
 from sandbox_agent.http.json_body import json_response
 from sandbox_agent.http.messages import Request, Response, StreamingResponse
 from sandbox_agent.http.openapi.operation import (

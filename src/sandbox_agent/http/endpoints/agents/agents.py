@@ -14,8 +14,7 @@ import msgspec
 
 from sandbox_agent import errors
 from sandbox_agent.agents.catalog.agent_spec import CAPABILITIES
-from sandbox_agent.http import problems
-from sandbox_agent.http.acp import sse
+from sandbox_agent.http import problems, sse
 from sandbox_agent.http.endpoints.agents.agent_bodies import (
     AgentInfo,
     AgentList,

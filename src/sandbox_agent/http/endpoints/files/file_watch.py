@@ -16,7 +16,7 @@ from msgspec import Meta
 
 from sandbox_agent import errors
 from sandbox_agent.errors import NotFound
-from sandbox_agent.http.acp import sse
+from sandbox_agent.http import sse
 from sandbox_agent.http.json_body import encode
 from sandbox_agent.http.messages import Request, StreamingResponse
 from sandbox_agent.http.openapi.operation import Content, Flag, Operation, OptionalText, ResponseSpec

@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from sandbox_agent import errors
 from sandbox_agent.bridge.eventlog.cursor import Gap
-from sandbox_agent.http.acp import sse
+from sandbox_agent.http import sse
 from sandbox_agent.http.acp.stream import read_last_event_id
 from sandbox_agent.http.endpoints.processes.access import ERRORS, PROCESS_ID, TAG, find_process
 from sandbox_agent.http.endpoints.processes.bodies import (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.http.acp import sse
+from sandbox_agent.http import sse
 from sandbox_agent.http.acp_remote import operations
 from sandbox_agent.http.acp_remote.remote_post import RemotePost
 from sandbox_agent.http.acp_remote.sse_receiver import SseReceiver, find_stream

@@ -1,6 +1,6 @@
 """The ACP endpoints for `http1`, without a task and an ASGI scope per request.
 
-The same functions as in `handlers` do the work. Through ASGI, a POST of 200 bytes costs four times the
+The same functions as in `asgi_handlers` do the work. Through ASGI, a POST of 200 bytes costs four times the
 processor time (164 instead of 38 µs).
 """
 

@@ -6,7 +6,8 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.process.tree.tree_usage import tree_usages
-from sandbox_agent.http.acp import operations, post, sse, stream
+from sandbox_agent.http import sse
+from sandbox_agent.http.acp import operations, post, stream
 from sandbox_agent.http.acp.bodies import AcpServer, AcpServers, WarmAgent
 from sandbox_agent.http.acp.multiplexed import open_sources
 from sandbox_agent.http.acp.post_options import PostOptions
