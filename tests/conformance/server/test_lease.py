@@ -60,6 +60,38 @@ def test_health_probes_do_not_renew_the_lease(start_server) -> None:
 
 
 @pytest.mark.clause("rollouts-lease")
+@pytest.mark.parametrize(
+    "request_of_a_stranger",
+    [
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /ui/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /v1/agents HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"OPTIONS /v1/agents HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n",
+    ],
+    ids=["index", "page", "refused", "OPTIONS", "unfinished"],
+)
+def test_requests_without_the_token_do_not_renew_the_lease(
+    start_server, request_of_a_stranger: bytes
+) -> None:
+    """An agent in the sandbox can send them too."""
+    server = start_server(settings=LEASED)
+    deadline = time.monotonic() + PASSED_S
+    connections = []
+    while server.process.poll() is None:
+        assert time.monotonic() < deadline, "the server lives on requests of strangers"
+        try:
+            connections.append(server.client.connect(2))
+            connections[-1].send(request_of_a_stranger)
+        except OSError:
+            break
+        select.select([connections[-1].socket], [], [], 0.1)  # the answer, where there is one
+    for connection in connections:
+        connection.close()
+    assert server.wait_for_exit(5) == 0
+
+
+@pytest.mark.clause("rollouts-lease")
 def test_messages_renew_the_lease_also_on_one_connection(start_server) -> None:
     server = start_server(settings=LEASED)
     server_id = server.acp.start()

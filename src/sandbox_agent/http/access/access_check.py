@@ -50,7 +50,7 @@ class AccessGranted:
     def __init__(self, cors: HeaderList, *, is_guest: bool = False) -> None:
         self.cors = cors
         self.is_guest = is_guest
-        """Granted for a ticket in place of the token: the request says nothing about the server's clients."""
+        """Granted without the token of the server: the request says nothing about those who have it."""
         self.headers = [*COMMON_HEADERS, *cors]
 
     def add_cors_to(self, error: SandboxAgentError) -> None:
@@ -107,13 +107,13 @@ class AccessCheck:
         if granted is SAME_ORIGIN and headers.get(b"sec-fetch-site") in _OTHER_SITES and _is_protected(path):
             # A page loads images, scripts and links without an Origin.
             raise ForbiddenOrigin("a page of another site" if origin is None else origin.decode("latin-1"))
-        if method == "OPTIONS":
-            # Browsers send no token with a preflight; OPTIONS without an Origin lists the methods.
-            if origin is None:
-                return granted
+        # Browsers send no token with a preflight; OPTIONS without an Origin lists the methods.
+        if method == "OPTIONS" and origin is not None:
             return Response(200, headers=[*granted.headers, *self._cors.preflight(headers)])
-        if self._token is None or not _is_protected(path):
+        if self._token is None:
             return granted
+        if method == "OPTIONS" or not _is_protected(path):
+            return AccessGranted(granted.cors, is_guest=True)
         given = _bearer_token(headers)
         if self._token_fits(given, path, other_tokens):
             return granted
