@@ -10,10 +10,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis.errors import HypothesisException
 
 SECONDS = 240.0
+_SHRINKING_S = 400.0
+"""For what follows a failure: hypothesis makes the example smaller for five minutes at most."""
 _PROFILE = settings.get_profile("fuzz")
 IS_SMALL = _PROFILE.derandomize
 
@@ -27,7 +30,7 @@ class _TimeIsOver(BaseException):
 def fuzz(
     *, small: int = 500, full: int = 5000, seconds: float = SECONDS, **more: Any
 ) -> Callable[[Test], Test]:
-    """Decorates a test with `given`. Once an example has failed, hypothesis has five minutes of its own."""
+    """Decorates a test with `given`, and sets its time-out."""
     effort = settings(_PROFILE, max_examples=small if IS_SMALL else full, **more)
 
     def decorate(test: Any) -> Test:
@@ -59,7 +62,7 @@ def fuzz(
             except _TimeIsOver:
                 pass
 
-        return bounded
+        return pytest.mark.timeout(seconds + _SHRINKING_S)(bounded)  # type: ignore[no-any-return]
 
     return decorate
 

@@ -17,7 +17,6 @@ from tests.fuzz.effort import FUZZ
 from tests.support.event_stream import EventStream
 from tests.support.server_process import ServerProcess
 
-pytestmark = pytest.mark.timeout(900)  # generates for four minutes; a failing example is made smaller
 json_text = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=True) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),

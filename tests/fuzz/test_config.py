@@ -17,7 +17,6 @@ from sandbox_agent.agents.catalog.catalog import Catalog, CatalogError
 from tests.fuzz.effort import FUZZ
 from tests.support.server_process import ServerProcess
 
-pytestmark = pytest.mark.timeout(900)  # generates for four minutes; a failing example is made smaller
 names = st.text(min_size=1, max_size=40)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),

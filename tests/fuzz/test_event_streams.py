@@ -14,7 +14,6 @@ from sandbox_agent.http import sse
 from sandbox_agent.sdk.transport.streams.sse import FrameDecoder
 from tests.fuzz.effort import FUZZ
 
-pytestmark = pytest.mark.timeout(900)  # generates for four minutes; a failing example is made smaller
 lines = st.lists(
     st.one_of(
         st.dictionaries(st.text(max_size=5), st.text(max_size=40), max_size=3).map(

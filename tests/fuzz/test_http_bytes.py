@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from tests.fuzz.effort import FUZZ
 from tests.support.server_process import ServerProcess
 
-pytestmark = pytest.mark.timeout(900)  # generates for four minutes; a failing example is made smaller
 # Each answer to such a request names the id, so it shows what the server has read as a request.
 _ids = st.integers(0, 9).map(lambda n: b"fuzz-%d" % n)
 request_line = st.builds(

@@ -17,7 +17,6 @@ from tests.support.acp import JSON_HEADERS
 from tests.support.raw_http import Answer
 from tests.support.server_process import ServerProcess
 
-pytestmark = pytest.mark.timeout(900)  # generates for four minutes; a failing example is made smaller
 # 200 and 202: taken. 504: the agent did not understand it. 502: it ended because of it.
 ANSWERED = {200, 202, 400, 409, 502, 504}
 ODD_TEXT = [
