@@ -5,8 +5,9 @@ import { expect, test } from "vitest";
 import type { ConfigEntry } from "../src/api/bodies";
 import { diffLines } from "../src/conversation/tools/diffLines";
 import { fromStored, toStored } from "../src/fold/message";
-import { agentOf, exportJsonl, parseJsonl, storedRows } from "../src/panels/events/jsonl";
-import { pairsFrom, wordsFrom } from "../src/panels/formFields";
+import { agentOf, exportJsonl, parseJsonl, splitRuns, storedRows } from "../src/panels/events/jsonl";
+import { nonBlankPairs, pairsFrom, wordsFrom } from "../src/panels/mcp/formFields";
+import { entryOf, fieldsOf } from "../src/panels/mcp/mcpEntry";
 import { asCurl, asPython } from "../src/panels/snippets";
 import { acpServers } from "../src/session/mcpServers";
 import { selectOptions } from "../src/session/options";
@@ -53,9 +54,15 @@ test("what is exported can be imported", () => {
       payload: { id: 1, result: { text: "a\nb" } },
     },
   ];
-  const read = parseJsonl(exportJsonl(messages, "s"));
+  const read = parseJsonl(exportJsonl(messages, "s", "claude"));
   expect(read).toEqual(
-    messages.map(({ sender, time, payload, eventId }) => ({ sender, time, payload, eventId })),
+    messages.map(({ sender, time, payload, eventId }) => ({
+      sender,
+      time,
+      payload,
+      eventId,
+      agent: "claude",
+    })),
   );
 });
 
@@ -75,8 +82,19 @@ test("an import keeps the agent and the numbers of the server", () => {
     [41, true],
     [42, false],
   ]);
-  const twoRuns = lines.map((line) => ({ ...line, ...("eventId" in line ? { eventId: 1 } : {}) }));
-  expect(storedRows(twoRuns, "l").map((row) => row.position)).toEqual([1, 2, 3, 4]);
+  expect(agentOf(lines.map((line) => ({ ...line, agent: "claude" })))).toBe("claude");
+  const restarted = lines.map((line) => ({
+    ...line,
+    ...("eventId" in line ? { eventId: line.eventId! - 40 } : {}),
+  }));
+  const runs = splitRuns([...lines, ...restarted]);
+  expect(runs).toEqual([lines, restarted]);
+  // An error that the page added itself has no number, and the others keep theirs.
+  const problem = { sender: "agent" as const, time: 5, payload: { id: 3, error: {} } };
+  const rows = storedRows([...lines, problem], "l");
+  expect(rows.map((row, n) => fromStored(row, n).eventId)).toEqual([undefined, 41, undefined, 42, undefined]);
+  const bare = lines.map(({ sender, time, payload }) => ({ sender, time, payload }));
+  expect(storedRows(bare, "l").map((row) => row.position)).toEqual([1, 2, 3, 4]);
 });
 
 // clauses: inspector-42
@@ -182,9 +200,31 @@ test("the older modes are an option like the others", () => {
 
 test("form fields are read as words and pairs", () => {
   expect(wordsFrom(`npx -y "a b" 'c d'`)).toEqual(["npx", "-y", "a b", "c d"]);
-  expect(pairsFrom(["A=b=c", "X="], "=")).toEqual({ A: "b=c", X: "" });
-  expect(() => pairsFrom(["BAD LINE"], "=")).toThrow("BAD LINE");
-  expect(() => pairsFrom(["TWO WORDS=x"], "=")).toThrow("TWO WORDS");
+  expect(pairsFrom("A=b=c\n\nexport X=\n", "=")).toEqual([
+    { name: "A", value: "b=c" },
+    { name: "X", value: "" },
+  ]);
+  expect(pairsFrom("BAD LINE", "=")).toBeUndefined();
+  expect(pairsFrom("A=1\nTWO WORDS=x", "=")).toBeUndefined();
+  expect(nonBlankPairs([{ name: " ", value: "" }], "a variable")).toBeUndefined();
+  expect(() => nonBlankPairs([{ name: "TWO WORDS", value: "x" }], "a variable")).toThrow("TWO WORDS");
+  expect(() => nonBlankPairs([{ name: "", value: "x" }], "a variable")).toThrow("a variable");
+});
+
+// clauses: inspector-35
+test("editing an MCP server keeps what the form does not show", () => {
+  const local = {
+    type: "local" as const,
+    command: ["run", "a b"],
+    args: ["c"],
+    cwd: "sub",
+    timeoutMs: 5,
+    env: { K: "v" },
+  };
+  expect(entryOf(fieldsOf("x", local), local)).toEqual({ ...local, command: "run", args: ["a b", "c"] });
+  const remote = { type: "remote" as const, url: "https://h/", enabled: false, bearerTokenEnvVar: "T" };
+  const edited = { ...fieldsOf("x", remote), headers: [{ name: "X-Key", value: "k" }] };
+  expect(entryOf(edited, remote)).toEqual({ ...remote, transport: "http", headers: { "X-Key": "k" } });
 });
 
 test("a diff shows changes with their surroundings", () => {

@@ -24,7 +24,11 @@ export interface CallOptions {
   timeoutMs?: number;
   /** Leave out of the request log: polling would push out the calls of the user. */
   quiet?: boolean;
+  /** The bodies may have keys: they are not in the request log. */
+  secret?: boolean;
 }
+
+const NOT_KEPT = "(not kept)";
 
 export class Http {
   constructor(
@@ -52,7 +56,7 @@ export class Http {
       headers["content-type"] = "application/json";
       body = JSON.stringify(options.json);
     }
-    const shown = typeof body === "string" ? body : body ? "(binary)" : undefined;
+    const shown = typeof body === "string" ? (options.secret ? NOT_KEPT : body) : body && "(binary)";
     const entry = options.quiet
       ? 0
       : this.log.begin({ method, url, headers: loggable(headers), body: shown });
@@ -70,7 +74,7 @@ export class Http {
         cache: "no-store",
         referrerPolicy: "no-referrer",
       });
-      if (entry) void this.record(entry, response);
+      if (entry) void this.record(entry, response, options.secret);
       return response;
     } catch (error) {
       if (entry) this.log.finish(entry, { error: String(error) });
@@ -92,11 +96,11 @@ export class Http {
     return response;
   }
 
-  private async record(entry: number, response: Response): Promise<void> {
+  private async record(entry: number, response: Response, secret = false): Promise<void> {
     const type = response.headers.get("content-type") ?? "";
     const seen = { status: response.status, responseType: type };
     this.log.finish(entry, seen);
-    if (!type.includes("json")) return;
+    if (!type.includes("json") || secret) return;
     const responseBody = await response
       .clone()
       .text()
@@ -108,5 +112,5 @@ export class Http {
 /** Without the variables of an agent, which are keys. The token is added after this. */
 function loggable(headers: Record<string, string>): Record<string, string> {
   const { "x-sandbox-agent-env": secret, ...rest } = headers;
-  return secret === undefined ? rest : { ...rest, "x-sandbox-agent-env": "(not kept)" };
+  return secret === undefined ? rest : { ...rest, "x-sandbox-agent-env": NOT_KEPT };
 }

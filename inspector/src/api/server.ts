@@ -151,6 +151,7 @@ export class ServerApi {
       `/v1/config/${kind}/entries`,
       {
         query: { directory },
+        secret: kind === "mcp",
       },
     );
     return found.entries;
@@ -163,7 +164,12 @@ export class ServerApi {
     entry: ConfigEntry[K],
   ): Promise<void> {
     const query = { directory, [nameParameter(kind)]: name };
-    await this.http.checked(`/v1/config/${kind}`, { method: "PUT", query, json: entry });
+    await this.http.checked(`/v1/config/${kind}`, {
+      method: "PUT",
+      query,
+      json: entry,
+      secret: kind === "mcp",
+    });
   }
 
   async deleteConfig(kind: ConfigKind, directory: string, name: string): Promise<void> {

@@ -27,7 +27,7 @@ export interface LoggedMessage {
 export interface StoredMessage {
   log: string;
   position: number;
-  /** 0 for the agent's message; later for what a client sent after it. */
+  /** 0 for the agent's message; later for what a client sent, or this browser added, after it. */
   order: number;
   sender: Sender;
   time: number;
@@ -44,7 +44,7 @@ export function fromStored(stored: StoredMessage, n: number): LoggedMessage {
   return {
     n,
     sender: stored.sender,
-    eventId: stored.sender === "agent" && !stored.gap ? stored.position : undefined,
+    eventId: stored.sender === "agent" && stored.order === 0 && !stored.gap ? stored.position : undefined,
     after: stored.position,
     time: stored.time,
     payload: stored.payload,

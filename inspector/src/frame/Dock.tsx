@@ -13,7 +13,7 @@ const TimelinePanel = lazy(async () => ({
 }));
 const AgentsPanel = lazy(async () => ({ default: (await import("../panels/AgentsPanel")).AgentsPanel }));
 const FilesPanel = lazy(async () => ({ default: (await import("../files/FilesPanel")).FilesPanel }));
-const McpPanel = lazy(async () => ({ default: (await import("../panels/McpPanel")).McpPanel }));
+const McpPanel = lazy(async () => ({ default: (await import("../panels/mcp/McpPanel")).McpPanel }));
 const SkillsPanel = lazy(async () => ({ default: (await import("../panels/SkillsPanel")).SkillsPanel }));
 const RequestsPanel = lazy(async () => ({
   default: (await import("../panels/RequestsPanel")).RequestsPanel,

@@ -7,6 +7,7 @@ import { useAppState } from "../state/appState";
 import { useObservable } from "../state/observable";
 import { selectedDirectory } from "../state/selection";
 import { useDefaultDirectory } from "../state/useDefaultDirectory";
+import { ConfirmButton } from "../ui/ConfirmButton";
 import { Empty, Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { pretty } from "../ui/format";
@@ -25,6 +26,8 @@ interface Props<K extends ConfigKind> {
   tag: (entry: ConfigEntry[K]) => string;
   /** A form that adds an entry, or changes the given one. */
   form: (save: SaveEntry<K>, edited?: { name: string; entry: ConfigEntry[K] }) => ReactNode;
+  /** Shown with an open entry. */
+  more?: (entry: ConfigEntry[K], directory: string) => ReactNode;
 }
 
 /** The panel starts in the directory of the open session, and again when another session is opened. */
@@ -39,6 +42,7 @@ function DirectoryConfig<K extends ConfigKind>({
   about,
   tag,
   form,
+  more,
   start,
 }: Props<K> & { start: string }) {
   const { api } = useAppState();
@@ -61,10 +65,8 @@ function DirectoryConfig<K extends ConfigKind>({
       setEdited("");
       entries.reload();
     });
-  const remove = (name: string) => {
-    if (!window.confirm(`Remove ${name} from this directory?`)) return;
+  const remove = (name: string) =>
     void task.run(() => api.deleteConfig(kind, directory, name).then(entries.reload));
-  };
   const listed = Object.entries<ConfigEntry[K]>(entries.value ?? {});
   return (
     <div className="panel">
@@ -116,20 +118,21 @@ function DirectoryConfig<K extends ConfigKind>({
                 >
                   <Icon name="edit" size={13} />
                 </button>
-                <button
-                  type="button"
-                  className="icon-button tiny"
-                  aria-label={`Remove ${name}`}
+                <ConfirmButton
+                  label="Remove"
+                  name={`Remove ${name}`}
+                  question={`Remove ${name}?`}
                   disabled={task.running}
-                  onClick={() => remove(name)}
-                >
-                  <Icon name="trash" size={13} />
-                </button>
+                  confirmed={() => remove(name)}
+                />
               </div>
               {open === name && (
-                <pre className="json" tabIndex={0}>
-                  {pretty(withoutSecrets(entry))}
-                </pre>
+                <>
+                  <pre className="json" tabIndex={0}>
+                    {pretty(withoutSecrets(entry))}
+                  </pre>
+                  {more?.(entry, directory)}
+                </>
               )}
               {edited === name && form(save, { name, entry })}
             </li>

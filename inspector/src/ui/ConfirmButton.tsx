@@ -6,12 +6,14 @@ const ASKING_MS = 4000;
 
 interface Props {
   label: string;
+  /** For screen readers, where several buttons have one label. */
+  name?: string;
   question: string;
   disabled: boolean;
   confirmed: () => void;
 }
 
-export function ConfirmButton({ label, question, disabled, confirmed }: Props) {
+export function ConfirmButton({ label, name, question, disabled, confirmed }: Props) {
   const [asking, setAsking] = useState(false);
   useEffect(() => {
     if (!asking) return undefined;
@@ -26,6 +28,7 @@ export function ConfirmButton({ label, question, disabled, confirmed }: Props) {
     <button
       type="button"
       className={asking ? "button small danger" : "button small"}
+      aria-label={asking ? undefined : name}
       disabled={disabled}
       onClick={press}
     >

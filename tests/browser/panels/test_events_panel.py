@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -48,8 +49,10 @@ def test_the_universal_view_shows_the_derived_events(inspector: InspectorPage) -
 
 @pytest.mark.clause("inspector-events", "inspector-36")
 def test_a_conversation_is_exported_and_imported_again(inspector: InspectorPage, tmp_path: Path) -> None:
-    inspector.create_session()
-    inspector.say_and_wait("echo exported words")
+    inspector.create_session("Played")
+    said = {"type": "text", "text": "exported words"}
+    inspector.play("export", {"update": {"sessionUpdate": "agent_message_chunk", "content": said}})
+    inspector.wait_for_turns(1)
     panel = inspector.panel("Events")
     with inspector.page.expect_download() as download:
         panel.get_by_role("button", name="Export", exact=True).click()
@@ -62,7 +65,11 @@ def test_a_conversation_is_exported_and_imported_again(inspector: InspectorPage,
     inspector.panel("Events").get_by_label("Import events").set_input_files(file)
     expect(inspector.page.get_by_text("Imported: this conversation can be read")).to_be_visible()
     expect(inspector.conversation).to_contain_text("exported words")
-    expect(inspector.page.locator(".chat-title")).to_contain_text("Mock")
+    expect(inspector.page.locator(".chat-title .pill").first).to_contain_text("Played Agent")
+    last = max(line.get("streamEventId", 0) for line in lines)
+    expect(inspector.page.locator(".stream-status").first).to_have_attribute(
+        "title", re.compile(f"last event {last}")
+    )
     with inspector.page.expect_download() as again:
         panel.get_by_role("button", name="Export", exact=True).click()
     kept = [json.loads(line) for line in Path(again.value.path()).read_text().splitlines()]

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { StreamStatus } from "../../conversation/header/StreamStatus";
 import type { Instance } from "../../instance/instance";
 import { useInstance } from "../../instance/useInstance";
-import { useAppState } from "../../state/appState";
+import { useAppState, type AppState } from "../../state/appState";
 import { useObservable } from "../../state/observable";
 import { go } from "../../state/route";
 import { selectedEvent } from "../../state/selection";
@@ -44,6 +44,11 @@ export function EventsPanel({ instance, showMain }: Props) {
   );
 }
 
+function agentOfInstance(app: AppState, serverId: string): string | undefined {
+  const session = app.sessions.sessions.get()?.find((one) => one.serverId === serverId);
+  return session?.agent ?? app.servers.state.get().servers.find((one) => one.serverId === serverId)?.agent;
+}
+
 interface OpenProps {
   instance: Instance;
   jump: number | undefined;
@@ -55,11 +60,12 @@ function OpenEvents({ instance, jump, showMain }: OpenProps) {
   const [view, setView] = useState<"raw" | "universal">("raw");
   const [filter, setFilter] = useState("all");
   const [search, setSearch] = useState("");
-  const download = () =>
-    saveFile(
-      `${instance.serverId}.jsonl`,
-      exportJsonl(snapshot.entries.slice(0, snapshot.entryCount), instance.serverId),
-    );
+  const app = useAppState();
+  const download = () => {
+    const { serverId } = instance;
+    const entries = snapshot.entries.slice(0, snapshot.entryCount);
+    saveFile(`${serverId}.jsonl`, exportJsonl(entries, serverId, agentOfInstance(app, serverId)));
+  };
   return (
     <>
       <div className="toolbar">

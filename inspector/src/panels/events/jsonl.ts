@@ -5,7 +5,12 @@ import { isObject, numberAt, objectAt, parseJson, textAt, type Json } from "../.
 import type { AppState } from "../../state/appState";
 import type { SessionRecord } from "../../storage/sessionRecord";
 
-export function exportJsonl(messages: readonly LoggedMessage[], sessionId: string): string {
+/** @param agent id of the agent; the stores have it in the record of the session */
+export function exportJsonl(
+  messages: readonly LoggedMessage[],
+  sessionId: string,
+  agent: string | undefined,
+): string {
   const lines = messages
     .filter((message) => !message.gap)
     .map((message, index) =>
@@ -15,6 +20,7 @@ export function exportJsonl(messages: readonly LoggedMessage[], sessionId: strin
         sessionId,
         createdAt: message.time,
         connectionId: sessionId,
+        ...(agent === undefined ? {} : { agent }),
         sender: message.sender,
         ...(message.eventId === undefined ? {} : { streamEventId: message.eventId }),
         payload: message.payload,
@@ -26,6 +32,7 @@ export function exportJsonl(messages: readonly LoggedMessage[], sessionId: strin
 interface ImportedMessage extends Pick<StoredMessage, "sender" | "time" | "payload"> {
   /** The number that the server gave to the event. */
   eventId?: number;
+  agent?: string;
 }
 
 /** The messages of an exported file. A line that is a bare JSON-RPC message counts as the agent's. */
@@ -40,7 +47,14 @@ export function parseJsonl(text: string): ImportedMessage[] {
       const sender = textAt(entry, "sender") === "client" ? "client" : "agent";
       const eventId = numberAt(entry, "streamEventId");
       const time = numberAt(entry, "createdAt") ?? Date.now();
-      return { sender, time, payload: entry.payload, ...(eventId === undefined ? {} : { eventId }) };
+      const agent = textAt(entry, "agent");
+      return {
+        sender,
+        time,
+        payload: entry.payload,
+        ...(eventId === undefined ? {} : { eventId }),
+        ...(agent === undefined ? {} : { agent }),
+      };
     });
 }
 
@@ -54,21 +68,45 @@ function parseLine(line: string, number: number): Json {
   return parsed;
 }
 
-/** Rows that keep the server's numbers, unless the file has several runs with numbers of their own. */
-export function storedRows(messages: readonly ImportedMessage[], log: string): StoredMessage[] {
-  const ids = messages.filter((one) => one.sender === "agent").map((one) => one.eventId ?? 0);
-  const numbered = ids.every((id, index) => id > (ids[index - 1] ?? 0));
+/**
+ * The runs of the instance: a server that was started again numbers its events from 1. What clients sent since the
+ * last event of a run, from `initialize` on, belongs to the next one.
+ */
+export function splitRuns(messages: readonly ImportedMessage[]): ImportedMessage[][] {
+  const runs: ImportedMessage[][] = [[]];
+  let last = 0;
+  for (const message of messages) {
+    const { eventId } = message;
+    if (eventId !== undefined) {
+      if (eventId <= last) {
+        const before = runs.at(-1)!;
+        const agents = before.findLastIndex((one) => one.sender === "agent");
+        const first = before.findIndex(
+          (one, at) => at > agents && textAt(one.payload, "method") === "initialize",
+        );
+        runs.push(first < 0 ? [] : before.splice(first));
+      }
+      last = eventId;
+    }
+    runs.at(-1)!.push(message);
+  }
+  return runs;
+}
+
+/** Rows with the server's numbers, or counted if the file has none. */
+export function storedRows(run: readonly ImportedMessage[], log: string): StoredMessage[] {
+  const counted = run.every(({ eventId }) => eventId === undefined);
   let position = 0;
-  return messages.map(({ eventId, sender, time, payload }, index): StoredMessage => {
-    const agent = sender === "agent";
-    if (!numbered) position = index + 1;
-    else if (agent) position = eventId!;
-    return { log, position, order: agent || !numbered ? 0 : index + 1, sender, time, payload };
+  return run.map(({ eventId, sender, time, payload }, index): StoredMessage => {
+    position = counted ? index + 1 : (eventId ?? position);
+    return { log, position, order: counted || eventId !== undefined ? 0 : index + 1, sender, time, payload };
   });
 }
 
-/** The name that the agent gave itself in its answer to `initialize`. */
+/** The id of the agent, or the name that it gave itself in its answer to `initialize`. */
 export function agentOf(messages: readonly ImportedMessage[]): string | undefined {
+  const named = messages.find(({ agent }) => agent !== undefined)?.agent;
+  if (named !== undefined) return named;
   for (const { payload } of messages) {
     const name = textAt(objectAt(objectAt(payload, "result"), "agentInfo"), "name");
     if (name) return name;
@@ -80,10 +118,9 @@ export async function importJsonl(app: AppState, file: File): Promise<SessionRec
   const messages = parseJsonl(await file.text());
   if (messages.length === 0) throw new Error("The file is empty.");
   const id = crypto.randomUUID();
-  const log = `import|${id}`;
   const now = Date.now();
-  const rows = storedRows(messages, log);
-  await app.history.addMessages(rows);
+  const runs = splitRuns(messages).map((run, index) => storedRows(run, `import|${id}|${index + 1}`));
+  for (const rows of runs) await app.history.addMessages(rows);
   const session: SessionRecord = {
     id,
     origin: app.http.origin,
@@ -96,7 +133,7 @@ export async function importJsonl(app: AppState, file: File): Promise<SessionRec
     lastActiveAt: now,
     archived: false,
     imported: true,
-    logs: [log],
+    logs: runs.map((rows) => rows[0]!.log),
   };
   await app.sessions.put(session);
   return session;
