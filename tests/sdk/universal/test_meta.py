@@ -32,10 +32,11 @@ def test_writing_keeps_what_meta_already_held_and_leaves_the_argument_alone() ->
 
 @pytest.mark.clause("spec2-5-trace-keys")
 def test_trace_context_stands_at_the_root() -> None:
-    written = meta.with_trace({"x": 1}, traceparent="00-a-b-01", tracestate="k=v")
+    written = meta.with_trace({"x": 1}, {"traceparent": "00-a-b-01", "tracestate": "k=v"})
     assert written == {"x": 1, "_meta": {"traceparent": "00-a-b-01", "tracestate": "k=v"}}
     both = meta.with_turn(written, "t1")
     assert both["_meta"] == {"traceparent": "00-a-b-01", "tracestate": "k=v", NS: {"turn": "t1"}}
+    assert meta.with_trace({"x": 1}, {}) == {"x": 1}
 
 
 @pytest.mark.clause("spec2-3.1-session-fields-in-meta", "decision-40")

@@ -65,18 +65,9 @@ def with_meta(target: Mapping[str, Any], /, **keys: Any) -> dict[str, Any]:
     return {**target, "_meta": {**root, NAMESPACE: {**as_dict(root.get(NAMESPACE)), **wanted}}}
 
 
-def with_trace(
-    target: Mapping[str, Any],
-    /,
-    *,
-    traceparent: str,
-    tracestate: str | None = None,
-    baggage: str | None = None,
-) -> dict[str, Any]:
-    """A copy of `target` with W3C trace context at the root of `_meta`."""
-    trace = {"traceparent": traceparent, "tracestate": tracestate, "baggage": baggage}
-    root = as_dict(target.get("_meta"))
-    return {**target, "_meta": {**root, **{key: value for key, value in trace.items() if value is not None}}}
+def with_trace(target: Mapping[str, Any], context: Mapping[str, str], /) -> dict[str, Any]:
+    """A copy of `target` with the trace context (`traceparent`, ...) at the root of `_meta`."""
+    return {**target, "_meta": {**as_dict(target.get("_meta")), **context}} if context else dict(target)
 
 
 def with_session_request(

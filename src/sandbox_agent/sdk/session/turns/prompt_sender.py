@@ -101,9 +101,7 @@ class PromptSender:
             native_session_id=self._channel.native_id,
             model=self._config.current("model"),
         ) as span:
-            params = meta.with_turn({"prompt": content}, turn.id)
-            if span.trace_context:
-                params["_meta"] = {**span.trace_context, **params["_meta"]}
+            params = meta.with_trace(meta.with_turn({"prompt": content}, turn.id), span.trace_context)
             answer = await self._send(params, request)
             if is_acceptance(answer):
                 answer = {**answer, **await self._until_idle(turn, request)}
