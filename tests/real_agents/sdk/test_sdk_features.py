@@ -2,57 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 import pytest
 
-from sandbox_agent import AsyncSandboxAgent, AsyncSession, auto_approve, tool
-from tests.real_agents.conftest import client
+from sandbox_agent import SteeringError, UnsupportedSessionOptionError, tool
 from tests.real_agents.fake_model import FakeModel
-from tests.real_agents.matrix import Matrix
-from tests.real_agents.recipes import RECIPES
-from tests.support.server_process import ServerProcess
+from tests.real_agents.sdk.conftest import OpenSession
 
 pytestmark = pytest.mark.timeout(600)
-# Claude shows a model its MCP tools only after a search, which the fake model does not do.
-MORE_VARIABLES = {"claude": {"ENABLE_TOOL_SEARCH": "false"}}
-
-
-class OpenSession(Protocol):
-    def __call__(self, agent: str, **options: Any) -> Awaitable[AsyncSession]: ...
 
 
 @dataclass
 class Review:
     verdict: str
     problems: list[str]
-
-
-@pytest.fixture
-async def opened(server: ServerProcess, model: FakeModel, tmp_path: Path) -> AsyncIterator[OpenSession]:
-    """Opens sessions with agents that are installed and use the fake model."""
-    async with AsyncExitStack() as stack:
-
-        async def open_session(agent: str, **options: Any) -> AsyncSession:
-            async with client(server) as http:
-                answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=400)
-                assert answer.status_code == 200, answer.text
-                matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / agent)
-            sdk = AsyncSandboxAgent.connect(f"http://127.0.0.1:{server.port}")
-            opened = await stack.enter_async_context(sdk)
-            options = {
-                "env": {**matrix.env, **MORE_VARIABLES.get(agent, {})},
-                "directory": matrix.cwd,
-                "on_permission": auto_approve,
-                **options,
-            }
-            return await opened.sessions.create(agent, **options)
-
-        yield open_session
 
 
 @pytest.mark.clause("sdk-tools")
@@ -131,3 +96,21 @@ async def test_the_answer_of_a_real_agent_becomes_a_value(
     result = await session.prompt('[[say {"verdict": "good", "problems": ["one"]}]]', output=Review)
     assert result.output == Review("good", ["one"])
     assert model.was_sent("problems") and result.usage is not None
+
+
+@pytest.mark.clause("sdk-agent-options", "sdk-steer-and-fork")
+async def test_what_an_agent_cannot_do_is_said(opened: OpenSession) -> None:
+    for option in ({"allowed_tools": ["bash"]}, {"system_prompt": "Be brief."}):
+        with pytest.raises(UnsupportedSessionOptionError, match=next(iter(option))):
+            await opened("gemini", **option)
+    session = await opened("gemini")
+    with pytest.raises(UnsupportedSessionOptionError, match="fork"):
+        await session.fork()
+    turn = session.start("[[slow 20 0.2]]")
+    async for _ in turn.text_deltas:
+        with pytest.raises(SteeringError) as failure:
+            await session.steer("faster")
+        assert failure.value.reason == "unsupported"
+        break
+    await turn.cancel()
+    await turn.result()

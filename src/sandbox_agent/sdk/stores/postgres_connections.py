@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Connection = AsyncConnection[tuple[Any, ...]]
 
-MAX_CONNECTIONS = 4
+MAX_CONNECTIONS = 8
 
 
 class PostgresConnections:

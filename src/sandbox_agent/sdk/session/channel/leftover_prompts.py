@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 
+from sandbox_agent.sdk.small_event import SmallEvent
+
 
 class LeftoverPrompts:
     """The request ids of such prompts."""
 
     def __init__(self) -> None:
         self._ids: set[str] = set()
-        self._none = asyncio.Event()
+        self._none = SmallEvent()
         self._none.set()
 
     def __bool__(self) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
 
 from sandbox_agent.sdk.session.history.checkpoints import save_checkpoint
+from sandbox_agent.sdk.small_event import SmallEvent
 from sandbox_agent.sdk.stores import (
     Checkpoint,
     EventConflictError,
@@ -80,13 +80,13 @@ class StoreWriter:
         self._store = store
         self._session_id = session_id
         self._patience_s = patience_s
-        self._waiting: deque[_QueuedMessage] = deque()
+        self._waiting: list[_QueuedMessage] = []
         self._changes = _Changes()
         self._added, self._stored = _Position(), _Position()
         self._task: asyncio.Task[None] | None = None
         self._outage: _Outage | None = None
-        self._progress = asyncio.Event()
-        self._try_now = asyncio.Event()
+        self._progress = SmallEvent()
+        self._try_now = SmallEvent()
 
     @property
     def unsaved(self) -> int:
@@ -261,8 +261,7 @@ class StoreWriter:
         self._tell()
 
     def _succeeded(self, batch: list[_QueuedMessage]) -> None:
-        for _ in batch:
-            self._waiting.popleft()
+        del self._waiting[: len(batch)]
         self._stored.messages += len(batch)
         if self._outage is not None and self._outage.error is not None:
             log.warning("session %s is stored again", self._session_id)
@@ -276,5 +275,5 @@ class StoreWriter:
             return
 
     def _tell(self) -> None:
-        progress, self._progress = self._progress, asyncio.Event()
+        progress, self._progress = self._progress, SmallEvent()
         progress.set()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -62,7 +61,7 @@ class AgentInstance:
         self._sessions: dict[str, SessionPort] = {}
         self._owners: dict[str, SessionPort] = {}
         self._asked: dict[str, SessionPort] = {}
-        self._early: deque[tuple[str, Envelope, int | None]] = deque(maxlen=EARLY_MESSAGES)
+        self._early: list[tuple[str, Envelope, int | None]] = []
         self._replies: set[asyncio.Task[None]] = set()
 
     @property
@@ -170,6 +169,7 @@ class AgentInstance:
         elif isinstance(native_id := fields.get("sessionId"), str):
             session = self._sessions.get(native_id)
             if session is None:
+                del self._early[: -EARLY_MESSAGES + 1]
                 self._early.append((native_id, envelope, event_id))
             else:
                 self._to_session(session, envelope, event_id)

@@ -7,7 +7,6 @@ first and may deny. For a tool that runs without a request it is called as soon 
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -22,6 +21,8 @@ from sandbox_agent.sdk.universal.meta import tool_name_of
 
 # Some agents report a tool as running and ask for permission then; OpenCode on a busy machine 0.4 s later.
 REQUEST_GRACE_S = 1.0
+# How much longer a tool that was denied may wait for its request before the turn is cancelled.
+DENIED_GRACE_S = 2.0
 # Calls whose decision is known; ids are not used again within so many calls.
 KEPT_CALLS = 1000
 
@@ -43,7 +44,9 @@ class ToolHooks:
         """Calls for which `before_tool` was not called yet."""
         self._decided: dict[str, Deny | None] = {}
         """Calls for which it was called or is about to be, with its decision."""
-        self._waiting: deque[Callable[[], Awaitable[None]]] = deque()
+        self._late_requests: dict[str, asyncio.Future[bool]] = {}
+        """Calls for which it was called without a request: True when that comes, False when the tool ends."""
+        self._waiting: list[Callable[[], Awaitable[None]]] = []
         self._worker: asyncio.Task[None] | None = None
 
     def take(self, entry: RecordedMessage) -> None:
@@ -62,6 +65,7 @@ class ToolHooks:
         self._tool_runs(entry)
         for use in _flat(tool_tree(completed_items(entry.events))):
             self._observe(use.call_id)
+            self._settle_late(use.call_id, requested=False)
             if self._handlers.after_tool is not None:
                 self._enqueue(partial(self._call_after, use))
 
@@ -73,6 +77,7 @@ class ToolHooks:
         known = self._started.pop(call_id, None)
         if known is None and call_id in self._decided:
             # The request came after the grace: the decision is made once, and it still holds.
+            self._settle_late(call_id, requested=True)
             await self.idle()
             return self._decided.get(call_id)
         self._remember(call_id, None)
@@ -108,7 +113,13 @@ class ToolHooks:
         if use is not None:
             self._remember(call_id, None)
             if self._handlers.before_tool is not None:
+                self._late_requests[call_id] = asyncio.get_running_loop().create_future()
                 self._enqueue(partial(self._call_before, use))
+
+    def _settle_late(self, call_id: str, *, requested: bool) -> None:
+        late = self._late_requests.get(call_id)
+        if late is not None and not late.done():
+            late.set_result(requested)
 
     def _remember(self, call_id: str, decision: Deny | None) -> None:
         self._decided[call_id] = decision
@@ -117,16 +128,25 @@ class ToolHooks:
 
     async def _call_before(self, use: ToolUse) -> None:
         callback = self._handlers.before_tool
-        if callback is None:
-            return
-        self._remember(use.call_id, Deny("before_tool failed"))
-        denied = _as_deny(await self._handlers.call(callback, use))
-        self._remember(use.call_id, denied)
-        if denied is None:
-            return
+        late = self._late_requests[use.call_id]
+        try:
+            if callback is None:
+                return
+            self._remember(use.call_id, Deny("before_tool failed"))
+            denied = _as_deny(await self._handlers.call(callback, use))
+            self._remember(use.call_id, denied)
+            if denied is None or await self._requested_late(late):
+                return
+        finally:
+            del self._late_requests[use.call_id]
         # Too late for this call. The turn must not go on as if the tool had been allowed.
         self._failed(CallbackError(f"before_tool denied {use.name!r}, which runs without asking"))
         await self._cancel()
+
+    @staticmethod
+    async def _requested_late(late: asyncio.Future[bool]) -> bool:
+        await asyncio.wait([late], timeout=DENIED_GRACE_S)
+        return late.done() and late.result()
 
     async def _call_after(self, use: ToolUse) -> None:
         callback = self._handlers.after_tool
@@ -142,7 +162,7 @@ class ToolHooks:
         try:
             while self._waiting:
                 try:
-                    await self._waiting.popleft()()
+                    await self._waiting.pop(0)()
                 except SandboxAgentError as error:
                     self._failed(error)
                 except Exception as error:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.history.recorder import RecordedMessage
+from sandbox_agent.sdk.small_event import SmallEvent
 from sandbox_agent.sdk.universal import UniversalEvent
 
 
@@ -22,14 +22,14 @@ class TurnMessages:
         self.usage: dict[str, Any] = {}
         self.idle: dict[str, Any] | None = None
         """The state that ended the turn (ACP v2)."""
-        self.sent = asyncio.Event()
+        self.sent = SmallEvent()
         """Set once the agent has the prompt."""
         self._older_turn_open = older_turn_open
         self._undecided: list[RecordedMessage] = []
         """Messages that may still belong to an older turn."""
         self._behind = False
         """The agent works on an older turn."""
-        self._changed = asyncio.Event()
+        self._changed = SmallEvent()
         self._awaited = False
         """A reader waits for `_changed`."""
 
@@ -68,7 +68,7 @@ class TurnMessages:
         """Wake the readers."""
         if self._awaited:  # a new event object for every message would take as long as the rest of `take`
             self._awaited = False
-            changed, self._changed = self._changed, asyncio.Event()
+            changed, self._changed = self._changed, SmallEvent()
             changed.set()
 
     def _add(self, entry: RecordedMessage) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from sandbox_agent.sdk.errors import AgentExitedError, SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
+from sandbox_agent.sdk.small_event import SmallEvent
 from sandbox_agent.sdk.transport.calls.pending_call import PendingCall
 from sandbox_agent.sdk.transport.calls.pending_calls import EXIT_DETAILS_S, PendingCalls
 from sandbox_agent.sdk.transport.streams.stream_reader import Gap
@@ -36,7 +37,7 @@ class StreamHandler:
         lose: Callable[[SandboxAgentError], None],
         dropped: Callable[[], None],
     ) -> None:
-        self.news = asyncio.Event()
+        self.news = SmallEvent()
         """Set when the stream broke or brought an answer, to ask for the status at once."""
         self._path = path
         self._listener = listener

@@ -23,6 +23,7 @@ from sandbox_agent.sdk.errors import (
     SandboxAgentError,
 )
 from sandbox_agent.sdk.jsonrpc import Envelope
+from sandbox_agent.sdk.small_event import SmallEvent
 from sandbox_agent.sdk.transport.http_api import HttpApi, network_errors, segment
 from sandbox_agent.sdk.transport.retries import backoff
 from sandbox_agent.sdk.transport.streams.shared_streams import SharedStreams, StreamGroup, gone
@@ -78,8 +79,8 @@ class StreamReader:
         self._shared = shared
         self._group: StreamGroup | None = None
         self._task: asyncio.Task[None] | None = None
-        self._scope = CancelScope()
-        self._moved = asyncio.Event()
+        self._scope: CancelScope | None = None
+        self._moved = SmallEvent()
         self._foreign_404 = 0
 
     def start(self) -> None:
@@ -105,7 +106,8 @@ class StreamReader:
             if self._shared is not None:
                 self._shared.left_alone()
             if task is not asyncio.current_task():
-                self._scope.cancel()
+                if self._scope is not None:
+                    self._scope.cancel()
                 await asyncio.wait([task])
 
     async def moved(self, timeout_s: float) -> None:
