@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.cursor import Cursor, Wake
     from sandbox_agent.bridge.eventlog.event_log import EventLog
     from sandbox_agent.bridge.eventlog.frames import Block
+    from sandbox_agent.terminals.live_output import LiveOutput
 
     Attach = Callable[[EventLog, int | None, Wake], Cursor]
 
@@ -46,6 +47,15 @@ class LogReader:
         else:
             frames = b"".join(item.pieces)
         return output_log.after(frames, self._skip_to) if first <= self._skip_to else frames
+
+    async def read_output(self, live: LiveOutput) -> bytes | Gap | None:
+        """As `read`, but the bytes that the process wrote."""
+        first = self.cursor.position
+        frames = await self.read()
+        if frames is None or isinstance(frames, Gap):
+            return frames
+        output = live.between(first, self.position) if first > self._skip_to else None
+        return output_log.raw_output(frames) if output is None else output
 
     @property
     def is_at_end(self) -> bool:

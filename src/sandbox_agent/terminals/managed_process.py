@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.runtime import wall_clock
 from sandbox_agent.terminals import output_log
+from sandbox_agent.terminals.live_output import LiveOutput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +37,7 @@ class ManagedProcess:
         self.is_terminal = launch.terminal is not None
         self.interactive = interactive
         self.log = log
+        self.live = LiveOutput()
         self.created_at_ms = _now_ms()
         self.exited_at_ms: int | None = None
         self.exit: ProcessExit | None = None
@@ -49,6 +51,7 @@ class ManagedProcess:
 
     def on_output(self, stream: str, data: bytes) -> None:
         output_log.publish(self.log, stream, data)
+        self.live.add(self.log.last, data)
 
     def on_exit(self, exit: ProcessExit) -> None:
         self.exit = exit

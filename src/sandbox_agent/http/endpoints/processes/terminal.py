@@ -28,7 +28,6 @@ from sandbox_agent.http.endpoints.processes.input import check_input_size, decod
 from sandbox_agent.http.json_body import json_body, json_response
 from sandbox_agent.http.messages import Request, Response
 from sandbox_agent.http.openapi.operation import Content, Number, Operation, ResponseSpec
-from sandbox_agent.terminals import output_log
 from sandbox_agent.terminals.launch import TerminalSize
 from sandbox_agent.terminals.log_reader import LogReader
 
@@ -111,6 +110,7 @@ async def attach_terminal(websocket: WebSocket, services: Services) -> None:
     # Without a position: what is in memory, so that no output from before the connection is missing.
     start = log.first_in_memory - 1 if since is None else since
     reader = LogReader(log, start, services.streams.attach)
+    managed.live.attach()
     try:
         await websocket.accept()
         ready = {"processId": managed.id, "type": "ready"}
@@ -121,6 +121,7 @@ async def attach_terminal(websocket: WebSocket, services: Services) -> None:
         )
         await websocket.close()
     finally:
+        managed.live.detach()
         services.streams.detach(reader.cursor)
 
 
@@ -142,7 +143,7 @@ async def _send_output(
 ) -> None:
     """Send output until the process has exited and all of it is sent, or its record is deleted."""
     while True:
-        item = await reader.read()
+        item = await reader.read_output(managed.live)
         if isinstance(item, Gap):
             if tells_sequence:
                 await websocket.send(_json({"oldest": item.oldest, "newest": item.newest, "type": "gap"}))
@@ -151,7 +152,7 @@ async def _send_output(
             # the connection breaks.
             if tells_sequence:
                 await websocket.send(_json({"sequence": reader.position, "type": "sequence"}))
-            await websocket.send(output_log.raw_output(item))
+            await websocket.send(item)
         elif managed.log.closed:
             return
         elif managed.exit is not None and reader.is_at_end:
