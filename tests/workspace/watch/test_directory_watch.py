@@ -11,6 +11,7 @@ from msgspec import UNSET
 
 from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied
 from sandbox_agent.workspace.files.workspace import Workspace
+from sandbox_agent.workspace.watch import changes
 from sandbox_agent.workspace.watch.directory_watch import DirectoryWatch, WatchReport
 
 Seen = set[tuple[str, str]]
@@ -183,3 +184,21 @@ def test_what_cannot_be_watched_is_refused(
     ):
         with pytest.raises(error):
             DirectoryWatch(space, str(path), recursive=True, excluded=frozenset(), max_directories=9)
+
+
+@pytest.mark.clause("changes-fs-watch")
+def test_a_directory_with_too_many_files_is_an_overflow(
+    workspace: Workspace, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changes, "MAX_CHANGES", 100)
+    (home / "full").mkdir()
+    for number in range(200):
+        (home / "full" / str(number)).touch()
+    (home / "watched").mkdir()
+    with watching(workspace, home / "watched") as watch:
+        (home / "full").rename(home / "watched/full")
+        report = next_report(watch)
+        assert (report.changes, report.overflowed) == ([], True)
+        (home / "watched/full/new").touch()
+        report = next_report(watch)
+        assert (seen(report, home), report.overflowed) == ({("created", "watched/full/new")}, False)

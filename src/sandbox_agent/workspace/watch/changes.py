@@ -25,14 +25,21 @@ class FsChanges(msgspec.Struct, rename="camel"):
     changes: list[FsChange]
 
 
+# A directory with a million files may be moved in; they would be one event of a hundred megabytes.
+MAX_CHANGES = 10_000
+
+
 class ChangeSet:
     """Collects changes until they are taken."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, FsChange] = {}
+        self._has_too_many = False
 
     def add(self, change: FsChange) -> None:
         """Merge with an earlier change of the path."""
+        if self._has_too_many:
+            return
         earlier = self._by_path.pop(change.path, None)
         if earlier is not None:
             if change.kind == "deleted" and earlier.kind == "created":
@@ -42,8 +49,13 @@ class ChangeSet:
             elif change.kind == "created" and earlier.kind == "deleted":
                 change.kind = "modified"
         self._by_path[change.path] = change
+        if len(self._by_path) > MAX_CHANGES:
+            self._by_path.clear()
+            self._has_too_many = True
 
-    def take(self) -> list[FsChange]:
-        taken = list(self._by_path.values())
+    def take(self) -> tuple[list[FsChange], bool]:
+        """The changes, and whether there were so many that none is kept."""
+        taken = list(self._by_path.values()), self._has_too_many
         self._by_path.clear()
+        self._has_too_many = False
         return taken

@@ -27,7 +27,7 @@ class WatchReport:
 
     changes: list[FsChange] = field(default_factory=list)
     overflowed: bool = False
-    """The kernel has dropped events: everything has to be read again."""
+    """The kernel has dropped events, or there are too many: everything has to be read again."""
     ended: bool = False
     """The watched directory was deleted or moved away."""
 
@@ -88,7 +88,8 @@ class DirectoryWatch:
             self._deleted(path, is_directory)
         if report.overflowed:
             self._watch_again()
-        report.changes = self._changes.take()
+        report.changes, too_many = self._changes.take()
+        report.overflowed = report.overflowed or too_many
         return report
 
     def _entry_changed(self, path: str, event: InotifyEvent, moved: dict[int, tuple[str, bool]]) -> None:

@@ -1,7 +1,7 @@
 """`GET /v1/fs/watch`: changes in a directory as server-sent events.
 
 `ready` is sent when all directories are watched, `change` for changes (those within 50 ms together),
-`overflow` when the kernel has dropped reports and the client has to look again, `end` when the directory is
+`overflow` when reports were dropped and the client has to look again, `end` when the directory is
 gone. There are no event numbers: a client that connects again reads the directory first.
 """
 
