@@ -43,7 +43,8 @@ export class Commands {
   }
 }
 
-function checked(command: string, result: CommandResult): CommandResult {
+/** Rejects with `CommandFailed` if the command failed. */
+export function checked(command: string, result: CommandResult): CommandResult {
   if (result.exitCode !== 0) throw new CommandFailed(command, result);
   return result;
 }

@@ -24,6 +24,7 @@ import { KeyField } from "./KeyField";
 import { chooseLogin, LoginChoiceField, type LoginChoice } from "./LoginChoiceField";
 import { OptionInput } from "./OptionInput";
 import { OptionsStatus, useAskedAgents } from "./OptionsStatus";
+import { SkillsField } from "./SkillsField";
 import { rememberDirectory } from "./recentDirectories";
 import { useAgents } from "./useAgents";
 import { readyFirst } from "./Welcome";
@@ -43,6 +44,7 @@ export function NewSessionDialog({ agent, close, created }: Props) {
   const [values, setValues] = useState<Record<string, string>>({});
   const [environment, setEnvironment] = useState<Record<string, string>>({});
   const [withMcp, setWithMcp] = useState(true);
+  const [withSkills, setWithSkills] = useState(true);
   const [login, setLogin] = useState<LoginChoice>();
   const [progress, setProgress] = useState<StartProgress>({ text: "" });
   const task = useTask();
@@ -54,6 +56,7 @@ export function NewSessionDialog({ agent, close, created }: Props) {
   const configOptions = described?.configOptions;
   const options = useMemo(() => selectOptions({ configOptions }), [configOptions]);
   const mcp = useLoaded(useCallback(() => configuredServers(api, directory), [api, directory]));
+  const skills = useLoaded(useCallback(() => configuredSkills(api, directory), [api, directory]));
   const listed = agents.value?.find((one) => one.id === chosen);
 
   useDefaultDirectory(directory, setDirectory);
@@ -68,7 +71,9 @@ export function NewSessionDialog({ agent, close, created }: Props) {
     const { signal } = creation.current;
     const mcpServers = withMcp ? (mcp.value?.servers ?? []) : [];
     const cwd = directory.trim();
-    const wanted = { agent: chosen, cwd, options: values, mcpServers, environment };
+    const folder = withSkills && skills.value?.length ? described?.skillsDirectory : undefined;
+    const given = folder === undefined ? {} : { skills: folder };
+    const wanted = { agent: chosen, cwd, options: values, mcpServers, environment, ...given };
     void task.run(async () => {
       const session = await createSession(app, wanted, setProgress, signal, chooseLogin(setLogin));
       rememberDirectory(cwd);
@@ -120,6 +125,9 @@ export function NewSessionDialog({ agent, close, created }: Props) {
             The MCP server {name} is left out. <code>{field}</code>: {reason}.
           </p>
         ))}
+        {skills.value && skills.value.length > 0 && (
+          <SkillsField names={skills.value} agent={described} checked={withSkills} change={setWithSkills} />
+        )}
         {login && <LoginChoiceField {...login} />}
         {task.error !== undefined && <ErrorBox error={task.error} />}
         {task.running && <ProgressBar text={progress.text} percent={progress.percent} />}
@@ -154,6 +162,11 @@ function AgentRadio({ agent, checked, choose }: { agent: AgentInfo; checked: boo
       {neverAsks(agent) && <span className="pill warn">every tool runs without asking</span>}
     </label>
   );
+}
+
+async function configuredSkills(api: ServerApi, directory: string): Promise<string[]> {
+  if (!directory.startsWith("/")) return [];
+  return Object.keys(await api.configEntries("skills", directory));
 }
 
 async function configuredServers(api: ServerApi, directory: string): Promise<AcpServers> {

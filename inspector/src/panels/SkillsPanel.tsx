@@ -9,7 +9,7 @@ export function SkillsPanel() {
     <ConfigPanel
       kind="skills"
       title="Skills"
-      about="Sources of skills for this directory. The server stores them; agents fetch them."
+      about="Sources of skills for this directory. The server stores them; new sessions in the directory get them."
       tag={(entry) => entry.sources.map((source) => source.type).join(", ")}
       form={(save, edited) => <SkillForm save={save} edited={edited} />}
     />

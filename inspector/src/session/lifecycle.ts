@@ -15,6 +15,7 @@ import type { AppState } from "../state/appState";
 import type { SessionRecord } from "../storage/sessionRecord";
 import { AUTH_REQUIRED, requestWithLogin, type ChooseLogin } from "./login";
 import { chooseOption } from "./options";
+import { withSkills } from "./skills";
 import { watchInstall, type StartProgress } from "./startProgress";
 
 export interface NewSession {
@@ -23,6 +24,8 @@ export interface NewSession {
   /** Values of the agent's options, by category: model, mode, thought level. */
   options: Record<string, string>;
   mcpServers: McpServer[];
+  /** Where the skills of the directory's config go, below `cwd`; none without it. */
+  skills?: string;
   /** Variables for the process; they are sent with its start and kept nowhere. */
   environment: Record<string, string>;
 }
@@ -99,19 +102,24 @@ async function open(
   const { serverId } = instance;
   progress({ text: `Starting ${chosen.agent}…` });
   const endWatch = watchInstall(app.api, serverId, chosen.agent, progress);
-  const { log, logins } = await start(app, instance, chosen.agent, environment).finally(endWatch);
-  progress({ text: "Opening a session…" });
+  const { log, logins, server } = await start(app, instance, chosen.agent, environment).finally(endWatch);
   const { cwd, mcpServers } = chosen;
-  const opened = await requestWithLogin<NewSessionResponse>(
-    instance,
-    "session/new",
-    { cwd, mcpServers },
-    logins,
-    chooseLogin,
-  );
-  for (const [category, value] of Object.entries(options)) {
-    if (value) await chooseOption(instance, opened.sessionId, opened, category, value);
-  }
+  if (chosen.skills) progress({ text: "Installing skills…" });
+  const opened = await withSkills(app.http, { ...chosen, id }, server, async () => {
+    progress({ text: "Opening a session…" });
+    const params = { cwd, mcpServers };
+    const answer = await requestWithLogin<NewSessionResponse>(
+      instance,
+      "session/new",
+      params,
+      logins,
+      chooseLogin,
+    );
+    for (const [category, value] of Object.entries(options)) {
+      if (value) await chooseOption(instance, answer.sessionId, answer, category, value);
+    }
+    return answer;
+  });
   const now = Date.now();
   return {
     ...chosen,
@@ -144,13 +152,11 @@ export function forkSession(
     await app.history.addMessages(messages);
     instance.log.addHistory(messages);
     instance.endRun();
-    const { log, logins } = await start(app, instance, original.agent);
+    const { log, logins, server } = await start(app, instance, original.agent);
     const { agentSessionId: sessionId, cwd, mcpServers } = original;
-    const forked = await requestWithLogin<NewSessionResponse>(
-      instance,
-      "session/fork",
-      { sessionId, cwd, mcpServers },
-      logins,
+    const params = { sessionId, cwd, mcpServers };
+    const forked = await withSkills(app.http, { ...original, id }, server, () =>
+      requestWithLogin<NewSessionResponse>(instance, "session/fork", params, logins),
     );
     const now = Date.now();
     return {
@@ -179,6 +185,7 @@ function orAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 interface Started {
   loads: boolean;
   log: string;
+  server: AcpServer | undefined;
   /** Ways to log in. */
   logins: readonly AuthMethod[];
 }
@@ -197,7 +204,8 @@ async function start(
   instance.log.storeUnder(log, true);
   instance.stream.listen();
   await instance.stream.catchUp(server?.lastEventId ?? 0);
-  return { loads: about.agentCapabilities?.loadSession === true, log, logins: about.authMethods ?? [] };
+  const loads = about.agentCapabilities?.loadSession === true;
+  return { loads, log, server, logins: about.authMethods ?? [] };
 }
 
 /** Another client has started the process again: it is initialized, so the session is only loaded into it. */
@@ -207,7 +215,7 @@ async function join(app: AppState, instance: Instance, server: AcpServer): Promi
   instance.stream.listen();
   await instance.stream.catchUp(server.lastEventId);
   const { agentCapabilities, authMethods } = instance.snapshot().conversation;
-  return { loads: agentCapabilities?.loadSession === true, log, logins: authMethods };
+  return { loads: agentCapabilities?.loadSession === true, log, server, logins: authMethods };
 }
 
 /** The run of the instance that the session knows, if the server still has it. */
@@ -244,15 +252,16 @@ export async function resumeSession(
   instance.endRun();
   instance.stream.pause();
   const running = listed && listed.status !== "exited";
-  const { loads, log, logins } = running
+  const { loads, log, logins, server } = running
     ? await join(app, instance, listed)
     : await start(app, instance, session.agent);
-  const restored = loads && (await load(instance, session, logins));
-  const agentSessionId = restored
-    ? session.agentSessionId
-    : (await renew(instance, session, logins)).sessionId;
+  const { agentSessionId, forgotten } = await withSkills(app.http, session, server, async () =>
+    loads && (await load(instance, session, logins))
+      ? { agentSessionId: session.agentSessionId, forgotten: false }
+      : { agentSessionId: (await renew(instance, session, logins)).sessionId, forgotten: true },
+  );
   const logs = session.logs.includes(log) ? session.logs : [...session.logs, log];
-  return { ...session, logs, agentSessionId, lastActiveAt: Date.now(), forgotten: !restored };
+  return { ...session, logs, agentSessionId, lastActiveAt: Date.now(), forgotten };
 }
 
 async function load(

@@ -15,6 +15,7 @@ import { Observable } from "../state/observable";
 import type { ServersState } from "../state/serverList";
 import type { SessionRecord } from "../storage/sessionRecord";
 import { liveServer, resumeSession } from "./lifecycle";
+import { removeSkills } from "./skills";
 import { PromptQueue, type QueuedPrompt } from "./promptQueue";
 import {
   canResume,
@@ -33,6 +34,8 @@ export class OpenSession {
   readonly draft: Draft;
   private shown = false;
   private lastBehind = -1;
+  /** Skills of the ended process that are being removed. */
+  private skillsRemoved: Promise<void> | undefined;
   private readonly unsubscribe: (() => void)[];
 
   constructor(
@@ -110,6 +113,7 @@ export class OpenSession {
     }
     this.dispatch({ type: "resuming" });
     try {
+      await this.skillsRemoved;
       const record = await resumeSession(this.app, this.record, this.instance);
       this.record = record;
       await this.app.sessions.put(record);
@@ -127,6 +131,7 @@ export class OpenSession {
     this.dispatch({ type: "ending" });
     try {
       await this.app.api.closeServer(this.record.serverId);
+      this.skillsRemoved = removeSkills(this.app.http, this.record);
       this.dispatch({ type: "ended", at: Date.now() });
     } catch (error) {
       this.dispatch({ type: "action-failed" });

@@ -14,6 +14,8 @@ export interface SessionRecord {
   renamed?: boolean;
   cwd: string;
   mcpServers: McpServer[];
+  /** Where its skills are installed, below `cwd`; absent if it has none. */
+  skills?: string;
   createdAt: number;
   lastActiveAt: number;
   archived: boolean;

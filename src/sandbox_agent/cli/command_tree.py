@@ -30,6 +30,10 @@ _ROOT = {
     "api": ("sandbox_agent.cli.api.api_commands:api", "Call a running server."),
     "install-agent": ("sandbox_agent.cli.install_agent:install_agent", "Install agents on this machine."),
     "credentials": ("sandbox_agent.cli.credentials:credentials", "Show the API keys found on this machine."),
+    "skills": (
+        "sandbox_agent.cli.skills_command:skills",
+        "Install the configured skills of a directory for an agent.",
+    ),
     "doctor": ("sandbox_agent.cli.doctor.doctor_command:doctor", "Check what is missing on this machine."),
     "completion": ("sandbox_agent.cli.completion:completion", "Print a shell completion script."),
     "adapter": (

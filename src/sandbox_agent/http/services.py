@@ -112,16 +112,22 @@ class Services:
     @cached_property
     def launcher(self) -> Launcher:
         from sandbox_agent.agents.launch.launcher import Launcher  # loaded with the first agent
-        from sandbox_agent.runtime.server_executable import server_executable
 
         return Launcher(
             self.catalog,
             self.layout,
             lambda: self.installer,
-            server_executable=server_executable(),
+            server_executable=self.executable,
             pass_credentials=self.settings.pass_credentials,
             inherited=self.inherited_environment(),
         )
+
+    @cached_property
+    def executable(self) -> str:
+        """The `sandbox-agent` command, for agents and processes (`SANDBOX_AGENT_BIN`)."""
+        from sandbox_agent.runtime.server_executable import server_executable
+
+        return server_executable()
 
     def inherited_environment(self) -> Mapping[str, str]:
         """What agents and processes inherit: all variables but the server's own, or those allowed by name."""

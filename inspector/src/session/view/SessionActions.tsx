@@ -13,6 +13,7 @@ import type { Task } from "../../ui/hooks/useTask";
 import { forkSession } from "../lifecycle";
 import type { OpenSession } from "../openSession";
 import { isOver } from "../sessionMachine";
+import { removeSkills } from "../skills";
 
 interface Props {
   session: SessionRecord;
@@ -34,6 +35,7 @@ export function SessionActions({ session, open, task }: Props) {
   const remove = async () => {
     if (!window.confirm("Delete this session and its history from this browser?")) return;
     app.open.drop(session.id);
+    await removeSkills(app.http, session);
     await app.sessions.remove(session);
     go({ page: "home" });
   };

@@ -48,7 +48,7 @@ async def launch_of(
         workspace = services.workspace
         absolute = workspace.absolute_directory(wanted.cwd or "")
         cwd = await services.file_executor.run(absolute, _real_directory, workspace, absolute)
-    inherited = services.inherited_environment()
+    inherited = {**services.inherited_environment(), "SANDBOX_AGENT_BIN": services.executable}
     return Launch(wanted.command, tuple(wanted.args), cwd, wanted.env, inherited, size)
 
 
