@@ -1,4 +1,4 @@
-"""`sandbox-agent skills`: the skills of a directory's config, installed for one agent process and removed again.
+"""`sandbox-agent skills`: the configured skills of a directory, installed for an agent process.
 
 Runs in the sandbox, for clients that can neither clone repositories nor load the SDK, such as the inspector
 page. The files are read and written as by the SDK, so both share one manifest; the server it works with is
@@ -48,7 +48,7 @@ def skills() -> None:
 @skills.command()
 @_directory
 @_session
-@click.option("--into", required=True, metavar="FOLDER", help="Where the agent looks, such as .claude/skills.")
+@click.option("--into", required=True, metavar="FOLDER", help="Where the agent looks: .claude/skills.")
 @click.option("--pid", type=int, required=True, help="The agent's process: without it the skills are unused.")
 @click.option("--server-id", default="", help="The agent's instance, for other clients of the server.")
 @click.option("--created-at-ms", type=int, help="When the instance was created.")
