@@ -89,3 +89,17 @@ async def test_what_waits_for_a_client_that_does_not_read_is_bounded(size: int) 
     with pytest.raises(StreamError, match="does not read"):
         relay.notify(b"x")
     relay.close()
+
+
+@pytest.mark.clause("security-exhaustion")
+async def test_what_is_on_its_way_is_bounded() -> None:
+    relay = ToolRelay("r", "s", "t")
+    with relay.arrival(MAX_WAITING_BYTES - 10), relay.arrival(10):
+        with pytest.raises(StreamError, match="at the same time"), relay.arrival(1):
+            pass
+    with relay.arrival(4 * MAX_WAITING_BYTES):  # one message may always come
+        with pytest.raises(StreamError, match="at the same time"), relay.arrival(1):
+            pass
+    with relay.arrival(1), relay.arrival(1):
+        pass
+    relay.close()

@@ -39,6 +39,7 @@ _CALL = PathParameter("call", "`id` of the event with the call", "7")
 _SERVER_ID = RequiredText("serverId", "The instance whose agent may use the tools", "review-42")
 _LAST_EVENT_ID = HeaderParameter("Last-Event-ID", "Send the calls after this one", "7")
 _PREFER = HeaderParameter("Prefer", "`respond-async`: the message has no answer", "respond-async")
+_MAX_DIGITS = 18
 _MESSAGE = Content(dict, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
 
 
@@ -138,7 +139,10 @@ async def answer_call(request: Request, services: Services) -> Response:
 )
 async def post_call(request: Request, services: Services) -> Response:
     relay = _relays(services).get(request.path_params[0])
-    body = await request.body(services.settings.max_message_bytes)
+    limit = services.settings.max_message_bytes
+    length = request.headers.get(b"content-length", b"")
+    with relay.arrival(int(length) if length.isdigit() and len(length) < _MAX_DIGITS else limit):
+        body = await request.body(limit)
     # One line, as in the stream of an instance.
     body = body.strip().replace(b"\r", b" ").replace(b"\n", b" ")
     if not body:
@@ -170,7 +174,7 @@ def _relays(services: Services) -> ToolRelays:
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 18):
+    if not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
         raise InvalidRequest("the number of a call is a non-negative integer")
     return int(text)
 

@@ -7,12 +7,15 @@ the client stays away for `PATIENCE_S`, all its calls fail, so that an agent nev
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sandbox_agent.errors import NotFound, SandboxAgentError, StreamError
 
 # Longer than the pauses between the attempts of a client that connects again.
 PATIENCE_S = 15.0
-# What may wait for a client that does not read. One message of any length may always wait.
+# What may wait for a client that does not read, and what may be on its way from the agent. One message of any
+# length may always wait.
 MAX_WAITING_BYTES = 16 * 1024 * 1024
 MAX_WAITING = 1000
 
@@ -28,6 +31,8 @@ class ToolRelay:
         self.is_closed = False
         self._patience_s = patience_s
         self._last_number = 0
+        self._arriving = 0
+        """Bytes of messages that the agent is sending."""
         self._published: dict[int, bytes] = {}
         """Calls without an answer, and notifications that no client has seen, by number."""
         self._waiting: dict[int, asyncio.Future[bytes]] = {}
@@ -36,6 +41,17 @@ class ToolRelay:
         self._wait_for_reader()
 
     # ---- the agent ---------------------------------------------------------------------------------------
+
+    @contextmanager
+    def arrival(self, size: int) -> Iterator[None]:
+        """Around the arrival of a message of `size` bytes. Raises StreamError if there are too many."""
+        if self._arriving and self._arriving + size > MAX_WAITING_BYTES:
+            raise StreamError("too many calls are being sent at the same time")
+        self._arriving += size
+        try:
+            yield
+        finally:
+            self._arriving -= size
 
     async def call(self, body: bytes) -> bytes:
         """The client's answer. Raises NotFound if the relay is closed, StreamError without a client."""

@@ -1,4 +1,4 @@
-"""The relays of a server, by id. A relay whose instance has ended is closed when relays are next used."""
+"""The relays of a server, by id. A relay ends with its instance."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from sandbox_agent.errors import Conflict, NotFound
 from sandbox_agent.http.tool_relays.tool_relay import ToolRelay
 
 if TYPE_CHECKING:
+    from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.bridge.registry import InstanceRegistry
     from sandbox_agent.http.access.tickets import Tickets
 
@@ -19,6 +20,7 @@ class ToolRelays:
         self._instances = instances
         self._tickets = tickets
         self._relays: dict[str, ToolRelay] = {}
+        instances.close_listeners.append(self._instance_closed)
 
     def open(self, relay_id: str, server_id: str, call_path: bytes) -> ToolRelay:
         """The relay of this id, made if there is none; its ticket is valid for requests to `call_path`.
@@ -26,7 +28,6 @@ class ToolRelays:
         A relay of this id that belongs to another instance is closed. Raises SessionNotFound if there is no
         such instance, Conflict if there are too many relays.
         """
-        self._close_orphans()
         self._instances.get(server_id)
         known = self._relays.get(relay_id)
         if known is not None:
@@ -40,7 +41,6 @@ class ToolRelays:
 
     def get(self, relay_id: str) -> ToolRelay:
         """Raises NotFound, also for the relay of an instance that has ended."""
-        self._close_orphans()
         known = self._relays.get(relay_id)
         if known is None:
             raise NotFound(f"there is no tool relay '{relay_id}'")
@@ -51,7 +51,7 @@ class ToolRelays:
         self._tickets.forget(relay.ticket)
         relay.close()
 
-    def _close_orphans(self) -> None:
-        for relay_id, relay in list(self._relays.items()):
-            if not self._instances.find(relay.server_id):
-                self.close(relay_id)
+    def _instance_closed(self, instance: Instance) -> None:
+        """Another instance with the same id does not get its tickets."""
+        for relay in [relay for relay in self._relays.values() if relay.server_id == instance.server_id]:
+            self.close(relay.relay_id)
