@@ -17,7 +17,7 @@ from sandbox_agent.bridge.eventlog.spill import Spill
 
 def kept(log: ClientLog, after: int = 0) -> list[tuple[int, dict[str, Any]]]:
     """The numbers and messages after a number, from disk and from memory; a gap is not among them."""
-    cursor = log.log.attach(after, lambda _: None)
+    cursor = log.attach(after, lambda _: None)
     messages: list[tuple[int, dict[str, Any]]] = []
     while not cursor.is_at_end:
         item = cursor.take()
@@ -50,10 +50,10 @@ def test_memory_holds_a_few_kilobytes_and_the_disk_holds_the_rest(tmp_path: Path
     log = on_disk(tmp_path)
     for number in range(1, 5001):
         log.add(number, 0, b'{"text":"%b"}' % (b"x" * 200))
+    size = sum(file.stat().st_size for file in tmp_path.iterdir())
+    assert size > 5000 * 200 - client_log.COLLECTED_BYTES
     in_memory = log.log.in_memory(log.log.first_in_memory)
-    assert in_memory is not None
-    assert sum(map(len, in_memory.pieces)) <= client_log.ON_DISK.slack_bytes
-    assert sum(file.stat().st_size for file in tmp_path.iterdir()) > 5000 * 200 * 0.9
+    assert in_memory is not None and sum(map(len, in_memory.pieces)) < 1000, "the newest only"
     assert [number for number, _ in kept(log)] == list(range(1, 5001))
     log.close()
     assert not list(tmp_path.iterdir())
@@ -66,9 +66,10 @@ def test_the_oldest_messages_go_when_there_are_too_many(tmp_path: Path, where: s
     count = limit // client_log.MAX_MESSAGE_BYTES * 3
     for _ in range(count):
         log.add(0, 0, b"x" * client_log.MAX_MESSAGE_BYTES)
+    log.publish()
     assert log.log.last == count
     assert 1 < log.log.oldest <= count
-    cursor = log.log.attach(0, lambda _: None)
+    cursor = log.attach(0, lambda _: None)
     assert cursor.take() == Gap(log.log.oldest, count)
 
 
@@ -89,9 +90,10 @@ def test_texts_are_not_kept_while_the_disk_does_not_keep_up(tmp_path: Path) -> N
 
     log = ClientLog(Spill(str(tmp_path), "1", 1 << 30), background)
     body = b'{"text":"%b"}' % (b"x" * 30_000)
+    before = 0
     while not log.log.congested:
         log.add(0, 0, body)
-    before = log.log.last
+        before += 1
     log.add(0, 0, body)
     writes, delayed = delayed, None
     for write in writes:
@@ -104,7 +106,7 @@ def test_texts_are_not_kept_while_the_disk_does_not_keep_up(tmp_path: Path) -> N
 def test_waiting_readers_are_called() -> None:
     log = ClientLog()
     called: list[int] = []
-    cursor = log.log.attach(0, lambda _: called.append(log.log.last))
+    cursor = log.attach(0, lambda _: called.append(log.log.last))
     assert cursor.take() is None
     log.add(0, 0, b"{}")
     log.add(0, 0, b"{}")

@@ -45,8 +45,9 @@ _SWITCH_INTERVAL_S = 0.0003
 _MANY_STREAMS = 32
 # For loading asyncio, or answering a connection, when no other descriptor is left.
 _HELD_DESCRIPTORS = 6
-# The most descriptors that an instance has open, without spilled events: three pipes and a pidfd.
-_DESCRIPTORS_PER_INSTANCE = 4
+# The most descriptors that an instance has open, without spilled events: three pipes, a pidfd, and a file of
+# clients' messages.
+_DESCRIPTORS_PER_INSTANCE = 5
 # The first health checks wait neither for ctypes, nor for the check of tags, which may start a process.
 _ADOPT_AFTER_S, _CHECK_TAGS_AFTER_S = 0.05, 0.1
 

@@ -86,7 +86,7 @@ class AnnotatedSource(Source):
         if self._timed_to is not None:
             self._timed_to = self._cursor.position - 1
         if self._client_log is not None:
-            self._client_cursor = self._client_log.log.attach(self._client_after, self.wake)
+            self._client_cursor = self._client_log.attach(self._client_after, self.wake)
 
     def wake(self, newest: Block | None = None) -> None:
         """The frames around `newest` have to be looked up, so it is not written directly."""
@@ -95,7 +95,8 @@ class AnnotatedSource(Source):
     def write_next(self) -> int:
         """Clients' messages, and when there are none the next frames with their times."""
         cursor = self._client_cursor
-        if cursor is not None:
+        if cursor is not None and self._client_log is not None:
+            self._client_log.publish()
             if (item := cursor.take()) is not None:
                 return self._write_client(item)
             if not cursor.is_at_end:
