@@ -21,6 +21,7 @@ from sandbox_agent import (
     SqliteStore,
     UnsupportedAgentError,
     asgi,
+    resource,
     resource_link,
 )
 from sandbox_agent.sdk.client.client_store import open_store
@@ -49,7 +50,9 @@ async def test_objects_describe_themselves(client: AsyncSandboxAgent) -> None:
     shown = repr(session)
     assert "'talk'" in shown and "'A talk'" in shown and "mock" in shown
     await turn.result()
-    assert "done" in repr(turn) and "1 open" in repr(client.sessions) and "1 open" in repr(client)
+    record = repr(session.record)
+    assert session.id in record and "config_options" not in record and len(record) < 500
+    assert "done" in repr(turn) and "1 open" in repr(client.sessions) and "sessions: 1" in repr(client)
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", sandbox_agent.__version__)
     names: dict[str, Any] = {}
     exec("from sandbox_agent import *", names)  # noqa: S102 - what is tested
@@ -111,6 +114,8 @@ async def test_wrong_uses_of_a_session_are_named(client: AsyncSandboxAgent) -> N
     with pytest.raises(NotFoundError, match="missing"):
         await session.prompt("x", attachments=["missing.txt"])
     linked = await session.prompt("echo y", attachments=[resource_link("https://example.org/x")])
+    assert resource_link(Path("/a b"))["uri"] == "file:///a%20b"
+    assert resource(Path("/a"), "text")["resource"]["uri"] == "file:///a"
     assert linked.stop_reason == "end_turn"
 
 

@@ -213,7 +213,7 @@ class AsyncSandboxAgent:
     # -- the server -------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        state = "closed" if self._closed else f"{len(self.sessions)} open sessions"
+        state = "closed" if self._closed else f"open sessions: {len(self.sessions)}"
         sandbox = f", {self.sandbox_id}" if self._sandbox is not None else ""
         return f"<{type(self).__name__} {self.base_url}{sandbox}, {type(self.store).__name__}, {state}>"
 

@@ -7,6 +7,7 @@ an event is a struct, which is made five times as fast as a data class.
 
 from __future__ import annotations
 
+import dataclasses
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,17 +42,17 @@ class SessionRecord:
     title: str | None = None
     metadata: Mapping[str, Any] | None = None
     """The caller's own labels."""
-    session_init: Mapping[str, Any] | None = None
+    session_init: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
     """The parameters of `session/new`."""
-    config_options: list[Any] | None = None
-    modes: Mapping[str, Any] | None = None
+    config_options: list[Any] | None = dataclasses.field(default=None, repr=False)
+    modes: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
     sandbox_id: str | None = None
     server_id: str | None = None
     server_created_at: int | None = None
     """`createdAtMs` of the instance; reattaching requires the same value."""
     last_event_id: int | None = None
     """The number of the last stored stream event, for `Last-Event-ID`."""
-    init_result: Mapping[str, Any] | None = None
+    init_result: Mapping[str, Any] | None = dataclasses.field(default=None, repr=False)
     """The agent's answer to `initialize`."""
 
 

@@ -50,16 +50,18 @@ def image(source: str | PathLike[str] | bytes, mime: str | None = None) -> Block
     return {"type": "image", "data": base64.b64encode(data).decode(), "mimeType": kind}
 
 
-def resource_link(target: str, *, name: str | None = None, mime: str | None = None) -> Block:
+def resource_link(target: str | PathLike[str], *, name: str | None = None, mime: str | None = None) -> Block:
     """A link to a URI, or to an absolute path in the sandbox."""
-    uri = target if "://" in target else file_uri(target)
+    address = fspath(target)
+    uri = address if "://" in address else file_uri(address)
     block: Block = {"type": "resource_link", "uri": uri, "name": name or uri.rstrip("/").rpartition("/")[2]}
     return {**block, "mimeType": mime} if mime else block
 
 
-def resource(uri: str, content: str | bytes, *, mime: str | None = None) -> Block:
+def resource(uri: str | PathLike[str], content: str | bytes, *, mime: str | None = None) -> Block:
     """A resource block that contains its content."""
-    inner: Block = {"uri": uri if "://" in uri else file_uri(uri)}
+    address = fspath(uri)
+    inner: Block = {"uri": address if "://" in address else file_uri(address)}
     if mime:
         inner["mimeType"] = mime
     if isinstance(content, str):
