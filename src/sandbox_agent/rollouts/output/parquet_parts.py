@@ -36,6 +36,7 @@ SCHEMA = pyarrow.schema(
     ]
 )
 _MAPS = ("exit_codes", "outputs")
+_MAX_INTEGER = 2**63 - 1
 
 
 def write_part(directory: Path, rows: Iterable[dict[str, Any]]) -> Path:
@@ -44,12 +45,23 @@ def write_part(directory: Path, rows: Iterable[dict[str, Any]]) -> Path:
     numbers = [int(part.stem.partition("-")[2]) for part in directory.glob("part-*.parquet")]
     target = directory / f"part-{max(numbers, default=-1) + 1:05}.parquet"
     staging = directory / f".{target.name}.tmp"
-    plain = [{**row, **{name: list((row.get(name) or {}).items()) for name in _MAPS}} for row in rows]
+    plain = [{name: _storable(row.get(name)) for name in SCHEMA.names} for row in rows]
     parquet.write_table(pyarrow.Table.from_pylist(plain, schema=SCHEMA), staging, compression="zstd")
     _sync(staging)
     os.rename(staging, target)
     _sync(directory)
     return target
+
+
+def _storable(value: Any) -> Any:
+    """A value as Parquet can have it: agents write half surrogate pairs and numbers of any length."""
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, int) and not -_MAX_INTEGER <= value <= _MAX_INTEGER:
+        return None
+    if isinstance(value, dict):
+        return [(_storable(name), _storable(inner)) for name, inner in value.items()]
+    return value
 
 
 def _sync(path: Path) -> None:
