@@ -17,18 +17,26 @@ from tests.real_agents.fake_model.server import FakeModel
 
 # What the fake model reports with every answer.
 INPUT_TOKENS, OUTPUT_TOKENS = 10, 5
+WITHOUT_USAGE = ("kimi-code", "qwen")
+"""They use the address and report no tokens."""
 
 
 @pytest.mark.clause("rollouts-run")
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("agent", ["claude", "codex"])
+@pytest.mark.parametrize(
+    "agent",
+    [
+        *("claude", "codex", "goose", "opencode"),
+        *(pytest.param(agent, marks=pytest.mark.full) for agent in ("copilot", "gemini", *WITHOUT_USAGE)),
+    ],
+)
 def test_agent_uses_the_address_and_its_usage_is_written(agent: str, data_home: Path, tmp_path: Path) -> None:
     variables = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(data_home), "KEY": "dummy", "IS_SANDBOX": ""}
-    files = ["--usage", "usage.json", "--atif", "atif.json"]
+    options = ["-q", "-m", "fake-model", "--usage", "usage.json", "--atif", "atif.json"]
     with FakeModel() as model:
         address = ["--model-base-url", model.base, "--model-key-env", "KEY"]
         done = subprocess.run(
-            [sys.executable, "-m", "sandbox_agent", "run", agent, "say hello", "-q", *files, *address],
+            [sys.executable, "-m", "sandbox_agent", "run", agent, "say hello", *options, *address],
             cwd=tmp_path,
             env={**os.environ, **variables},
             capture_output=True,
@@ -38,7 +46,10 @@ def test_agent_uses_the_address_and_its_usage_is_written(agent: str, data_home: 
         assert done.returncode == 0, done.stderr
         assert done.stdout.strip()
     usage = json.loads((tmp_path / "usage.json").read_text())["usage"]
-    assert counted(usage) == len(model.prompts), model.prompts
+    if agent in WITHOUT_USAGE:
+        assert usage == {} and model.prompts
+    else:
+        assert counted(usage) == len(model.prompts), model.prompts
     steps = json.loads((tmp_path / "atif.json").read_text())["steps"]
     assert steps[-1]["message"] == done.stdout.strip()
 

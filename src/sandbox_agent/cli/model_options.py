@@ -6,7 +6,7 @@ import os
 
 import click
 
-from sandbox_agent.sdk.model_address import COVERED, model_environment
+from sandbox_agent.sdk.model_address import COVERED, NEED_MODEL, model_environment
 
 model_base_url_option = click.option(
     "--model-base-url",
@@ -21,7 +21,7 @@ model_key_env_option = click.option(
 def model_variables(
     base_url: str | None, key_variable: str | None, model: str | None, agent: str
 ) -> dict[str, str]:
-    """The variables for the agent. Raises click.UsageError for half an address."""
+    """The variables for the agent. Raises click.UsageError for half an address or a missing model."""
     if base_url is None:
         if key_variable is not None:
             raise click.UsageError("--model-key-env needs --model-base-url")
@@ -36,4 +36,14 @@ def model_variables(
     if agent not in COVERED:
         known = ", ".join(COVERED)
         click.echo(f"warning: {agent} is not known to use --model-base-url; these are: {known}", err=True)
+    if agent in NEED_MODEL and model is None:
+        raise click.UsageError(f"--model-base-url needs --model with {agent}")
     return model_environment(base_url, key, model)
+
+
+def session_model(base_url: str | None, model: str | None, agent: str) -> str | None:
+    """The model to set in the session: none behind an address, where the variables name it.
+
+    Agents offer such a model under another name: `proxy/NAME`, `$runtime|openai|NAME(openai)`.
+    """
+    return None if base_url is not None and agent in COVERED else model

@@ -1,7 +1,8 @@
 """One way to hand a model's address and key to every agent: the variables that each of them reads.
 
 For proxies that count or record the model calls of evaluations. Time limits that would end a slow call behind
-such a proxy are switched off. Agents that read the address from a file only are not covered.
+such a proxy are switched off, and model calls for titles, which are in no usage of the agent. Agents that
+read the address from a file only are not covered.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from sandbox_agent.sdk import json_codec
 
 COVERED = ("claude", "codex", "copilot", "gemini", "goose", "kimi-code", "opencode", "qwen")
 """Agents that use the address."""
+NEED_MODEL = ("copilot", "goose", "kimi-code", "opencode", "qwen")
+"""Those of them that do not without the name of a model; OpenCode would use one of its own hosted models."""
 # Of Claude Code, which ends a call that streams nothing for a while; found in the settings of others.
 _PATIENCE = {"API_TIMEOUT_MS": "100000000", "API_FORCE_IDLE_TIMEOUT": "0", "MCP_CONNECTION_NONBLOCKING": "0"}
 
@@ -39,6 +42,7 @@ def model_environment(base_url: str, key: str, model: str | None = None) -> dict
         "KIMI_MODEL_API_KEY": key,
         "KIMI_MODEL_PROVIDER_TYPE": "openai",
         "GOOSE_PROVIDER": "openai",
+        "GOOSE_DISABLE_SESSION_NAMING": "true",
         "SANDBOX_AGENT_MODEL_KEY": key,
         "CODEX_CONFIG": json_codec.encode_text(_codex(openai, model)),
         "OPENCODE_CONFIG_CONTENT": json_codec.encode_text(_opencode(openai, key, model)),
@@ -81,5 +85,10 @@ def _opencode(openai: str, key: str, model: str | None) -> dict[str, Any]:
         "options": {"baseURL": openai, "apiKey": key},
         "models": {model: {}} if model else {},
     }
-    config: dict[str, Any] = {"provider": {"proxy": provider}, "autoupdate": False, "share": "disabled"}
+    config: dict[str, Any] = {
+        "provider": {"proxy": provider},
+        "agent": {"title": {"disable": True}},
+        "autoupdate": False,
+        "share": "disabled",
+    }
     return config | ({"model": f"proxy/{model}", "small_model": f"proxy/{model}"} if model else {})

@@ -147,5 +147,7 @@ def test_model_address_needs_a_key_and_a_server_of_its_own(tmp_path: Path) -> No
     assert command(tmp_path, "run", "mock", "echo x", *other, KEY="k").returncode == 2
     done = command(tmp_path, "run", "mock", "echo x", *other[:4], "-q", KEY="k")
     assert done.stdout == "x\n" and "mock is not known to use --model-base-url" in done.stderr
+    no_model = command(tmp_path, "run", "opencode", "hi", *address, "--model-key-env", "KEY", KEY="k")
+    assert no_model.returncode == 2 and "needs --model with opencode" in no_model.stderr
     for half in (["--model-key-env", "KEY"], ["--model-base-url", "no-url", "--model-key-env", "KEY"]):
         assert command(tmp_path, "run", "mock", "echo x", *half, KEY="k").returncode == 2

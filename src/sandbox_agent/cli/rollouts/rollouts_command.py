@@ -11,7 +11,12 @@ import click
 
 from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.lazy_group import LazyGroup
-from sandbox_agent.cli.model_options import model_base_url_option, model_key_env_option, model_variables
+from sandbox_agent.cli.model_options import (
+    model_base_url_option,
+    model_key_env_option,
+    model_variables,
+    session_model,
+)
 from sandbox_agent.cli.new_file import NEW_FILE
 from sandbox_agent.cli.rollouts.show_command import print_summary
 from sandbox_agent.cli.rollouts.time_histogram import svg_histogram
@@ -111,7 +116,7 @@ def run(tasks: str, output: Path, agent: str, **options: Any) -> int:
         after=list(options["after"]),
         timeout_s=options["timeout_s"],
         max_cost_usd=options["max_cost_usd"],
-        model=options["model"],
+        model=session_model(options["model_base_url"], options["model"], agent),
         permissions=options["permissions"],
         keep=list(options["keep"]),
     )

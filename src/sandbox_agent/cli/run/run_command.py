@@ -13,7 +13,12 @@ import click
 
 from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.api.server_token import token_for
-from sandbox_agent.cli.model_options import model_base_url_option, model_key_env_option, model_variables
+from sandbox_agent.cli.model_options import (
+    model_base_url_option,
+    model_key_env_option,
+    model_variables,
+    session_model,
+)
 from sandbox_agent.cli.new_file import NEW_FILE
 from sandbox_agent.cli.run.renderer import JsonLinesRenderer, TerminalRenderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
@@ -113,7 +118,7 @@ def run(
         prompt=text,
         directory=str((directory or Path.cwd()).absolute()) if endpoint is None else _remote(directory),
         attachments=tuple(str(path.absolute()) for path in attach),
-        model=model,
+        model=session_model(model_base_url, model, agent),
         mode=mode,
         thought_level=thought_level,
         endpoint=endpoint,
