@@ -1,10 +1,13 @@
-"""Measure the first turn of real agents with and without `--warm`, against the fake model.
+"""Measure the first turn of real agents cold, with `--warm`, and through the reference, against the fake model.
 
-    python -m tests.real_agents.warm_turns --rounds 5 codex gemini claude opencode
+    python -m tests.real_agents.warm_turns codex gemini claude opencode
 
-Prints a table: from the first POST of a new instance to the end of its first turn, medians. Cold and warm
-turns alternate on one server, so both meet the same load. A cold instance has a variable of its own, which no
-warm process fits. SANDBOX_AGENT_TEST_AGENTS is the directory of installed agents.
+Prints a table: from the first POST of a new instance to the end of its first turn, medians. The turns
+alternate, so all of them meet the same load; the machine should do nothing else. Four agents in three rounds
+take about three minutes. Agents that are missing are installed first. A cold instance has a variable of its
+own, which no warm process fits. The reference starts the same launcher, under the id `pi` for agents that it
+does not know; `--no-reference` leaves it out. SANDBOX_AGENT_TEST_AGENTS is the directory of installed agents,
+`.cache/agents` by default.
 """
 
 from __future__ import annotations
@@ -15,23 +18,30 @@ import os
 import statistics
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from tests.real_agents.conftest import client, start_server
+from scripts.conformance_report import reference_binary
+from tests.real_agents.conftest import client, pins, start_server
 from tests.real_agents.driver import Driver
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
+from tests.support.server_process import ServerProcess, place_launcher
 
+_ROOT = Path(__file__).parents[2]
 _LOADED_AFTER_MS = 5000
 _LIMIT_S = 120.0
+_KNOWN_TO_REFERENCE = ("claude", "codex", "opencode", "amp", "pi")
+_HEADER = (
+    "| agent | reference, s | cold, s | warm, s | memory of a waiting process, MB |\n|---|---|---|---|---|"
+)
 
 
-async def measure(agent: str, rounds: int, data_home: Path) -> str:
+async def measure(agent: str, rounds: int, data_home: Path, reference: Path | None) -> str:
     """One row of the table."""
     with FakeModel() as model, tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
@@ -39,20 +49,50 @@ async def measure(agent: str, rounds: int, data_home: Path) -> str:
             variables = Matrix(RECIPES[agent], unused, model.base, directory / agent).env
         settings = {**variables, "SANDBOX_AGENT_WARM": f"{agent}=1"}
         server = await asyncio.to_thread(start_server, directory / "server", data_home, settings)
-        cold: list[float] = []
-        warm: list[float] = []
+        other = reference and await asyncio.to_thread(
+            _start_reference, reference, directory / "reference", data_home, agent, variables
+        )
+        times: dict[str, list[float]] = {"reference": [], "cold": [], "warm": []}
         try:
             async with client(server) as http:
+                await _install(http, agent)
                 for number in range(rounds):
                     waiting = await _loaded(http)
-                    warm.append(await _first_turn(http, agent, f"warm-{number}", str(server.home), {}))
-                    await _loaded(http)
+                    if other is not None:
+                        async with client(other) as compared:
+                            known = agent if agent in _KNOWN_TO_REFERENCE else "pi"
+                            turn = await _first_turn(compared, known, f"x-{number}", str(other.home), {})
+                            times["reference"].append(turn)
                     own = {"COLD": str(number)}
-                    cold.append(await _first_turn(http, agent, f"cold-{number}", str(server.home), own))
+                    times["cold"].append(await _first_turn(http, agent, f"c-{number}", str(server.home), own))
+                    times["warm"].append(await _first_turn(http, agent, f"w-{number}", str(server.home), {}))
         finally:
-            await asyncio.to_thread(server.stop)
+            for running in filter(None, (server, other)):
+                await asyncio.to_thread(running.stop)
+                running.kill_leftovers()
     memory = round(waiting["memoryBytes"] / 1e6)
-    return f"| {agent} | {statistics.median(cold):.2f} | {statistics.median(warm):.2f} | {memory} |"
+    cells = [f"{statistics.median(found):.2f}" if found else "-" for found in times.values()]
+    return f"| {agent} | {' | '.join(cells)} | {memory} |"
+
+
+def _start_reference(
+    binary: Path, directory: Path, data_home: Path, agent: str, variables: Mapping[str, str]
+) -> ServerProcess:
+    """The reference, with a launcher that starts our installed agent."""
+    known = agent if agent in _KNOWN_TO_REFERENCE else "pi"
+    launcher = data_home / "sandbox-agent" / "bin" / "agent_processes" / f"{agent}-acp"
+    own = directory / "agents"
+    place_launcher(own, known, f'#!/bin/sh\nexec {launcher} "$@"\n')
+    program = own / "sandbox-agent" / "bin" / known
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    settings = {**variables, "XDG_DATA_HOME": str(own)}
+    return ServerProcess(directory, settings=settings, token=None, program=[str(binary)]).ready()
+
+
+async def _install(http: httpx.AsyncClient, agent: str) -> None:
+    answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=600)
+    assert answer.status_code == 200, answer.text
 
 
 async def _loaded(http: httpx.AsyncClient) -> dict[str, Any]:
@@ -80,13 +120,17 @@ async def _first_turn(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--no-reference", action="store_true")
     parser.add_argument("agents", nargs="+", choices=sorted(RECIPES))
     options = parser.parse_args(arguments)
-    data_home = Path(os.environ["SANDBOX_AGENT_TEST_AGENTS"])
-    print("| agent | cold, s | warm, s | memory of a waiting process, MB |\n|---|---|---|---|")
+    named = os.environ.get("SANDBOX_AGENT_TEST_AGENTS")
+    data_home = Path(named) if named else _ROOT / ".cache" / "agents" / pins()
+    data_home.mkdir(parents=True, exist_ok=True)
+    reference = None if options.no_reference else reference_binary()
+    print(_HEADER)
     for agent in options.agents:
-        print(asyncio.run(measure(agent, options.rounds, data_home)), flush=True)
+        print(asyncio.run(measure(agent, options.rounds, data_home, reference)), flush=True)
 
 
 if __name__ == "__main__":

@@ -94,10 +94,11 @@ class ServerProcess:
         isolated: bool = False,
         http_server: HttpServer = HttpServer.OWN,
         prefix: list[str] | None = None,
+        program: list[str] | None = None,
     ) -> None:
         """An isolated server can write below `directory` only and serves the files of `home`.
 
-        `prefix` is a command that executes the server, `prlimit` for example.
+        `prefix` is a command that executes the server, `prlimit` for example; `program` is another server.
         """
         self.mark = secrets.token_hex(8)
         self.home, self.data_home = directory / "home", directory / "data"
@@ -114,7 +115,7 @@ class ServerProcess:
         self.arguments += arguments or []
         self.environment = self._environment(settings or {})
         self.http_server = http_server
-        command = [*(prefix or []), *server_command(http_server), *self.arguments]
+        command = [*(prefix or []), *(program or server_command(http_server)), *self.arguments]
         if isolated:
             self.environment["TMPDIR"] = str(self.home)
             command = in_mount_namespace([*command, "--fs-root", str(self.home)], directory, cwd=self.home)
