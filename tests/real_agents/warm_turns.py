@@ -1,4 +1,4 @@
-"""Measure the first turn of real agents cold, with `--warm`, and through the reference, against the fake model.
+"""Measure the first turn of real agents: cold, with `--warm`, and through the reference; fake model.
 
     python -m tests.real_agents.warm_turns codex gemini claude opencode
 
@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-
 from scripts.conformance_report import reference_binary
+
 from tests.real_agents.conftest import client, pins, start_server
 from tests.real_agents.driver import Driver
 from tests.real_agents.fake_model import FakeModel
