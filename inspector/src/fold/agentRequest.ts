@@ -75,7 +75,14 @@ export function readAgentRequest(id: Json, method: string, params: JsonObject): 
   if (method === QUESTION) return question(id, sessionId, params);
   if (method === FORM && (params.mode === undefined || params.mode === "form"))
     return { kind: "form", id, sessionId, ...readForm(params) };
+  if (method === FORM && params.mode === "url" && textAt(params, "url") && textAt(params, "message"))
+    return { kind: "form", id, sessionId, title: pagePrompt(params), questions: [] };
   return undefined;
+}
+
+/** What the user reads who is sent to a page. */
+function pagePrompt(params: JsonObject): string {
+  return `${textAt(params, "message")}\n${textAt(params, "url")}`;
 }
 
 function permission(id: Json, sessionId: string, params: JsonObject): AgentRequest {

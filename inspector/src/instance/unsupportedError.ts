@@ -12,7 +12,7 @@ export function unsupportedError(reading: Reading): JsonObject | undefined {
   const { id, method, params } = reading;
   const otherForm = method === "elicitation/create";
   const message = otherForm
-    ? `The inspector shows forms only, not ${plainText(params.mode)}`
+    ? `The inspector shows forms and addresses only, not ${plainText(params.mode)}`
     : `The inspector does not serve ${method}`;
   return { jsonrpc: "2.0", id, error: { code: otherForm ? INVALID_PARAMS : METHOD_NOT_FOUND, message } };
 }

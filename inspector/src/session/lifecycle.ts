@@ -38,7 +38,7 @@ const INITIALIZE: InitializeRequest = {
     terminal: false,
     // Without these an agent must not send notices and compactions.
     session: { compaction: {}, notices: {} },
-    elicitation: { form: {} },
+    elicitation: { form: {}, url: {} },
     _meta: { terminal_output: true, "sandboxagent.dev": { questions: true } },
   },
 };

@@ -62,6 +62,15 @@ def test_notices_and_a_compaction_are_shown(inspector: InspectorPage) -> None:
     expect(inspector.conversation.locator(".note.warning").last).to_contain_text("the summary was too long")
 
 
+@pytest.mark.clause("inspector-conversation", "decision-34-in-the-inspector")
+def test_a_page_to_visit_is_a_card_with_its_address(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("elicit url")
+    expect(inspector.conversation).to_contain_text("https://example.com/login")
+    inspector.page.get_by_role("button", name="Send answer").click()
+    expect(inspector.conversation).to_contain_text("You answered: accept")
+
+
 @pytest.mark.clause("inspector-conversation")
 def test_tool_calls_show_input_output_diffs_and_terminal(inspector: InspectorPage) -> None:
     inspector.create_session()

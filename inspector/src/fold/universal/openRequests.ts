@@ -108,6 +108,10 @@ export class OpenRequests {
 
   private addForm(request: AgentRequest, params: JsonObject): boolean {
     const { message, requestedSchema } = params;
+    if (params.mode === "url") {
+      this.ask(request, this.out.newId("quest"), request.title, [], valueResponse(0), false);
+      return true;
+    }
     if (typeof message !== "string" || !isObject(requestedSchema)) return false;
     if (request.questions.length === 0) {
       this.ask(request, this.out.newId("quest"), message, [], valueResponse(0), false);

@@ -26,7 +26,7 @@ def initialize_params(*, forms: bool, version: int = PROTOCOL_VERSION) -> dict[s
         "session": {"compaction": {}, "notices": {}, "configOptions": {"boolean": {}}},
     }
     if forms:
-        capabilities["elicitation"] = {"form": {}}
+        capabilities["elicitation"] = {"form": {}, "url": {}}
     capabilities = meta.with_meta(capabilities, extensions={"sessionRequestQuestion": True})
     info = {"name": "sandbox-agent-python", "title": "Sandbox Agent SDK", "version": package_version()}
     params: dict[str, Any] = {

@@ -288,6 +288,20 @@ async def test_a_form_is_one_question_a_field_and_one_answer(
 
 
 @pytest.mark.clause("decision-34-client")
+@pytest.mark.parametrize(("reply", "action"), [("done", "accept"), (REJECT, "decline")])
+async def test_a_page_to_visit_is_a_question_with_its_address(
+    client: AsyncSandboxAgent, reply: Any, action: str
+) -> None:
+    asked: list[Question] = []
+    session = await client.sessions.create("mock", on_question=lambda one: (asked.append(one), reply)[1])
+    turn = await session.prompt("elicit url")
+    assert turn.text == f"You answered: {action}"
+    (question,) = asked
+    assert question.prompt == "Please log in.\nhttps://example.com/login" and not question.options
+    assert all(event.type != "agent.unparsed" for event in turn.events)
+
+
+@pytest.mark.clause("decision-34-client")
 async def test_a_form_may_be_declined_and_is_declined_if_nothing_could_answer(
     client: AsyncSandboxAgent,
 ) -> None:

@@ -75,7 +75,9 @@ class PendingRequests:
         if not self._is_open(request_id):
             form = envelope.get("method") == "elicitation/create"
             code = INVALID_PARAMS if form else METHOD_NOT_FOUND
-            message = "only forms are supported" if form else f"Method not found: {envelope.get('method')}"
+            message = (
+                "neither a form nor an address" if form else f"Method not found: {envelope.get('method')}"
+            )
             self._start(request_id, lambda: self._send(error_response(request_id, code, message)))
             return
         self._start(request_id, lambda: self._decide(request_id))

@@ -55,12 +55,15 @@ def read_question(request_id: Any, params: dict[str, Any], new_id: NewId) -> Pen
 
 
 def read_form(request_id: Any, params: dict[str, Any], new_id: NewId) -> list[PendingQuestion] | None:
-    """The questions of a form elicitation, or `None` if the request is not a form.
+    """The questions of an elicitation, or `None` if it is neither a form nor a page to visit.
 
-    A field for free text beside another one (`choice` and `choice_note`) is no question of its own: it takes
-    an answer outside the options.
+    A page is a question without options, whose prompt ends with the address. A field for free text beside
+    another one (`choice` and `choice_note`) is no question of its own: it takes an answer outside the
+    options.
     """
-    message, schema = params.get("message"), params.get("requestedSchema")
+    message, schema, url = params.get("message"), params.get("requestedSchema"), params.get("url")
+    if params.get("mode") == "url" and isinstance(message, str) and isinstance(url, str):
+        message, schema, params = f"{message}\n{url}", {}, {}
     if params.get("mode", "form") != "form" or not isinstance(message, str) or not isinstance(schema, dict):
         return None
     fields = {name: as_dict(field) for name, field in as_dict(schema.get("properties")).items()}
