@@ -13,7 +13,6 @@ import os
 import secrets
 import shlex
 import signal
-import socket
 import stat
 import subprocess
 import sys
@@ -21,6 +20,7 @@ import time
 from pathlib import Path
 
 from tests.support.acp import AGENT, Acp
+from tests.support.free_port import free_port
 from tests.support.mount_namespace import in_mount_namespace
 from tests.support.processes import MARK_VARIABLE, is_alive, marked, wait_until
 from tests.support.raw_http import Client, ConnectionClosed
@@ -50,13 +50,6 @@ def bare_environment(home: Path) -> dict[str, str]:
     """The smallest environment a server command needs; PYTHONPATH may name a copy of the source."""
     kept = {key: os.environ[key] for key in ("PATH", "PYTHONPATH") if key in os.environ}
     return {**kept, "HOME": str(home), "XDG_DATA_HOME": str(home / "data")}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def place_launcher(data_home: Path, agent: str, script: str) -> Path:

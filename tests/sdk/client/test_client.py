@@ -93,3 +93,39 @@ async def test_the_first_request_of_a_new_client_waits_for_the_server(tmp_path: 
     finally:
         await client.aclose()
         await server.stop()
+
+
+class ForeignServer(SandboxProvider):
+    """Gives a server that runs already; its release takes until the client is no longer waited for."""
+
+    name = "foreign"
+
+    def __init__(self, server: LiveServer) -> None:
+        self.server = server
+        self.releasing = asyncio.Event()
+
+    async def create(self) -> str:
+        return "one"
+
+    async def get_url(self, sandbox_id: str) -> str:
+        return self.server.url
+
+    async def get_token(self, sandbox_id: str) -> str:
+        return self.server.token
+
+    async def destroy(self, sandbox_id: str) -> None:
+        self.releasing.set()
+        await asyncio.Event().wait()
+
+
+async def test_connections_are_closed_if_closing_the_client_is_cancelled(own_server: LiveServer) -> None:
+    provider = ForeignServer(own_server)
+    client = await AsyncSandboxAgent.start(provider)
+    await client.health()
+    closing = asyncio.create_task(client.aclose())
+    await asyncio.wait_for(provider.releasing.wait(), 10)
+    closing.cancel()
+    await asyncio.wait([closing], timeout=10)
+    assert closing.cancelled()
+    assert all(one.is_closed for one in client._api._clients._made)
+    assert client._api.closed and client._api._clients._made

@@ -287,11 +287,14 @@ class AsyncSandboxAgent:
             await self.sessions.aclose(keep_running=keep)
             await self._pool.close(keep_running=keep)
         finally:
-            if self._sandbox is not None:
-                await self._sandbox.end()
-            await self._api.aclose()
-            if self._own_store:
-                await close_store(self.store)
+            try:
+                if self._sandbox is not None:
+                    await self._sandbox.end()
+            finally:
+                # Also if this task is cancelled meanwhile: no later call would close the connections.
+                await self._api.aclose()
+                if self._own_store:
+                    await close_store(self.store)
 
     async def destroy_sandbox(self) -> None:
         """Close the client and delete its sandbox."""

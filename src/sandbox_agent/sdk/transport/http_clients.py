@@ -59,7 +59,8 @@ class HttpClients:
     async def aclose(self) -> None:
         """Close all clients but one of the caller."""
         self._closed = True
-        await asyncio.gather(*(client.aclose() for client in self._made))
+        # A cancelled close would leave sockets open.
+        await asyncio.shield(asyncio.gather(*(client.aclose() for client in self._made)))
 
     def _with_room(self) -> int:
         if self._closed:
