@@ -11,11 +11,9 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
-from sandbox_agent.bridge import client_log
 from sandbox_agent.bridge.agent_starter import AgentStarter
-from sandbox_agent.bridge.client_log import ClientLog
-from sandbox_agent.bridge.eventlog.event_log import EventLog
 from sandbox_agent.bridge.instance import Instance
+from sandbox_agent.bridge.log_factory import LogFactory
 from sandbox_agent.bridge.process.limits import ProcessLimits
 from sandbox_agent.bridge.process.tree.agent_trees import AgentTrees
 from sandbox_agent.bridge.process.tree.tree_sweeper import TreeSweeper
@@ -37,7 +35,6 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.agent_starter import Bootstrap, Launcher
     from sandbox_agent.bridge.eventlog.event_log import Retention
-    from sandbox_agent.bridge.eventlog.spill import Spill
     from sandbox_agent.bridge.idle_instances import IdleInstances
     from sandbox_agent.bridge.instance_limits import InstanceLimits
     from sandbox_agent.bridge.process.agent_process import AgentProcess
@@ -81,6 +78,7 @@ class InstanceRegistry:
     def __init__(self, settings: BridgeSettings, launcher: Launcher) -> None:
         self._settings = settings
         self.process_limits = settings.process_limits
+        self.logs = LogFactory(settings.spill_directory, settings.spill_max_bytes)
         self._sweeper = TreeSweeper(AgentTrees())
         self.starter = AgentStarter(
             launcher,
@@ -95,7 +93,6 @@ class InstanceRegistry:
         self._background: set[asyncio.Task[None]] = set()
         self.ended = 0
         """Instances that have been closed, or whose agent has exited, so far."""
-        self._spills = 0
         self._stopping = False
         self._idle_instances: IdleInstances | None = None
         self.exit_listeners: list[Callable[[Instance], None]] = []
@@ -166,8 +163,9 @@ class InstanceRegistry:
             raise TooManyInstances(self._settings.max_instances)
         if self._stopping:
             raise ServerStopping
-        log = self.new_log(self._settings.retention, first=self._closed.get(server_id, 0) + 1)
-        instance = Instance(server_id, bootstrap.agent, log, self._settings.limits, self._new_client_log())
+        log = self.logs.new_log(self._settings.retention, first=self._closed.get(server_id, 0) + 1)
+        client_log = self.logs.new_client_log() if self._settings.limits.client_log else None
+        instance = Instance(server_id, bootstrap.agent, log, self._settings.limits, client_log)
         instance.on_exited = self._on_exited
         self._instances[server_id] = instance
         self._start(instance, bootstrap)
@@ -183,25 +181,6 @@ class InstanceRegistry:
             return False
         self.discard(server_id)
         return True
-
-    def new_log(self, retention: Retention, *, first: int = 1) -> EventLog:
-        """A log whose events go to the spill directory when they leave the memory."""
-        spill = self._new_spill(self._settings.spill_max_bytes)
-        return EventLog(retention, first=first, spill=spill, background=_in_worker_thread)
-
-    def _new_client_log(self) -> ClientLog | None:
-        if not self._settings.limits.client_log:
-            return None
-        spill = self._new_spill(min(self._settings.spill_max_bytes, client_log.MAX_DISK_BYTES))
-        return ClientLog(spill, _in_worker_thread)
-
-    def _new_spill(self, max_bytes: int) -> Spill | None:
-        if self._settings.spill_directory is None or max_bytes <= 0:
-            return None
-        from sandbox_agent.bridge.eventlog.spill import Spill
-
-        self._spills += 1
-        return Spill(self._settings.spill_directory, str(self._spills), max_bytes)
 
     def _start(self, instance: Instance, bootstrap: Bootstrap) -> None:
         if self._stopping:
@@ -302,15 +281,6 @@ class InstanceRegistry:
         self._background.add(task)
         task.add_done_callback(self._background.discard)
         return task
-
-
-def _in_worker_thread(job: Callable[[], Any], done: Callable[[Any], None]) -> None:
-    def finished(result: Any, error: BaseException | None) -> None:
-        if error is not None:
-            logger.exception("log.spill_failed", error)
-        done(result)
-
-    running_loop.in_thread(job, finished)
 
 
 def _log(event: str, instance: Instance, **more: Any) -> None:

@@ -70,7 +70,7 @@ class ProcessRegistry:
     def create(self, launch: Launch, cwd: str | None, interactive: bool) -> ManagedProcess:
         """Start a process that stays until it ends. Raises InvalidRequest, Conflict or StreamError."""
         self._check_limit()
-        log = self._instances.new_log(Retention(_RING_EVENTS, self.config.max_log_bytes_per_process))
+        log = self._instances.logs.new_log(Retention(_RING_EVENTS, self.config.max_log_bytes_per_process))
         managed = ManagedProcess(launch, log, cwd, interactive, lambda: self._on_exited(managed))
         try:
             managed.process = self._start(launch, managed)
