@@ -22,11 +22,15 @@ _RECIPES = {**RECIPES, **NATIVE_RECIPES}
 AGENTS = [
     pytest.param(agent, marks=() if agent in CI_AGENTS else pytest.mark.full)
     for agent in _RECIPES
-    # Grok asks its user on a terminal whether a directory is trusted.
-    if Catalog().get(agent).skills_directory is not None and agent != "grok"
+    if Catalog().get(agent).skills_directory is not None
 ]
 # Agents that use the skills of a directory only if their user trusts it.
-_TRUSTED_FOLDERS = {"mistral-vibe": (".vibe/trusted_folders.toml", 'trusted = ["{cwd}"]\nuntrusted = []\n')}
+_TRUSTED_FOLDERS = {
+    "mistral-vibe": (".vibe/trusted_folders.toml", 'trusted = ["{cwd}"]\nuntrusted = []\n'),
+    # What `grok --trust` writes.
+    "grok": (".grok/trusted_folders.toml", '[folders."{cwd}"]\ntrusted = true\ndecided_at = 1795062956\n'),
+    "hermes": (".hermes/config.yaml", "skills:\n  external_dirs: [{cwd}/.agents/skills]\n"),
+}
 _TRUSTING_SETTINGS = {"pi": (".pi/agent/settings.json", {"defaultProjectTrust": "always"})}
 _TRUSTING_VARIABLES = {"gemini": {"GEMINI_CLI_TRUST_WORKSPACE": "true"}}
 _SKILL = "---\nname: {name}\ndescription: Use this to {words} before you answer.\n---\nCount to ten first.\n"
@@ -38,7 +42,8 @@ def trust_directory(matrix: Matrix) -> None:
     matrix.env.update(_TRUSTING_VARIABLES.get(agent, {}))
     if agent in _TRUSTED_FOLDERS:
         name, text = _TRUSTED_FOLDERS[agent]
-        (matrix.home / name).write_text(text.replace("{cwd}", str(matrix.cwd)))
+        with (matrix.home / name).open("a") as file:
+            file.write(text.replace("{cwd}", str(matrix.cwd)))
     if agent in _TRUSTING_SETTINGS:
         name, settings = _TRUSTING_SETTINGS[agent]
         known = json.loads((matrix.home / name).read_text())

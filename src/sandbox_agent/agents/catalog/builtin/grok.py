@@ -30,6 +30,7 @@ GROK: AgentTable = {
         "Asks for writes and for commands it considers dangerous, not for `touch` or `echo`.",
         "A rejected permission ends the turn with `cancelled`.",
         "Asks questions with its own method, `_x.ai/ask_user_question`.",
+        "Uses the skills of a directory only if its user trusts it (`grok --trust`).",
     ],
     "install": [{"npm": ["@xai-official/grok@1.0.41"]}],
 }

@@ -33,6 +33,7 @@ MISTRAL_VIBE: AgentTable = {
 HERMES: AgentTable = {
     "id": "hermes",
     "name": "Hermes Agent",
+    "skills_directory": ".agents/skills",
     "command": "{root}/venv/bin/hermes-acp",
     "on_path": ["hermes-acp"],
     "registry": ["hermes"],
@@ -57,6 +58,8 @@ HERMES: AgentTable = {
     "quirks": [
         "Asks only for dangerous commands and for edits.",
         "Waits for the answer of an open permission request even after `session/cancel`.",
+        "Uses the skills of a directory only if `skills.external_dirs` in ~/.hermes/config.yaml lists its "
+        "`.agents/skills`.",
     ],
     "install": [{"pypi": ["hermes-agent[acp]==0.19.0"], "python": "3.11"}],
 }
