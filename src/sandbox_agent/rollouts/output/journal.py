@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sandbox_agent.rollouts.output.worker_thread import run_to_end
 from sandbox_agent.sdk import json_codec
 
 
@@ -27,12 +26,9 @@ class Journal:
         if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
             os.write(self._descriptor, b"\n")
 
-    async def append(self, row: dict[str, Any]) -> None:
-        """Return when the row is on disk; a cancelled caller gets CancelledError after that."""
-        await run_to_end(self._write, json_codec.encode(row) + b"\n")
-
-    def _write(self, data: bytes) -> None:
-        view = memoryview(data)
+    def append(self, row: dict[str, Any]) -> None:
+        """Return when the row is on disk."""
+        view = memoryview(json_codec.encode(row) + b"\n")
         while view:
             view = view[os.write(self._descriptor, view) :]
         os.fsync(self._descriptor)

@@ -10,7 +10,6 @@ the two, a row is in both; readers take each id once. A lock keeps two batches o
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import re
@@ -20,7 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from sandbox_agent.rollouts.output.journal import Journal, read_journal
-from sandbox_agent.rollouts.output.worker_thread import run_to_end
+from sandbox_agent.rollouts.output.worker_thread import WorkerThread
 from sandbox_agent.rollouts.result import Result
 
 ROWS_PER_PART = 1000
@@ -47,7 +46,7 @@ class OutputDirectory:
             raise OutputInUseError(f"another batch writes to {path}") from None
         self.done = {row["id"] for row in read_rows(path) if not (retry_failed and row.get("error"))}
         self._journal = Journal(path / "journal.jsonl")
-        self._writing = asyncio.Lock()
+        self._thread = WorkerThread()
         self._in_journal = sum(1 for _ in read_journal(self._journal.path))
 
     def __enter__(self) -> OutputDirectory:
@@ -58,20 +57,23 @@ class OutputDirectory:
     ) -> None:
         try:
             if kind is None:
-                self.compact()
+                self._thread.run_blocking(self._compact)
         finally:
+            self._thread.close()
             self._journal.close()
             os.close(self._lock)
 
     async def add(self, result: Result) -> None:
         """Write a finished rollout; it is on disk when this returns."""
-        async with self._writing:
-            await run_to_end(self._keep, result)
-            await self._journal.append(result.to_row())
-            self.done.add(result.id)
-            self._in_journal += 1
-            if self._in_journal >= self._rows_per_part:
-                await run_to_end(self.compact)
+        await self._thread.run(self._write, result)
+
+    def _write(self, result: Result) -> None:
+        self._keep(result)
+        self._journal.append(result.to_row())
+        self.done.add(result.id)
+        self._in_journal += 1
+        if self._in_journal >= self._rows_per_part:
+            self._compact()
 
     def _keep(self, result: Result) -> None:
         if not result.artifacts:
@@ -87,7 +89,7 @@ class OutputDirectory:
             result.transcript = str((place / "trajectory.json").relative_to(self.path))
         result.artifacts = {}
 
-    def compact(self) -> None:
+    def _compact(self) -> None:
         """Move the rows of the journal into a Parquet part; without pyarrow they stay in the journal."""
         rows = list(read_journal(self._journal.path))
         if not rows or not _have_pyarrow():
