@@ -53,11 +53,11 @@ export function CompareTable({ comparison }: { comparison: Comparison }) {
                   {record.kept === index && <span className="pill good">kept</span>}
                 </th>
                 {candidate.open ? <Spent open={candidate.open} /> : <NothingSpent candidate={candidate} />}
-                <td className="changes">
+                <td className="changes" data-label="Changes">
                   <ChangeCount candidate={candidate} />
                 </td>
                 {record.testCommand && (
-                  <td>
+                  <td data-label="Test">
                     <Test result={candidate.test} measuring={candidate.measuring ?? false} />
                   </td>
                 )}
@@ -130,10 +130,16 @@ function Spent({ open }: { open: OpenSession }) {
   const tokens = usage.totalTokens ?? usage.used;
   return (
     <>
-      <td>{turns.length > 0 ? "working" : (lastStop?.replaceAll("_", " ") ?? "")}</td>
-      <td className="number">{time > 0 ? duration(time) : ""}</td>
-      <td className="number">{tokens === undefined ? "not told" : tokens.toLocaleString()}</td>
-      <td className="number">{usage.cost ? money(usage.cost) : "not told"}</td>
+      <td data-label="Ended">{turns.length > 0 ? "working" : (lastStop?.replaceAll("_", " ") ?? "")}</td>
+      <td className="number" data-label="Time">
+        {time > 0 ? duration(time) : ""}
+      </td>
+      <td className="number" data-label="Tokens">
+        {tokens === undefined ? "not told" : tokens.toLocaleString()}
+      </td>
+      <td className="number" data-label="Cost">
+        {usage.cost ? money(usage.cost) : "not told"}
+      </td>
     </>
   );
 }
@@ -141,7 +147,7 @@ function Spent({ open }: { open: OpenSession }) {
 function NothingSpent({ candidate }: { candidate: CandidateState }) {
   return (
     <>
-      <td>{candidate.error === undefined ? "" : "not started"}</td>
+      <td data-label="Ended">{candidate.error === undefined ? "" : "not started"}</td>
       <td />
       <td />
       <td />

@@ -167,7 +167,5 @@ export function Composer({ target }: { target: PromptTarget }) {
 
 function placeholder(over: boolean, busy: boolean): string {
   if (over) return "The process is not running. What you write is kept, and sent after Resume.";
-  return busy
-    ? "The agent is working. Enter queues the next prompt."
-    : "Ask the agent. Enter sends, Shift+Enter makes a new line, @ names a file.";
+  return busy ? "Enter queues the next prompt" : "Ask the agent (Shift+Enter: new line, @: file, /: command)";
 }

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import BrowserContext, expect
 
 from tests.support.raw_http import Answer
 from tests.support.server_process import ServerProcess
@@ -142,3 +143,15 @@ def test_head_has_the_length_and_no_body(server: ServerProcess, page: Answer) ->
 def test_other_methods_are_refused(server: ServerProcess) -> None:
     answer = server.client.request("POST", "/ui/", body=b"{}")
     assert (answer.status, answer.header("allow")) == (405, "GET,HEAD")
+
+
+@pytest.mark.clause("inspector-served")
+def test_the_first_view_is_painted_without_scripts(context: BrowserContext, server: ServerProcess) -> None:
+    page = context.new_page()
+    page.route("**/*.js", lambda route: route.abort())
+    page.goto(f"http://127.0.0.1:{server.port}/ui/")
+    loading = page.get_by_role("status")
+    expect(loading).to_have_text("Loading the inspector…")
+    # It is in the middle of the page, so the styles are those of the page.
+    box = loading.bounding_box()
+    assert box and box["y"] > 300

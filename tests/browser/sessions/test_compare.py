@@ -135,6 +135,20 @@ def test_columns_stream_side_by_side(inspector: InspectorPage, repository: Path)
     expect(inspector.conversation).to_contain_text("stream 60 50")
 
 
+@pytest.mark.clause("inspector-compare", "inspector-39")
+def test_a_comparison_fits_on_a_phone(inspector: InspectorPage, repository: Path) -> None:
+    start(inspector, repository, "echo small", models=["", ""])
+    expect(result(inspector, 2)).to_contain_text("end turn")
+    inspector.page.set_viewport_size({"width": 390, "height": 780})
+    assert inspector.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    keep = result(inspector, 2).get_by_role("button", name="Keep this one")
+    keep.scroll_into_view_if_needed()
+    box = keep.bounding_box()
+    assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390
+    results = inspector.page.get_by_role("region", name="Results")
+    assert results.evaluate("one => one.querySelector('.compare-scroll').scrollWidth <= one.clientWidth")
+
+
 @pytest.mark.clause("inspector-compare")
 def test_abandoned_worktrees_are_listed_and_removed(inspector: InspectorPage, repository: Path) -> None:
     start(inspector, repository, "echo abandoned", models=["", ""])
