@@ -85,7 +85,7 @@ class DirectoryWatch:
             elif event.name not in self._excluded:
                 self._entry_changed(os.path.join(directory, event.name), event, moved)
         for path, is_directory in moved.values():  # The other half is outside.
-            self._deleted(path, is_directory)
+            self._moved_away(path, is_directory)
         if report.overflowed:
             self._watch_again()
         report.changes, too_many = self._changes.take()
@@ -105,7 +105,7 @@ class DirectoryWatch:
             if is_directory and self._recursive:
                 self._watch_tree(path, is_start=False)
         elif event.mask & inotify.DELETE:
-            self._deleted(path, is_directory)
+            self._add("deleted", path, is_directory)  # The kernel ends its watch and says so.
         elif not is_directory:
             self._add("modified", path, is_directory)
 
@@ -115,7 +115,7 @@ class DirectoryWatch:
             change.previous_path = displayed(previous)
         self._changes.add(change)
 
-    def _deleted(self, path: str, is_directory: bool) -> None:
+    def _moved_away(self, path: str, is_directory: bool) -> None:
         self._add("deleted", path, is_directory)
         if is_directory:
             for watch in self._watches_below(path):
@@ -134,11 +134,15 @@ class DirectoryWatch:
         ]
 
     def _watch_again(self) -> None:
-        """After lost events: watch directories whose creation may have been among them."""
+        """After lost events: directories may have come or gone without being noticed."""
+        before = self._paths
+        self._paths = {watch: path for watch, path in before.items() if path == self.path}
         try:
             self._watch_tree(self.path, is_start=True)
         except OSError:
             pass  # It is gone; its own event ends the watch.
+        for watch in before.keys() - self._paths.keys():
+            self._inotify.remove(watch)
 
     def _watch_tree(self, path: str, *, is_start: bool) -> None:
         """Watch a directory and those below it. What a new directory already contains is reported."""
