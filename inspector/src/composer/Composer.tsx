@@ -166,6 +166,6 @@ export function Composer({ target }: { target: PromptTarget }) {
 }
 
 function placeholder(over: boolean, busy: boolean): string {
-  if (over) return "The process is not running. What you write is kept, and sent after Resume.";
+  if (over) return "Is kept, and sent after Resume";
   return busy ? "Enter queues the next prompt" : "Ask the agent (Shift+Enter: new line, @: file, /: command)";
 }
