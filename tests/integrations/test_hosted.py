@@ -65,7 +65,11 @@ def e2b_module() -> ModuleType:
         async def create(cls, template: str, timeout: int, envs: dict[str, str]) -> AsyncSandbox:
             return cls(envs)
 
-        connect = FakeSandbox.find
+        @classmethod
+        async def connect(cls, sandbox_id: str, timeout: int) -> FakeSandbox:
+            assert timeout == 3600, "a sandbox that was paused would get the 300 s of the package"
+            return await cls.find(sandbox_id)
+
         kill = FakeSandbox.end
 
         @property
@@ -92,7 +96,8 @@ def daytona_module() -> ModuleType:
         def process(self) -> Any:
             return SimpleNamespace(exec=self.start)
 
-        async def create_signed_preview_url(self, port: int) -> Any:
+        async def create_signed_preview_url(self, port: int, expires_in_seconds: int = 60) -> Any:
+            assert expires_in_seconds == 24 * 3600, "the client uses the address as long as it lives"
             return SimpleNamespace(url=f"http://127.0.0.1:{port}")
 
     class AsyncDaytona:

@@ -12,9 +12,11 @@ from sandbox_agent.integrations.hosted.hosted_provider import HostedProvider
 class DaytonaProvider(HostedProvider):
     name = "daytona"
 
-    def __init__(self, image: str, **options: Any) -> None:
+    def __init__(self, image: str, *, address_s: int = 24 * 3600, **options: Any) -> None:
+        """`address_s` is how long the address of the server is valid; without it, the service says 60 s."""
         super().__init__(**options)
         self._image = image
+        self._address_s = address_s
         self._client: Any = None
 
     def _daytona(self) -> Any:
@@ -38,7 +40,8 @@ class DaytonaProvider(HostedProvider):
         await sandbox.process.exec(f"nohup sh -c {shlex.quote(command)} >/tmp/sandbox-agent.log 2>&1 &")
 
     async def _address(self, sandbox: Any, port: int) -> str:
-        return str((await sandbox.create_signed_preview_url(port)).url)
+        signed = await sandbox.create_signed_preview_url(port, expires_in_seconds=self._address_s)
+        return str(signed.url)
 
     async def _delete(self, sandbox: Any) -> None:
         await sandbox.delete()

@@ -25,7 +25,7 @@ class E2BProvider(HostedProvider):
     async def _find(self, sandbox_id: str) -> Any:
         from e2b import AsyncSandbox
 
-        return await AsyncSandbox.connect(sandbox_id)
+        return await AsyncSandbox.connect(sandbox_id, timeout=self._timeout_s)
 
     async def _run(self, sandbox: Any, command: str) -> None:
         await sandbox.commands.run(command, background=True, timeout=0)
