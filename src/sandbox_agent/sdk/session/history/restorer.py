@@ -27,7 +27,7 @@ RestoreMethod = Literal["created", "reattached", "resumed", "loaded", "replayed"
 
 # Agents that send the whole history again after they have restored the session, against ACP: after
 # `session/resume`, or after the answer to `session/load` (Gemini). It is stored already.
-REPEATING_AGENTS = ("hermes", "fast-agent", "gemini")
+REPEATING_AGENTS = ("hermes", "fast-agent", "gemini", "nanocoder")
 # The repeat is over when nothing of it came for this long; a long one is waited for up to 30 s.
 REPEAT_PAUSE_S = 0.3
 REPEAT_PAUSES = 100
