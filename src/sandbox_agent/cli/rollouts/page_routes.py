@@ -13,6 +13,7 @@ from __future__ import annotations
 from functools import partial
 from hashlib import sha256
 
+from sandbox_agent.cli.rollouts.file_sender import FileSender
 from sandbox_agent.errors import MethodNotAllowed, NotFound
 from sandbox_agent.http.access.access_check import AccessCheck
 from sandbox_agent.http.endpoints.inspector import page_response
@@ -27,6 +28,7 @@ START = "/ui/rollouts.html"
 _ROWS = b"/v1/rollouts"
 # Agents wrote these files: a browser may neither guess their type nor run what is in them.
 _FILE_HEADERS = (
+    (b"content-type", b"application/octet-stream"),
     (b"content-security-policy", b"sandbox; default-src 'none'"),
     (b"content-disposition", b"attachment"),
     (b"cache-control", b"no-cache"),
@@ -49,9 +51,9 @@ class PageRoutes:
             return
         exchange.problem_headers = granted.headers
         request = Request(http_scope(exchange, {}), _no_body)
-        self._loop.in_thread(partial(self.answer, request), partial(_respond, exchange, granted.headers))
+        self._loop.in_thread(partial(self.answer, request), partial(self._respond, exchange, granted.headers))
 
-    def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Response | FileSender:
         """Raises NotFound, or MethodNotAllowed."""
         if request.method not in ("GET", "HEAD"):
             raise MethodNotAllowed(request.method, "GET,HEAD")
@@ -82,23 +84,26 @@ class PageRoutes:
             raise NotFound.resource("rollout", task_id)
         return Response.json(json_codec.encode(row))
 
-    def _file(self, task_id: str, name: str) -> Response:
+    def _file(self, task_id: str, name: str) -> FileSender:
         path = self._output.file(task_id, name)
         if path is None:
             raise NotFound.resource("file", name)
-        return Response(200, path.read_bytes(), list(_FILE_HEADERS), b"application/octet-stream")
+        return FileSender(path, list(_FILE_HEADERS))
 
-
-def _respond(
-    exchange: Exchange, headers: HeaderList, response: Response | None, error: BaseException | None
-) -> None:
-    if exchange.client_left:
-        return
-    if response is None:
-        exchange.fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
-        return
-    response.headers = [*response.headers, *headers]
-    exchange.respond(response)
+    def _respond(
+        self,
+        exchange: Exchange,
+        headers: HeaderList,
+        response: Response | FileSender | None,
+        error: BaseException | None,
+    ) -> None:
+        if response is None:
+            exchange.fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
+        elif isinstance(response, FileSender):
+            response.send(exchange, self._loop, headers)
+        elif not exchange.client_left:
+            response.headers = [*response.headers, *headers]
+            exchange.respond(response)
 
 
 async def _no_body() -> dict[str, object]:
