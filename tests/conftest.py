@@ -1,6 +1,6 @@
 """Rules for all tests: what runs where and at which size, and no skip, task or process goes unnoticed.
 
-- A marker of tests/support/requirements.py skips the test where its requirement is missing.
+- A marker of tests/support/suite/requirements.py skips the test where its requirement is missing.
 - `full` marks what is too large for every run: a marked parameter set is left out, a marked test is skipped.
   `--full` runs both; the fixture `full_run` tells a test which size it has.
 - When CI=true, a skip that tests/allowed_skips.toml does not list fails the run.
@@ -21,10 +21,10 @@ from typing import Any
 import hypothesis
 import pytest
 
-from tests.support import task_leaks
-from tests.support.implied_marks import implied_marks
-from tests.support.process_leaks import left_running
-from tests.support.requirements import skip_unmet
+from tests.support.suite import task_leaks
+from tests.support.suite.implied_marks import implied_marks
+from tests.support.suite.process_leaks import left_running
+from tests.support.suite.requirements import skip_unmet
 
 ALLOWED_SKIPS = Path(__file__).with_name("allowed_skips.toml")
 PROCESSES_KEY = "processes left running"

@@ -37,8 +37,8 @@ class _Server:
     """What the page object and the sessions of a browser need of a server."""
 
     def __init__(self, running: RunningServer) -> None:
-        from tests.support.acp import Acp
-        from tests.support.raw_http import Client
+        from tests.support.clients.acp import Acp
+        from tests.support.clients.raw_http import Client
 
         self.port, self.token, self.home = running.port, TOKEN, running.directory
         self.acp = Acp(Client("127.0.0.1", running.port, TOKEN))

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.support.acp import AGENT, Acp, message
-from tests.support.raw_http import Answer, Connection
+from tests.support.clients.acp import AGENT, Acp, message
+from tests.support.clients.raw_http import Answer, Connection
 from tests.support.server_process import ServerProcess
 
 MIB = 1 << 20

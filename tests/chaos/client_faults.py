@@ -9,9 +9,9 @@ import time
 from contextlib import suppress
 
 from tests.chaos.chaos_run import ChaosRun
-from tests.support.acp import JSON_HEADERS, message
-from tests.support.event_stream import StreamEnded
-from tests.support.raw_http import Connection, ConnectionClosed
+from tests.support.clients.acp import JSON_HEADERS, message
+from tests.support.clients.event_stream import StreamEnded
+from tests.support.clients.raw_http import Connection, ConnectionClosed
 
 
 def _reset(connection: Connection) -> None:

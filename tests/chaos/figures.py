@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.chaos import stream_figures
 from tests.chaos.timing import LIMIT_S, timed
-from tests.support.acp import AGENT
+from tests.support.clients.acp import AGENT
 from tests.support.processes import is_alive, resident_bytes, wait_until
 from tests.support.server_process import ServerProcess
 

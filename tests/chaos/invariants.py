@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.chaos_run import FLOOD, ChaosRun, ReadLog
-from tests.support.event_stream import Event
+from tests.support.clients.event_stream import Event
 from tests.support.processes import (
     is_alive,
     open_descriptors,

@@ -21,7 +21,7 @@ from typing import Any
 from bench.wheel_install import chart_python
 
 from tests.chaos.soak_load import Worker
-from tests.support.acp import AGENT
+from tests.support.clients.acp import AGENT
 from tests.support.processes import open_descriptors, resident_bytes, wait_until
 from tests.support.server_process import ServerProcess
 

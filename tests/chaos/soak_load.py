@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from tests.support.acp import AGENT, Acp
+from tests.support.clients.acp import AGENT, Acp
 from tests.support.server_process import ServerProcess
 
 Operation = Callable[["Worker"], None]

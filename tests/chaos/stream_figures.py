@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.chaos.timing import LIMIT_S, timed
-from tests.support.event_stream import StreamEnded
-from tests.support.reconnecting_readers import reconnect_against_a_flood
+from tests.support.clients.event_stream import StreamEnded
+from tests.support.clients.reconnecting_readers import reconnect_against_a_flood
 from tests.support.server_process import ServerProcess
 
 FLOOD = 20_000

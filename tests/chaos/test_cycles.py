@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.support.acp import AGENT, Acp
+from tests.support.clients.acp import AGENT, Acp
 from tests.support.processes import open_descriptors, resident_bytes, wait_until, zombies_of
 from tests.support.server_process import ServerProcess
 

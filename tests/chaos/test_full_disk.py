@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.event_stream import method_is
+from tests.support.clients.event_stream import method_is
 from tests.support.server_process import ServerProcess
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.support.raw_http import Connection
+from tests.support.clients.raw_http import Connection
 from tests.support.server_process import ServerProcess, place_launcher
 
 PER_SECOND = 50

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.event_stream import StreamEnded
+from tests.support.clients.event_stream import StreamEnded
+from tests.support.clients.raw_http import ConnectionClosed
 from tests.support.processes import wait_until
-from tests.support.raw_http import ConnectionClosed
 from tests.support.server_process import ServerProcess
 
 

@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable
 
-from tests.support.raw_http import ConnectionClosed
+from tests.support.clients.raw_http import ConnectionClosed
 
 LIMIT_S = 10.0
 

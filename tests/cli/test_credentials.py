@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from tests.cli.sandbox_directory import SandboxDirectory
-from tests.support.acp import AGENT
+from tests.support.clients.acp import AGENT
 
 from .conftest import Api
 

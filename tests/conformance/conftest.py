@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.acp import AGENT, Acp
-from tests.support.process_api import Processes
+from tests.support.clients.acp import AGENT, Acp
+from tests.support.clients.process_api import Processes
+from tests.support.clients.raw_http import Client
 from tests.support.processes import open_descriptors, wait_until, zombies_of
-from tests.support.raw_http import Client
 from tests.support.server_process import (
     COMMAND_VARIABLE,
     HttpServer,

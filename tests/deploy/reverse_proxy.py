@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 
 from tests.docs.markdown import ROOT, blocks_of
+from tests.support.clients.raw_http import DEFAULT_TIMEOUT, Client, Connection, ConnectionClosed
 from tests.support.processes import wait_until
-from tests.support.raw_http import DEFAULT_TIMEOUT, Client, Connection, ConnectionClosed
-from tests.support.requirements import SYSTEM_PATH
 from tests.support.server_process import free_port
+from tests.support.suite.requirements import SYSTEM_PATH
 
 HOST = "sandbox.example"
 # The language of a recipe's code block, and the program that reads it.

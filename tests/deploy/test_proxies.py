@@ -14,10 +14,10 @@ from playwright.sync_api import expect, sync_playwright
 from tests.browser.conftest import ACTION_LIMIT_MS, FLAGS
 from tests.browser.inspector_page import InspectorPage
 from tests.deploy.reverse_proxy import HOST, PROXIES, ReverseProxy
-from tests.support.acp import Acp, message
+from tests.support.clients.acp import Acp, message
+from tests.support.clients.raw_http import Client
 from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
-from tests.support.raw_http import Client
 from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.proxies

@@ -14,8 +14,8 @@ import pytest
 from sandbox_agent import AsyncSandboxAgent
 from tests.docs.markdown import ROOT, blocks_of
 from tests.support.polling import wait_until
-from tests.support.requirements import SYSTEM_PATH
 from tests.support.server_process import ServerProcess, free_port
+from tests.support.suite.requirements import SYSTEM_PATH
 
 pytestmark = pytest.mark.proxies
 TOKEN = "token-of-a-sandbox"

@@ -17,8 +17,8 @@ import yaml
 
 from tests.cli.sandbox_directory import SandboxDirectory
 from tests.docs.markdown import ROOT, SPECIFICATIONS, Block, blocks_of, documents
+from tests.support.clients.raw_http import Client
 from tests.support.processes import wait_until
-from tests.support.raw_http import Client
 from tests.support.server_process import ServerProcess, free_port
 
 READERS = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.effort import FUZZ
-from tests.support.event_stream import EventStream
+from tests.support.clients.event_stream import EventStream
 from tests.support.server_process import ServerProcess
 
 json_text = st.recursive(

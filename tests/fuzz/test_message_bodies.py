@@ -13,8 +13,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.fuzz.effort import SAMPLED
-from tests.support.acp import JSON_HEADERS
-from tests.support.raw_http import Answer
+from tests.support.clients.acp import JSON_HEADERS
+from tests.support.clients.raw_http import Answer
 from tests.support.server_process import ServerProcess
 
 # 200 and 202: taken. 504: the agent did not understand it. 502: it ended because of it.

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from tests.remote_clients.conftest import HERE
+from tests.support.clients.published_clients import installed
 from tests.support.processes import wait_until
-from tests.support.published_clients import installed
 from tests.support.server_process import HttpServer, ServerProcess, free_port
 
 PACKAGES = (

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.clients.raw_http import Answer, Connection
 from tests.support.processes import open_descriptors, wait_until
-from tests.support.raw_http import Answer, Connection
 from tests.support.server_process import ServerProcess, open_for_all_users, place_launcher
 
 LIMIT = 128

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.support.acp import Acp
+from tests.support.clients.acp import Acp
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
 

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.raw_http import ConnectionClosed
+from tests.support.clients.raw_http import ConnectionClosed
 from tests.support.server_process import ServerProcess
 
 SPLIT = "a\r\nset-cookie: stolen=1\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"

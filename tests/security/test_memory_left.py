@@ -12,7 +12,7 @@ import pytest
 
 from tests.security import abuse
 from tests.security.abuse import Attacker
-from tests.support.acp import AGENT
+from tests.support.clients.acp import AGENT
 from tests.support.processes import resident_bytes, wait_until
 from tests.support.server_process import ServerProcess
 

@@ -6,9 +6,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.support.acp import AGENT
+from tests.support.clients.acp import AGENT
+from tests.support.clients.raw_http import Client
 from tests.support.processes import resident_bytes
-from tests.support.raw_http import Client
 from tests.support.server_process import ServerProcess
 
 MB = 1_000_000

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp import AGENT
+from tests.support.clients.acp import AGENT
+from tests.support.clients.raw_http import Connection
 from tests.support.processes import open_descriptors, resident_bytes, wait_until
-from tests.support.raw_http import Connection
 from tests.support.server_process import ServerProcess
 
 MIB = 1 << 20

@@ -18,7 +18,7 @@ from tests.security.test_leftover_processes import (
     is_gone,
     sleepers,  # noqa: F401 - a fixture
 )
-from tests.support.process_api import Processes
+from tests.support.clients.process_api import Processes
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess, open_for_all_users
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import httpx
 
 from tests.support.polling import wait_until
-from tests.support.requirements import SYSTEM_PATH
+from tests.support.suite.requirements import SYSTEM_PATH
 
 ROOT = Path(__file__).resolve().parents[2]
 EMPTY_IMAGE = "localhost/sandbox-agent-empty:latest"

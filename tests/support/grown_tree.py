@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.acp import Acp
+from tests.support.clients.acp import Acp
 from tests.support.processes import is_alive
 
 FORKS = ["test/fork_plain", "test/fork_setsid", "test/double_fork", "test/double_fork_clean_env"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.raw_http import Answer
+from tests.support.clients.raw_http import Answer
 
 EXTENSIONS = ("agent", "sessionId", "details")
 

@@ -19,11 +19,11 @@ import sys
 import time
 from pathlib import Path
 
-from tests.support.acp import AGENT, Acp
+from tests.support.clients.acp import AGENT, Acp
+from tests.support.clients.raw_http import Client, ConnectionClosed
 from tests.support.free_port import free_port
 from tests.support.mount_namespace import in_mount_namespace
 from tests.support.processes import MARK_VARIABLE, is_alive, marked, wait_until
-from tests.support.raw_http import Client, ConnectionClosed
 
 SCRIPTED_AGENT = Path(__file__).with_name("scripted_agent.py")
 UVICORN_SERVER = Path(__file__).with_name("uvicorn_server.py")

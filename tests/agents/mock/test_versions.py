@@ -12,7 +12,7 @@ import jsonschema_rs
 import pytest
 
 from tests.cli.acp.front import Front
-from tests.support.published_clients import packages as packages
+from tests.support.clients.published_clients import packages as packages
 
 pytestmark = [pytest.mark.process, pytest.mark.node, pytest.mark.network]
 

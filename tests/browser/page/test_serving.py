@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, expect
 
-from tests.support.raw_http import Answer
+from tests.support.clients.raw_http import Answer
 from tests.support.server_process import ServerProcess
 
 

@@ -16,9 +16,9 @@ import pytest
 from acp.schema import AllowedOutcome, RequestPermissionResponse
 
 from tests.cli.acp.front import Front, token_file
+from tests.support.clients.published_clients import installed
+from tests.support.clients.published_clients import packages as packages
 from tests.support.polling import eventually
-from tests.support.published_clients import installed
-from tests.support.published_clients import packages as packages
 from tests.support.server_process import ServerProcess
 
 # The newest acpx needs a newer Node than the SDK, which npm has as a package.

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp import AGENT, Acp
+from tests.support.clients.acp import AGENT, Acp
+from tests.support.clients.raw_http import Client
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Client
 from tests.support.token_flags import started
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.acp import AGENT, JSON_HEADERS, Acp, message
 from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.ours

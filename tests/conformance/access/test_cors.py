@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.raw_http import Client
+from tests.support.clients.raw_http import Client
 from tests.support.server_process import bare_environment, free_port, server_command
 
 ORIGIN = "https://app.example"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.acp import AGENT, Acp
+from tests.support.clients.acp import AGENT, Acp
+from tests.support.clients.raw_http import Client
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Client
 
 GOOD_HOSTS = [
     "localhost",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.raw_http import Answer, Client
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Answer, Client
 
 ECHO = message("test/echo", request_id=1)
 NOT_JSON_TYPES = ["", "text/json", "text/plain", "application/vnd.x+json", "application/jsonx", "json"]

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from tests.conformance.streams.test_included_events import IncludedStream, opened
-from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.raw_http import Answer, Client, Connection
 from tests.support.polling import wait_until
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Answer, Client, Connection
 from tests.support.token_flags import started
 
 pytestmark = pytest.mark.ours

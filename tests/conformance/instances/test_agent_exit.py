@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tests.support.acp import AGENT, Acp, message
-from tests.support.event_stream import method_is
+from tests.support.clients.acp import AGENT, Acp, message
+from tests.support.clients.event_stream import method_is
 from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
 

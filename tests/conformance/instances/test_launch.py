@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp import AGENT, Acp
+from tests.support.clients.acp import AGENT, Acp
+from tests.support.clients.raw_http import Client, ConnectionClosed
 from tests.support.processes import wait_until
-from tests.support.raw_http import Client, ConnectionClosed
 from tests.support.server_process import (
     SCRIPTED_AGENT,
     bare_environment,

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.support.acp import AGENT, Acp
+from tests.support.clients.acp import AGENT, Acp
 from tests.support.processes import wait_until
 
 KEYS = {

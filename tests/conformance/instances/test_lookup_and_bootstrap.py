@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.conftest import Target
-from tests.support.acp import AGENT, Acp, message
+from tests.support.clients.acp import AGENT, Acp, message
 from tests.support.problems import assert_problem
 from tests.support.processes import is_alive
 from tests.support.server_process import place_launcher, scripted_launcher

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from tests.support.acp import AGENT, Acp
+from tests.support.clients.acp import AGENT, Acp
 from tests.support.grown_tree import FORKS, grow_tree
 from tests.support.processes import children_of, is_alive, wait_until, wait_until_dead, zombies_of
 from tests.support.server_process import place_launcher, scripted_launcher

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.acp import Acp
+from tests.support.clients.acp import Acp
 from tests.support.polling import wait_until
 from tests.support.server_process import ServerProcess
 

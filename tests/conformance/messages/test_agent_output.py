@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.acp import AGENT, Acp, message
-from tests.support.event_stream import answers, method_is
+from tests.support.clients.acp import AGENT, Acp, message
+from tests.support.clients.event_stream import answers, method_is
 from tests.support.processes import resident_bytes
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp import Acp
+from tests.support.clients.acp import Acp
 from tests.support.processes import wait_until
 
 DEEP = b"[" * 10_000 + b"]" * 10_000

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.support.acp import AGENT, Acp, message
-from tests.support.event_stream import method_is
+from tests.support.clients.acp import AGENT, Acp, message
+from tests.support.clients.event_stream import method_is
 
 
 @pytest.mark.clause("spec1-3.3-request", "decision-11")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.acp import Acp, message
+from tests.support.clients.acp import Acp, message
 from tests.support.problems import assert_problem
 
 pytestmark = pytest.mark.ours

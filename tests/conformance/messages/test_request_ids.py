@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp import Acp, message
+from tests.support.clients.acp import Acp, message
 from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
 

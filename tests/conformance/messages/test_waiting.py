@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.acp import AGENT, Acp, message
-from tests.support.event_stream import answers, method_is
+from tests.support.clients.acp import AGENT, Acp, message
+from tests.support.clients.event_stream import answers, method_is
+from tests.support.clients.raw_http import Answer
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Answer
 from tests.support.server_process import ServerProcess
 
 SETTINGS = {"SANDBOX_AGENT_ACP_REQUEST_TIMEOUT_MS": "600"}

@@ -7,8 +7,8 @@ from base64 import b64encode
 
 import pytest
 
+from tests.support.clients.process_api import JSON, Processes
 from tests.support.problems import assert_problem
-from tests.support.process_api import JSON, Processes
 from tests.support.processes import wait_until
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from tests.support.clients.process_api import Processes, output_of, parse_events
 from tests.support.polling import wait_until
 from tests.support.problems import assert_problem
-from tests.support.process_api import Processes, output_of, parse_events
 
 # The pauses let the server read each byte by itself.
 ONE_BYTE_AT_A_TIME = "import os, time\nfor _ in range(2000):\n    os.write(1, b'x')\n    time.sleep(0.0005)"

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.conformance.conftest import Target
-from tests.support.process_api import JSON, Processes
+from tests.support.clients.process_api import JSON, Processes
 from tests.support.processes import wait_until
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.conformance.conftest import Target
-from tests.support.process_api import Processes
+from tests.support.clients.process_api import Processes
 from tests.support.processes import wait_until
 
 # A child in the group, one in a session of its own, an orphan in its own session, one that ignores signals.

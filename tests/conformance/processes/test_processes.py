@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp import Acp
+from tests.support.clients.acp import Acp
+from tests.support.clients.process_api import JSON, Processes
 from tests.support.problems import assert_problem
-from tests.support.process_api import JSON, Processes
 
 
 @pytest.mark.clause("processes-wire")

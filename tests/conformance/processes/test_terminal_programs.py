@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.process_api import Processes
+from tests.support.clients.process_api import Processes
 
 pytestmark = pytest.mark.own_server("the programs do not see what serves HTTP")
 ALTERNATE_SCREEN = b"\x1b[?1049h"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.process_api import Processes
+from tests.support.clients.process_api import Processes
 from tests.support.processes import wait_until
 
 HANDSHAKE = {

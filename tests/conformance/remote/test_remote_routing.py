@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.event_stream import EventStream
+from tests.support.clients.event_stream import EventStream
+from tests.support.clients.raw_http import Client
+from tests.support.clients.remote_acp import RemoteConnection, encode
 from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
-from tests.support.raw_http import Client
-from tests.support.remote_acp import RemoteConnection, encode
 from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.ours

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.support.acp import AGENT, JSON_HEADERS
+from tests.support.clients.acp import AGENT, JSON_HEADERS
+from tests.support.clients.raw_http import Answer, Client
+from tests.support.clients.remote_acp import INITIALIZE, RemoteConnection, encode
 from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
-from tests.support.raw_http import Answer, Client
-from tests.support.remote_acp import INITIALIZE, RemoteConnection, encode
 from tests.support.server_process import ServerProcess, place_launcher
 
 pytestmark = pytest.mark.ours

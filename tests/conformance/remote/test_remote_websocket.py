@@ -13,10 +13,10 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from tests.support.acp import AGENT
+from tests.support.clients.acp import AGENT
+from tests.support.clients.raw_http import Client
+from tests.support.clients.remote_acp import INITIALIZE, encode
 from tests.support.processes import wait_until
-from tests.support.raw_http import Client
-from tests.support.remote_acp import INITIALIZE, encode
 from tests.support.server_process import ServerProcess
 
 pytestmark = pytest.mark.ours

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
-from tests.support.acp import AGENT, message
+from tests.support.clients.acp import AGENT, message
+from tests.support.clients.raw_http import Connection
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Connection
 from tests.support.server_process import ServerProcess
 
 SETTINGS = {

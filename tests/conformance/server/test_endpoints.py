@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.raw_http import Client
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Client
 
 VARY = "origin, access-control-request-method, access-control-request-headers"
 

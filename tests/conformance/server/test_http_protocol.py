@@ -7,9 +7,9 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.raw_http import Client, Connection, ConnectionClosed
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Client, Connection, ConnectionClosed
 
 ECHO = message("test/echo", {"a": 1}, "e")
 

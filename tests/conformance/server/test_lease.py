@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from tests.support.acp import JSON_HEADERS
+from tests.support.clients.acp import JSON_HEADERS
 from tests.support.processes import wait_until, wait_until_dead
 
 pytestmark = [

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.support.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.acp import AGENT, JSON_HEADERS, Acp, message
 from tests.support.problems import assert_problem
 from tests.support.processes import resident_bytes, wait_until
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.support.acp import AGENT
+from tests.support.clients.acp import AGENT
 
 PAYLOAD = "payload-that-must-stay-private"
 

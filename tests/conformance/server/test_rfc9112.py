@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support.acp import JSON_HEADERS, Acp, message
-from tests.support.raw_http import Client
+from tests.support.clients.acp import JSON_HEADERS, Acp, message
+from tests.support.clients.raw_http import Client
 
 ECHO = message("test/echo", request_id="late")
 OK, BAD = (200,), (400,)

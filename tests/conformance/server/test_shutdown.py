@@ -7,10 +7,10 @@ import time
 
 import pytest
 
-from tests.support.acp import AGENT, message
-from tests.support.event_stream import SMALL_BUFFER
+from tests.support.clients.acp import AGENT, message
+from tests.support.clients.event_stream import SMALL_BUFFER
+from tests.support.clients.raw_http import ConnectionClosed
 from tests.support.processes import wait_until, wait_until_dead
-from tests.support.raw_http import ConnectionClosed
 
 pytestmark = pytest.mark.own_server(
     "signals and the end of the process belong to the process that runs the application"

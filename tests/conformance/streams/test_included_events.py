@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.acp import Acp
+from tests.support.clients.acp import Acp
+from tests.support.clients.raw_http import Client, Connection
 from tests.support.problems import assert_problem
-from tests.support.raw_http import Client, Connection
 
 pytestmark = pytest.mark.ours
 Frame = tuple[str, str | None, Any]

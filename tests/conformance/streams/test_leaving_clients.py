@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.conftest import Target
-from tests.support.acp import JSON_HEADERS, Acp, message
+from tests.support.clients.acp import JSON_HEADERS, Acp, message
+from tests.support.clients.raw_http import Connection
 from tests.support.processes import wait_until
-from tests.support.raw_http import Connection
 from tests.support.server_process import ServerProcess
 
 BOUND_S = 2.0

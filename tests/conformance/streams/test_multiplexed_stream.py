@@ -7,8 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.support.acp import Acp
-from tests.support.event_stream import Event, EventStream, StreamEnded
+from tests.support.clients.acp import Acp
+from tests.support.clients.event_stream import Event, EventStream, StreamEnded
 
 pytestmark = pytest.mark.ours
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.acp import AGENT, Acp
-from tests.support.event_stream import SMALL_BUFFER
+from tests.support.clients.acp import AGENT, Acp
+from tests.support.clients.event_stream import SMALL_BUFFER
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.acp import AGENT, Acp
-from tests.support.event_stream import EventStream
+from tests.support.clients.acp import AGENT, Acp
+from tests.support.clients.event_stream import EventStream
 from tests.support.problems import assert_problem
 from tests.support.processes import wait_until
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.acp import Acp
-from tests.support.event_stream import SMALL_BUFFER
+from tests.support.clients.acp import Acp
+from tests.support.clients.event_stream import SMALL_BUFFER
+from tests.support.clients.reconnecting_readers import reconnect_against_a_flood
 from tests.support.processes import resident_bytes, wait_until
-from tests.support.reconnecting_readers import reconnect_against_a_flood
 
 RECONNECTS = 7500
 FAR_BEHIND = 1500

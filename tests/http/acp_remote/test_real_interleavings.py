@@ -13,9 +13,9 @@ from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from tests.fuzz.effort import fuzz
-from tests.support.event_stream import EventStream
+from tests.support.clients.event_stream import EventStream
+from tests.support.clients.remote_acp import RemoteConnection, encode
 from tests.support.polling import wait_until
-from tests.support.remote_acp import RemoteConnection, encode
 from tests.support.server_process import HttpServer, ServerProcess
 
 pytestmark = pytest.mark.process

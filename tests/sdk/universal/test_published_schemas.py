@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sandbox_agent.sdk.universal import UniversalMapper
-from tests.support.published_clients import packages as packages
+from tests.support.clients.published_clients import packages as packages
 
 pytestmark = [pytest.mark.node, pytest.mark.network]
 

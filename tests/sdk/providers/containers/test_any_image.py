@@ -14,7 +14,7 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent, podman
 from tests.support.container_engines import EMPTY_IMAGE, ROOT, Engine, run_podman, run_rootless_podman
-from tests.support.requirements import SYSTEM_PATH
+from tests.support.suite.requirements import SYSTEM_PATH
 
 pytestmark = [pytest.mark.root, pytest.mark.podman, pytest.mark.network, pytest.mark.timeout(600)]
 

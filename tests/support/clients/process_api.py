@@ -13,8 +13,8 @@ from typing import Any
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from tests.support.clients.raw_http import Answer, Client
 from tests.support.processes import wait_until
-from tests.support.raw_http import Answer, Client
 
 JSON = {"content-type": "application/json"}
 BOUND_S = 20.0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-_CACHE = Path(__file__).parents[2] / ".cache"
+_CACHE = Path(__file__).parents[3] / ".cache"
 PACKAGES = ("acpx@0.1.15", "@agentclientprotocol/sdk@2.4.0")
 
 

@@ -11,9 +11,9 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.support.acp import Acp
-from tests.support.event_stream import StreamEnded
-from tests.support.raw_http import ConnectionClosed
+from tests.support.clients.acp import Acp
+from tests.support.clients.event_stream import StreamEnded
+from tests.support.clients.raw_http import ConnectionClosed
 
 READERS = 3
 LIMIT_S = 200.0

@@ -16,9 +16,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from tests.support.event_stream import EventStream
+from tests.support.clients.event_stream import EventStream
+from tests.support.clients.raw_http import DEFAULT_TIMEOUT, Answer, Client, Connection
 from tests.support.processes import wait_until
-from tests.support.raw_http import DEFAULT_TIMEOUT, Answer, Client, Connection
 
 T = TypeVar("T")
 AGENT = os.environ.get("SANDBOX_AGENT_CONFORMANCE_AGENT", "amp")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.raw_http import DEFAULT_TIMEOUT, Client, Connection, ConnectionClosed
+from tests.support.clients.raw_http import DEFAULT_TIMEOUT, Client, Connection, ConnectionClosed
 
 # On /acp an event has no name, as in the servers of the official SDKs.
 REMOTE_MESSAGE = re.compile(rb"id: ([1-9][0-9]*)\ndata: ([^\r\n]*)\n\n", re.DOTALL)

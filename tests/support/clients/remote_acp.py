@@ -6,9 +6,9 @@ import itertools
 import json
 from typing import Any
 
-from tests.support.acp import AGENT, JSON_HEADERS
-from tests.support.event_stream import REMOTE_MESSAGE, EventStream
-from tests.support.raw_http import Answer, Client
+from tests.support.clients.acp import AGENT, JSON_HEADERS
+from tests.support.clients.event_stream import REMOTE_MESSAGE, EventStream
+from tests.support.clients.raw_http import Answer, Client
 
 INITIALIZE = {"protocolVersion": 1, "clientCapabilities": {}}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 # By the beginning of the path below tests/.
 PATH_MARKS: dict[str, tuple[str, ...]] = {
     "agents/adapters/": ("process", "node", "network"),
