@@ -22,6 +22,18 @@ USUAL_CAPABILITIES = (
     "itemStarted",
 )
 """What most agents can do (`agent_spec.CAPABILITIES` has all flags); a table adds its own to them."""
+COMPLETE_CAPABILITIES = (
+    *USUAL_CAPABILITIES,
+    "permissions",
+    "images",
+    "fileAttachments",
+    "sessionLifecycle",
+    "reasoning",
+    "commandExecution",
+    "fileChanges",
+    "mcpTools",
+)
+"""What agents can do that use all of ACP; plans, questions and status updates are not part of it."""
 
 
 class InstallTable(TypedDict, total=False):

@@ -1,6 +1,14 @@
 """Claude Code: through its ACP adapter, and through the adapter of this package."""
 
-from sandbox_agent.agents.catalog.agent_table import USUAL_CAPABILITIES, AgentTable
+from sandbox_agent.agents.catalog.agent_table import COMPLETE_CAPABILITIES, AgentTable
+
+_CREDENTIALS = [
+    "env:ANTHROPIC_API_KEY",
+    "env:ANTHROPIC_AUTH_TOKEN",
+    "env:CLAUDE_CODE_OAUTH_TOKEN",
+    "file:~/.claude/.credentials.json#claudeAiOauth.accessToken",
+    "file:~/.claude.json#primaryApiKey",
+]
 
 CLAUDE: AgentTable = {
     "id": "claude",
@@ -22,13 +30,7 @@ CLAUDE: AgentTable = {
     "native_file": "node_modules/@anthropic-ai/claude-agent-sdk-{platform}/claude",
     "node": 22,
     "registry": ["claude-acp", "claude-agent-acp"],
-    "credentials": [
-        "env:ANTHROPIC_API_KEY",
-        "env:ANTHROPIC_AUTH_TOKEN",
-        "env:CLAUDE_CODE_OAUTH_TOKEN",
-        "file:~/.claude/.credentials.json#claudeAiOauth.accessToken",
-        "file:~/.claude.json#primaryApiKey",
-    ],
+    "credentials": _CREDENTIALS,
     "keys": {"anthropic": ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY"]},
     "asks": "always",
     "capabilities": [
@@ -78,28 +80,10 @@ CLAUDE_NATIVE: AgentTable = {
     },
     "native": "claude",
     "native_file": "node_modules/@anthropic-ai/claude-agent-sdk-{platform}/claude",
-    "credentials": [
-        "env:ANTHROPIC_API_KEY",
-        "env:ANTHROPIC_AUTH_TOKEN",
-        "env:CLAUDE_CODE_OAUTH_TOKEN",
-        "file:~/.claude/.credentials.json#claudeAiOauth.accessToken",
-        "file:~/.claude.json#primaryApiKey",
-    ],
+    "credentials": _CREDENTIALS,
     "keys": {"anthropic": ["ANTHROPIC_API_KEY", "CLAUDE_API_KEY"]},
     "asks": "always",
-    "capabilities": [
-        *USUAL_CAPABILITIES,
-        "planMode",
-        "permissions",
-        "questions",
-        "images",
-        "fileAttachments",
-        "sessionLifecycle",
-        "reasoning",
-        "commandExecution",
-        "fileChanges",
-        "mcpTools",
-    ],
+    "capabilities": [*COMPLETE_CAPABILITIES, "planMode", "questions"],
     "size_mb": 250,
     "quirks": [
         "One process per turn: no process of Claude runs between turns.",

@@ -1,6 +1,15 @@
 """Codex: through its ACP adapter, and through the adapter of this package."""
 
-from sandbox_agent.agents.catalog.agent_table import USUAL_CAPABILITIES, AgentTable
+from sandbox_agent.agents.catalog.agent_table import COMPLETE_CAPABILITIES, AgentTable
+
+_CREDENTIALS = [
+    "env:OPENAI_API_KEY",
+    "env:CODEX_API_KEY",
+    "file:~/.codex/auth.json#OPENAI_API_KEY",
+    "file:~/.codex/auth.json#tokens.access_token",
+    "file:~/.codex/config.toml#model_provider",
+    "env:CODEX_CONFIG#model_provider",
+]
 
 CODEX: AgentTable = {
     "id": "codex",
@@ -14,29 +23,10 @@ CODEX: AgentTable = {
     "native_file": "node_modules/.bin/codex",
     "node": 20,
     "registry": ["codex-acp"],
-    "credentials": [
-        "env:OPENAI_API_KEY",
-        "env:CODEX_API_KEY",
-        "file:~/.codex/auth.json#OPENAI_API_KEY",
-        "file:~/.codex/auth.json#tokens.access_token",
-        "file:~/.codex/config.toml#model_provider",
-        "env:CODEX_CONFIG#model_provider",
-    ],
+    "credentials": _CREDENTIALS,
     "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
     "asks": "partly",
-    "capabilities": [
-        *USUAL_CAPABILITIES,
-        "planMode",
-        "permissions",
-        "images",
-        "fileAttachments",
-        "sessionLifecycle",
-        "reasoning",
-        "status",
-        "commandExecution",
-        "fileChanges",
-        "mcpTools",
-    ],
+    "capabilities": [*COMPLETE_CAPABILITIES, "planMode", "status"],
     "size_mb": 460,
     "stop_signal": "SIGTERM",
     "quirks": [
@@ -69,30 +59,10 @@ CODEX_NATIVE: AgentTable = {
     "native": "codex",
     "native_file": "node_modules/.bin/codex",
     "node": 20,
-    "credentials": [
-        "env:OPENAI_API_KEY",
-        "env:CODEX_API_KEY",
-        "file:~/.codex/auth.json#OPENAI_API_KEY",
-        "file:~/.codex/auth.json#tokens.access_token",
-        "file:~/.codex/config.toml#model_provider",
-        "env:CODEX_CONFIG#model_provider",
-    ],
+    "credentials": _CREDENTIALS,
     "keys": {"openai": ["OPENAI_API_KEY", "CODEX_API_KEY"]},
     "asks": "partly",
-    "capabilities": [
-        *USUAL_CAPABILITIES,
-        "planMode",
-        "permissions",
-        "questions",
-        "images",
-        "fileAttachments",
-        "sessionLifecycle",
-        "reasoning",
-        "commandExecution",
-        "fileChanges",
-        "mcpTools",
-        "sharedProcess",
-    ],
+    "capabilities": [*COMPLETE_CAPABILITIES, "planMode", "questions", "sharedProcess"],
     "size_mb": 430,
     "quirks": [
         "A rejected command does not end the turn.",

@@ -1,6 +1,6 @@
 """GitHub Copilot CLI."""
 
-from sandbox_agent.agents.catalog.agent_table import USUAL_CAPABILITIES, AgentTable
+from sandbox_agent.agents.catalog.agent_table import COMPLETE_CAPABILITIES, AgentTable
 
 COPILOT: AgentTable = {
     "id": "copilot",
@@ -19,18 +19,7 @@ COPILOT: AgentTable = {
         "file:~/.copilot/config.json",
     ],
     "asks": "always",
-    "capabilities": [
-        *USUAL_CAPABILITIES,
-        "planMode",
-        "permissions",
-        "images",
-        "fileAttachments",
-        "sessionLifecycle",
-        "reasoning",
-        "commandExecution",
-        "fileChanges",
-        "mcpTools",
-    ],
+    "capabilities": [*COMPLETE_CAPABILITIES, "planMode"],
     "size_mb": 190,
     "quirks": ["The ids of its modes are URLs."],
     "install": [

@@ -1,6 +1,6 @@
 """Goose."""
 
-from sandbox_agent.agents.catalog.agent_table import USUAL_CAPABILITIES, AgentTable
+from sandbox_agent.agents.catalog.agent_table import COMPLETE_CAPABILITIES, AgentTable
 
 GOOSE: AgentTable = {
     "id": "goose",
@@ -20,17 +20,7 @@ GOOSE: AgentTable = {
         "file:~/.config/goose/config.yaml",
     ],
     "asks": "partly",
-    "capabilities": [
-        *USUAL_CAPABILITIES,
-        "permissions",
-        "images",
-        "fileAttachments",
-        "sessionLifecycle",
-        "reasoning",
-        "commandExecution",
-        "fileChanges",
-        "mcpTools",
-    ],
+    "capabilities": [*COMPLETE_CAPABILITIES],
     "size_mb": 290,
     "quirks": [
         "Waits for the answer of an open permission request even after `session/cancel`.",

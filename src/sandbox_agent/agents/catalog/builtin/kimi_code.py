@@ -1,6 +1,6 @@
 """Kimi Code."""
 
-from sandbox_agent.agents.catalog.agent_table import USUAL_CAPABILITIES, AgentTable
+from sandbox_agent.agents.catalog.agent_table import COMPLETE_CAPABILITIES, AgentTable
 
 KIMI_CODE: AgentTable = {
     "id": "kimi-code",
@@ -14,19 +14,7 @@ KIMI_CODE: AgentTable = {
     "registry": ["kimi"],
     "credentials": ["env:KIMI_MODEL_API_KEY", "env:KIMI_API_KEY", "env:MOONSHOT_API_KEY"],
     "asks": "always",
-    "capabilities": [
-        *USUAL_CAPABILITIES,
-        "planMode",
-        "permissions",
-        "questions",
-        "images",
-        "fileAttachments",
-        "sessionLifecycle",
-        "reasoning",
-        "commandExecution",
-        "fileChanges",
-        "mcpTools",
-    ],
+    "capabilities": [*COMPLETE_CAPABILITIES, "planMode", "questions"],
     "size_mb": 60,
     "install": [{"npm": ["@moonshot-ai/kimi-code@2.1.0"]}],
 }

@@ -1,6 +1,6 @@
 """The scripted agent of this package."""
 
-from sandbox_agent.agents.catalog.agent_table import USUAL_CAPABILITIES, AgentTable
+from sandbox_agent.agents.catalog.agent_table import COMPLETE_CAPABILITIES, AgentTable
 
 MOCK: AgentTable = {
     "id": "mock",
@@ -9,18 +9,5 @@ MOCK: AgentTable = {
     "allowed_tools": "_meta.mock.tools",
     "builtin": True,
     "asks": "always",
-    "capabilities": [
-        *USUAL_CAPABILITIES,
-        "planMode",
-        "permissions",
-        "questions",
-        "images",
-        "fileAttachments",
-        "sessionLifecycle",
-        "reasoning",
-        "status",
-        "commandExecution",
-        "fileChanges",
-        "mcpTools",
-    ],
+    "capabilities": [*COMPLETE_CAPABILITIES, "planMode", "questions", "status"],
 }

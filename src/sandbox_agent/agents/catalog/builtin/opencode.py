@@ -1,6 +1,22 @@
 """OpenCode: its own ACP and the adapter of this package; and Kilo, which is built on it."""
 
-from sandbox_agent.agents.catalog.agent_table import USUAL_CAPABILITIES, AgentTable
+from sandbox_agent.agents.catalog.agent_table import COMPLETE_CAPABILITIES, USUAL_CAPABILITIES, AgentTable
+
+_DEFAULT_ENV = {
+    "OPENCODE_DISABLE_AUTOUPDATE": "1",
+    "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+}
+
+_CREDENTIALS = [
+    "env:ANTHROPIC_API_KEY",
+    "env:OPENAI_API_KEY",
+    "env:OPENCODE_API_KEY",
+    "env:GEMINI_API_KEY",
+    "env:OPENROUTER_API_KEY",
+    "file:~/.local/share/opencode/auth.json",
+    "file:~/.config/opencode/opencode.json#provider",
+    "env:OPENCODE_CONFIG_CONTENT#provider",
+]
 
 OPENCODE: AgentTable = {
     "id": "opencode",
@@ -8,24 +24,12 @@ OPENCODE: AgentTable = {
     "skills_directory": ".agents/skills",
     "command": "{root}/node_modules/opencode-ai/bin/opencode.exe",
     "args": ["acp"],
-    "default_env": {
-        "OPENCODE_DISABLE_AUTOUPDATE": "1",
-        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-    },
+    "default_env": _DEFAULT_ENV,
     "on_path": ["opencode", "acp"],
     "native": "opencode",
     "native_file": "node_modules/opencode-ai/bin/opencode.exe",
     "registry": ["opencode"],
-    "credentials": [
-        "env:ANTHROPIC_API_KEY",
-        "env:OPENAI_API_KEY",
-        "env:OPENCODE_API_KEY",
-        "env:GEMINI_API_KEY",
-        "env:OPENROUTER_API_KEY",
-        "file:~/.local/share/opencode/auth.json",
-        "file:~/.config/opencode/opencode.json#provider",
-        "env:OPENCODE_CONFIG_CONTENT#provider",
-    ],
+    "credentials": _CREDENTIALS,
     "keys": {"openai": ["OPENAI_API_KEY"]},
     "asks": "partly",
     "capabilities": [*USUAL_CAPABILITIES, "images", "fileAttachments", "sessionLifecycle", "mcpTools"],
@@ -43,37 +47,13 @@ OPENCODE_NATIVE: AgentTable = {
     "name": "OpenCode (native)",
     "skills_directory": ".agents/skills",
     "adapter": "opencode",
-    "default_env": {
-        "OPENCODE_DISABLE_AUTOUPDATE": "1",
-        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
-    },
+    "default_env": _DEFAULT_ENV,
     "native": "opencode",
     "native_file": "node_modules/opencode-ai/bin/opencode.exe",
-    "credentials": [
-        "env:ANTHROPIC_API_KEY",
-        "env:OPENAI_API_KEY",
-        "env:OPENCODE_API_KEY",
-        "env:GEMINI_API_KEY",
-        "env:OPENROUTER_API_KEY",
-        "file:~/.local/share/opencode/auth.json",
-        "file:~/.config/opencode/opencode.json#provider",
-        "env:OPENCODE_CONFIG_CONTENT#provider",
-    ],
+    "credentials": _CREDENTIALS,
     "keys": {"openai": ["OPENAI_API_KEY"]},
     "asks": "partly",
-    "capabilities": [
-        *USUAL_CAPABILITIES,
-        "permissions",
-        "questions",
-        "images",
-        "fileAttachments",
-        "sessionLifecycle",
-        "reasoning",
-        "commandExecution",
-        "fileChanges",
-        "mcpTools",
-        "sharedProcess",
-    ],
+    "capabilities": [*COMPLETE_CAPABILITIES, "questions", "sharedProcess"],
     "size_mb": 355,
     "quirks": [
         "Allows every tool unless its config sets `permission` to `ask`.",
@@ -100,17 +80,7 @@ KILO: AgentTable = {
         "env:KILO_CONFIG_CONTENT#provider",
     ],
     "asks": "partly",
-    "capabilities": [
-        *USUAL_CAPABILITIES,
-        "permissions",
-        "images",
-        "fileAttachments",
-        "sessionLifecycle",
-        "reasoning",
-        "commandExecution",
-        "fileChanges",
-        "mcpTools",
-    ],
+    "capabilities": [*COMPLETE_CAPABILITIES],
     "size_mb": 295,
     "quirks": [
         "Asks as its config sets `permission`.",
