@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -142,13 +143,13 @@ def test_each_can_be_switched_off(tmp_path: Path) -> None:
 @pytest.mark.root
 @pytest.mark.clause("changes-git-agent-user")
 def test_git_runs_as_the_user_of_the_agents(tmp_path: Path) -> None:
-    program = tmp_path / "bin" / "git"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\nid -u >&2\nexit 1\n")
-    program.chmod(0o755)
-    for directory in (tmp_path, *list(tmp_path.parents)[:-2]):
-        directory.chmod(0o755)
-    path = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
-    with running(tmp_path / "server", "--agent-user", "nobody", settings=path) as (_, client):
-        answer = problem(client.get("/v1/git/status", params={"path": str(tmp_path)}), 404, "not_found")
+    # pytest keeps its own directories from other users.
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        program = Path(place, "git")
+        program.write_text("#!/bin/sh\nid -u >&2\nexit 1\n")
+        program.chmod(0o755)
+        path = {"PATH": f"{place}:{os.environ['PATH']}"}
+        with running(tmp_path / "server", "--agent-user", "nobody", settings=path) as (_, client):
+            answer = problem(client.get("/v1/git/status", params={"path": place}), 404, "not_found")
     assert answer["details"]["message"] == "65534"
