@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tests.support.server_process import ServerProcess
 
+_TURN_S = 120.0
+
 
 def start_elsewhere(server: ServerProcess, server_id: str) -> str:
     """Open a session; returns the agent's id of it."""
@@ -15,4 +17,4 @@ def start_elsewhere(server: ServerProcess, server_id: str) -> str:
 
 def prompt_elsewhere(server: ServerProcess, server_id: str, session_id: str, text: str) -> None:
     params = {"sessionId": session_id, "prompt": [{"type": "text", "text": text}]}
-    server.acp.call(server_id, "session/prompt", params)
+    server.acp.call(server_id, "session/prompt", params, timeout=_TURN_S)

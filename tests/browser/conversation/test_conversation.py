@@ -69,6 +69,10 @@ def test_a_page_to_visit_is_a_card_with_its_address(inspector: InspectorPage) ->
     expect(inspector.conversation).to_contain_text("https://example.com/login")
     inspector.page.get_by_role("button", name="Send answer").click()
     expect(inspector.conversation).to_contain_text("You answered: accept")
+    inspector.conversation.locator(".notes button").last.click()
+    expect(inspector.conversation.locator(".notes").last).to_contain_text(
+        "The page that the agent opened is done"
+    )
 
 
 @pytest.mark.clause("inspector-conversation")

@@ -92,6 +92,7 @@ export class ConversationFold {
       state.note("warning", "Output that is not JSON", textAt(params, "raw"));
     else if (method === "$/cancel_request")
       state.changeRequest(idKey(params.requestId ?? params.id), () => ({ state: "stale" }));
+    else if (method === "elicitation/complete") state.note("info", "The page that the agent opened is done");
     else if (method.startsWith("_sandboxagent/"))
       state.note("info", method, textAt(params, "message") ?? textAt(params, "error"));
   }

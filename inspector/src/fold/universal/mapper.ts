@@ -94,6 +94,9 @@ export class UniversalMapper {
       understood = request !== undefined && this.requests.add(request, params);
     } else if (method === "$/cancel_request") {
       understood = this.requests.withdraw(params.requestId) || "requestId" in params;
+    } else if (method === "elicitation/complete") {
+      const detail = asText(params.elicitationId);
+      this.out.emit("session.updated", { label: "elicitation_complete", detail, update: params });
     } else if (EXTENSION.test(method)) {
       this.notification(payload, method, params, method.startsWith("_adapter/"));
     }

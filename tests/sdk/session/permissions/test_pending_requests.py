@@ -299,6 +299,10 @@ async def test_a_page_to_visit_is_a_question_with_its_address(
     (question,) = asked
     assert question.prompt == "Please log in.\nhttps://example.com/login" and not question.options
     assert all(event.type != "agent.unparsed" for event in turn.events)
+    completed = [
+        e for e in turn.events if e.type == "session.updated" and e.data.label == "elicitation_complete"
+    ]
+    assert len(completed) == (action == "accept")
 
 
 @pytest.mark.clause("decision-34-client")

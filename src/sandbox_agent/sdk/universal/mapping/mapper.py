@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.universal.event_data import SessionUpdatedData
 from sandbox_agent.sdk.universal.events import UniversalEvent
-from sandbox_agent.sdk.universal.json_reading import as_dict, json_text
+from sandbox_agent.sdk.universal.json_reading import as_dict, as_text, json_text
 from sandbox_agent.sdk.universal.mapping import acp_v2
 from sandbox_agent.sdk.universal.mapping.emitter import Emitter, EmitterState, Time, rfc3339
 from sandbox_agent.sdk.universal.mapping.extension_messages import ExtensionMessages, is_extension
@@ -211,6 +212,9 @@ class UniversalMapper:
             understood = "id" in message and self._user_requests.request_form(request_id, params)
         elif method == "$/cancel_request":
             understood = self._user_requests.withdraw(params.get("requestId")) or "requestId" in params
+        elif method == "elicitation/complete":
+            detail = as_text(params.get("elicitationId"))
+            self._out.emit("session.updated", SessionUpdatedData("elicitation_complete", detail, params))
         elif is_extension(method):
             self._extensions.read(message, method, params, synthetic=method.startswith("_adapter/"))
         # Every other method belongs to a service of the client or to the agent's vendor: no universal event.
