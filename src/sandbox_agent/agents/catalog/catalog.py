@@ -12,7 +12,7 @@ from sandbox_agent import settings
 from sandbox_agent.agents.catalog.agent_parser import CatalogError, parse_agent
 from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.catalog.agents_file import AgentsFile, read_agents_file, with_given_agents
-from sandbox_agent.agents.catalog.builtin import BUILTIN_AGENTS
+from sandbox_agent.agents.catalog.builtin import BUILTIN_AGENTS, builtin_agent
 from sandbox_agent.errors import UnsupportedAgent
 
 __all__ = ["AgentSpec", "Catalog", "CatalogError", "builtin_ids"]
@@ -73,7 +73,7 @@ class Catalog:
         return self._user.profiles.get(name)
 
     def _parse(self, agent_id: str) -> AgentSpec:
-        table: Mapping[str, object] = BUILTIN_AGENTS.get(agent_id, {})
+        table: Mapping[str, object] = builtin_agent(agent_id) if agent_id in BUILTIN_AGENTS else {}
         own = self._user.agents.get(agent_id, {})
         if "command" in own:
             table = {key: value for key, value in table.items() if key not in _REPLACED_BY_COMMAND}
