@@ -144,7 +144,7 @@ class Comparison:
 def compare(number: int, runs: int, ms: int) -> list[Comparison]:
     """Measure one trick: `runs` runs with it and as many without it, alternating."""
     trick = TRICKS[number]
-    sides = {"with": _server("all"), "without": _server(str(number))}
+    sides = {"with": server_of("all"), "without": server_of(str(number))}
     values: dict[str, dict[str, list[float]]] = {"with": {}, "without": {}}
     for run in range(runs):
         for side in ("with", "without") if run % 2 else ("without", "with"):
@@ -159,7 +159,7 @@ def compare(number: int, runs: int, ms: int) -> list[Comparison]:
     ]
 
 
-def _server(chosen: str) -> ServerUnderTest:
+def server_of(chosen: str) -> ServerUnderTest:
     command = (sys.executable, "-m", "bench.patched_server", chosen)
     return ServerUnderTest(chosen, command, environment={"PYTHONPATH": str(ROOT)})
 

@@ -13,7 +13,8 @@ from sandbox_agent.runtime import loop as runtime_loop
 class AsyncioServerLoop(asyncio.SelectorEventLoop):
     """The methods of `runtime.loop.Loop` that asyncio does not have, by those that it has."""
 
-    def __init__(self, busy_poll_s: float = 0.0) -> None:
+    def __init__(self, busy_poll_s: float = 0.0, reserved_descriptors: int = 0) -> None:
+        """Neither polls nor reserves descriptors."""
         super().__init__()
         self._server_thread = threading.get_ident()
         asyncio.set_event_loop(self)
@@ -34,6 +35,12 @@ class AsyncioServerLoop(asyncio.SelectorEventLoop):
             done(future.result() if error is None else None, error)
 
         self.run_in_executor(None, job).add_done_callback(finished)
+
+    def release_reserve(self) -> bool:
+        return False
+
+    def refill_reserve(self) -> None:
+        pass
 
     def when_asyncio(self, callback: Callable[[], object]) -> None:
         if self.is_running():
