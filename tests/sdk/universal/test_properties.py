@@ -63,8 +63,9 @@ CHUNKS = st.builds(
 
 @pytest.mark.clause("spec3-unparseable-kept")
 @settings(max_examples=150, deadline=None)
-@given(message=JSON, direction=DIRECTIONS)
+@given(message=JSON.filter(lambda value: not isinstance(value, str)), direction=DIRECTIONS)
 def test_any_json_is_kept_and_never_raises(message: Any, direction: Any) -> None:
+    # `feed` reads a str as JSON text, so a string that is meant as a value is left out here.
     events = UniversalMapper("s1").feed(message, direction, time=0)
     assert [event.type for event in events] == ["agent.unparsed"]
     assert events[0].raw == message
