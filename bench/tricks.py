@@ -94,17 +94,6 @@ def _three_pieces() -> None:
     _replace(frames, "encode_line", lambda number, line: frames.encode(number, [line]))
 
 
-def _newest_block() -> None:
-    """Wake subscribers without the newest block, so that each looks it up in the log."""
-    cursor = _module("bridge.eventlog.cursor").Cursor
-    init = cursor.__init__
-
-    def with_plain_wake(self: Any, log: Any, position: int, wake: Any, **options: Any) -> None:
-        init(self, log, position, lambda _: wake(None), **options)
-
-    _replace(cursor, "__init__", with_plain_wake)
-
-
 def _sendfile() -> None:
     """Read replayed events into memory and write them to the socket."""
     cursor = _module("bridge.eventlog.cursor").Cursor
@@ -147,7 +136,6 @@ TRICKS = (
     Trick("blocks", "flood x10", _blocks),
     Trick("direct writes of long events", "1 MB x8, ring full", _direct_writes),
     Trick("long events in three pieces", "1 MB x8, ring full", _three_pieces),
-    Trick("newest block handed to subscribers", "one event", _newest_block),
     Trick("sendfile", "replay", _sendfile),
     Trick("page cache checked on the loop", "replay", _page_cache_check),
     Trick("socket buffer for replays", "replay beside load", _replay_socket_buffer),

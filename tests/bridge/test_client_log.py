@@ -17,7 +17,7 @@ from sandbox_agent.bridge.eventlog.spill import Spill
 
 def kept(log: ClientLog, after: int = 0) -> list[tuple[int, dict[str, Any]]]:
     """The numbers and messages after a number, from disk and from memory; a gap is not among them."""
-    cursor = log.attach(after, lambda _: None)
+    cursor = log.attach(after, lambda: None)
     messages: list[tuple[int, dict[str, Any]]] = []
     while not cursor.is_at_end:
         item = cursor.take()
@@ -69,7 +69,7 @@ def test_the_oldest_messages_go_when_there_are_too_many(tmp_path: Path, where: s
     log.publish()
     assert log.log.last == count
     assert 1 < log.log.oldest <= count
-    cursor = log.attach(0, lambda _: None)
+    cursor = log.attach(0, lambda: None)
     assert cursor.take() == Gap(log.log.oldest, count)
 
 
@@ -106,7 +106,7 @@ def test_texts_are_not_kept_while_the_disk_does_not_keep_up(tmp_path: Path) -> N
 def test_waiting_readers_are_called() -> None:
     log = ClientLog()
     called: list[int] = []
-    cursor = log.attach(0, lambda _: called.append(log.log.last))
+    cursor = log.attach(0, lambda: called.append(log.log.last))
     assert cursor.take() is None
     log.add(0, 0, b"{}")
     log.add(0, 0, b"{}")

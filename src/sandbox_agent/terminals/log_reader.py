@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.eventlog.cursor import Cursor, Wake
     from sandbox_agent.bridge.eventlog.event_log import EventLog
-    from sandbox_agent.bridge.eventlog.frames import Block
     from sandbox_agent.terminals.live_output import LiveOutput
 
     Attach = Callable[[EventLog, int | None, Wake], Cursor]
@@ -34,7 +33,7 @@ class LogReader:
         """The number of the last entry that was read."""
         return self.cursor.position - 1
 
-    def wake(self, _: Block | None = None) -> None:
+    def wake(self) -> None:
         self._changed.set()
 
     async def read(self) -> bytes | Gap | None:

@@ -7,7 +7,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -20,9 +20,6 @@ from sandbox_agent.bridge.eventlog.event_log import EventLog, Retention
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.bridge.eventlog.frames import Frames
 from sandbox_agent.bridge.eventlog.spill import Spill
-
-if TYPE_CHECKING:
-    from sandbox_agent.bridge.eventlog.frames import Block
 
 
 class Later:
@@ -54,11 +51,9 @@ def frame(number: int) -> bytes:
 class Client:
     """Reads a stream, remembers the last id, reconnects."""
 
-    def __init__(self, log: EventLog, last: int | None, *, follows: bool = False) -> None:
-        """`follows` means that it takes at once what it is woken with, as one that keeps up does."""
+    def __init__(self, log: EventLog, last: int | None) -> None:
         self.log = log
         self.last = last
-        self.follows = follows
         self.woken = False
         self.cursor: Cursor | None = None
         self.connect()
@@ -71,16 +66,8 @@ class Client:
         assert self.cursor is not None
         self.cursor.detach()
 
-    def _wake(self, newest: Block | None) -> None:
+    def _wake(self) -> None:
         self.woken = True
-        if newest is not None and self.follows:
-            assert self.cursor is not None
-            first = frames.first_number(newest)
-            assert self.last in (None, first - 1), "only a cursor at the end is woken with the newest block"
-            assert newest == b"".join(frame(n) for n in range(first, self.log.last + 1))
-            self.last = self.log.last
-            self.cursor.follow()
-            self.woken = False
 
     def read(self) -> bool:
         """One batch; False when there is nothing now."""
@@ -134,10 +121,10 @@ class LogMachine(RuleBasedStateMachine):
         self.log.publish(lines)
 
     @precondition(lambda self: len(self.clients) < 4)
-    @rule(back=st.integers(-3, 60) | st.none(), follows=st.booleans())
-    def attach(self, back: int | None, follows: bool) -> None:
+    @rule(back=st.integers(-3, 60) | st.none())
+    def attach(self, back: int | None) -> None:
         last = None if back is None else max(0, self.log.last - back)
-        self.clients.append(Client(self.log, last, follows=follows))
+        self.clients.append(Client(self.log, last))
 
     @precondition(lambda self: self.clients)
     @rule(which=st.integers(0, 3), batches=st.integers(1, 5))
@@ -206,7 +193,7 @@ TestForgetfulLogMachine.settings = settings(max_examples=100, stateful_step_coun
 
 def numbers(log: EventLog, last: int | None = None) -> list[int | Gap]:
     """Everything a new cursor gets from a log without a background."""
-    cursor = log.attach(last, lambda _: None)
+    cursor = log.attach(last, lambda: None)
     seen: list[int | Gap] = []
     while (item := cursor.take()) is not None:
         seen += [item] if isinstance(item, Gap) else range(item.first, item.last + 1)
@@ -250,7 +237,7 @@ def test_the_newest_event_stays_however_large_it_is() -> None:
 
 def test_a_cursor_overtaken_in_the_middle_gets_a_gap() -> None:
     log = filled(3, ring=5)
-    cursor = log.attach(None, lambda _: None)
+    cursor = log.attach(None, lambda: None)
     assert isinstance(cursor.take(), Frames)
     for n in range(4, 30):
         log.publish([line(n)])
@@ -266,7 +253,7 @@ def test_closing_wakes_every_cursor_and_forgets_everything(tmp_path: Path) -> No
     worker.run_all()
     assert list(tmp_path.iterdir())
     woken: list[int] = []
-    cursor = log.attach(50, lambda _: woken.append(1))
+    cursor = log.attach(50, lambda: woken.append(1))
     assert cursor.take() is None
     log.close()
     worker.run_all()
@@ -294,7 +281,7 @@ def test_a_full_disk_keeps_the_newest_and_reports_the_gap(small_disk: Path) -> N
     for _ in range(200):
         log.publish([big])
         worker.run_all()
-    seen = log.attach(0, lambda _: None)
+    seen = log.attach(0, lambda: None)
     gap = seen.take()
     assert isinstance(gap, Gap)
     assert 100 < gap.oldest < 196, "the disk holds some of the newest, not the oldest"
@@ -330,7 +317,7 @@ def test_what_is_in_the_kernels_memory_needs_no_worker(tmp_path: Path) -> None:
     for _ in range(600):
         log.publish([event])
         worker.run_all()
-    cursor = log.attach(0, lambda _: None)
+    cursor = log.attach(0, lambda: None)
     assert cursor.take() is None, "the first event has to be searched for"
     worker.run_all()
     seen = 0

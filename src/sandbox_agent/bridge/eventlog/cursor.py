@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.eventlog.event_log import EventLog
     from sandbox_agent.bridge.eventlog.file_range import FileRange
-    from sandbox_agent.bridge.eventlog.frames import Block, Frames
+    from sandbox_agent.bridge.eventlog.frames import Frames
 
     _Taken = TypeVar("_Taken", Frames, FileRange)
 
-    Wake = Callable[[Block | None], object]
+    Wake = Callable[[], object]
 
 
 class Gap:
@@ -35,16 +35,12 @@ class Gap:
         return f"Gap({self.oldest}, {self.newest})"
 
 
-def _ignore(_: Block | None) -> None:
+def _ignore() -> None:
     """The `wake` of a cursor that is detached."""
 
 
 class Cursor:
-    """`take` until it returns None; then `wake` is called when there is more.
-
-    If exactly one block has been added, `wake` gets it. A subscriber that has used this block calls `follow`;
-    otherwise it calls `take`.
-    """
+    """`take` until it returns None; then `wake` is called when there is more."""
 
     __slots__ = (
         "_fetched",
@@ -77,11 +73,6 @@ class Cursor:
     def is_at_end(self) -> bool:
         """Whether everything has been taken; if not, and `take` has returned None, it waits for the disk."""
         return self.position > self._log.last
-
-    def follow(self) -> None:
-        """The block given to `wake` has been used; the cursor is at the end."""
-        self.position = self._log.last + 1
-        self._log.waiting[self] = None
 
     def take(self) -> Frames | FileRange | Gap | None:
         log = self._log
@@ -129,7 +120,7 @@ class Cursor:
                 self._fetched = found
             if self._is_awaited:
                 self._is_awaited = False
-                self.wake(None)
+                self.wake()
 
         self._log.fetch(self.position, before, fetched)
 

@@ -153,10 +153,7 @@ class EventLog:
         self._ring_bytes += len(block) if isinstance(block, bytes) else frames.size_of(block)
         self.last += count
         if self.waiting and not self.defers_wake:
-            # A waiting cursor has taken everything before this block.
-            waiting, self.waiting = self.waiting, {}
-            for cursor in waiting:
-                cursor.wake(block)
+            self.wake_waiting()
         has_slack = self.last - self._ring_first < self._evict_above_events
         if not (has_slack and self._ring_bytes <= self._evict_above_bytes) and self._should_evict:
             self._evict()
@@ -165,7 +162,7 @@ class EventLog:
         """Wake the cursors that wait at the end."""
         waiting, self.waiting = self.waiting, {}
         for cursor in waiting:
-            cursor.wake(None)
+            cursor.wake()
 
     @property
     def _should_evict(self) -> bool:
@@ -286,7 +283,7 @@ class EventLog:
             self._background(self._spill.close, lambda _: None)
         self.waiting.clear()
         for cursor in list(self._cursors):
-            cursor.wake(None)
+            cursor.wake()
 
     # ---- for cursors -------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from sandbox_agent.runtime.wall_clock import now_ns
 if TYPE_CHECKING:
     from sandbox_agent.bridge.client_log import ClientLog
     from sandbox_agent.bridge.eventlog.cursor import Cursor
-    from sandbox_agent.bridge.eventlog.frames import Block, Frames
+    from sandbox_agent.bridge.eventlog.frames import Frames
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.http.acp.stream import StreamPump
     from sandbox_agent.http.messages import Query
@@ -87,10 +87,6 @@ class AnnotatedSource(Source):
             self._timed_to = self._cursor.position - 1
         if self._client_log is not None:
             self._client_cursor = self._client_log.attach(self._client_after, self.wake)
-
-    def wake(self, newest: Block | None = None) -> None:
-        """The frames around `newest` have to be looked up, so it is not written directly."""
-        self._pump.pump(self)
 
     def write_next(self) -> int:
         """Clients' messages, and when there are none the next frames with their times."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.eventlog.cursor import Cursor
     from sandbox_agent.bridge.eventlog.event_log import EventLog
-    from sandbox_agent.bridge.eventlog.frames import Block
     from sandbox_agent.http.access.tickets import Share
     from sandbox_agent.http.messages import HeaderList
     from sandbox_agent.http.services import Services
@@ -224,23 +223,9 @@ class Source:
     def ended(self) -> bool:
         return self._cursor.ended
 
-    def wake(self, newest: Block | None = None) -> None:
-        """The log has something new; `newest` is all of it, if the log knows that."""
-        pump = self._pump
-        if newest is None or pump.current is not self or not pump.sink.can_write:
-            pump.pump(self)
-            return
-        if pump.ended:
-            return
-        try:  # The same as `run_guarded`, without a call more for every event.
-            if isinstance(newest, bytes):
-                pump.sink.write(newest)
-            else:
-                pump.sink.write_pieces(newest)
-            self._cursor.follow()
-            pump.last_write = pump.loop.time()
-        except Exception as error:
-            pump.fail(error)
+    def wake(self) -> None:
+        """The log has something new."""
+        self._pump.pump(self)
 
     def write_next(self) -> int:
         """Write the next frames; returns their size, 0 if there are none now."""

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sandbox_agent.bridge.eventlog.event_log import EventLog
-    from sandbox_agent.bridge.eventlog.frames import Block
     from sandbox_agent.bridge.jsonrpc.routing_fields import RoutingFields
 
 _CANCEL = "$/cancel_request"
@@ -124,11 +123,7 @@ class MessageRouter:
 
     # ---- from the agent ----------------------------------------------------------------------------------
 
-    def _on_append(self, newest: Block | None) -> None:
-        if newest is not None:
-            self._route(newest if isinstance(newest, tuple) else (newest,))
-            self._cursor.follow()
-            return
+    def _on_append(self) -> None:
         while (item := self._cursor.take()) is not None:
             if isinstance(item, Frames):  # otherwise retention has overtaken this step
                 self._route(item.pieces)

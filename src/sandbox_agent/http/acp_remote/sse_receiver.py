@@ -68,7 +68,7 @@ class SseReceiver:
         self._is_reading = False
         self._ended = False
         # A slot among the streams of the server, a subscriber of the log, and a call when the log is closed.
-        self._cursor = services.streams.attach(connection.log, connection.log.last, lambda _: self.pump())
+        self._cursor = services.streams.attach(connection.log, connection.log.last, self.pump)
         self._has_gap = after is not None and after > stream.last
         if self._has_gap:
             after = stream.first_from(1, connection.log.oldest) - 1

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Protocol
 
-    from sandbox_agent.bridge.eventlog.frames import Block
     from sandbox_agent.bridge.jsonrpc.envelope import Envelope
     from sandbox_agent.http.acp_remote.websocket.socket_connection import SocketConnection
     from sandbox_agent.http.services import Services
@@ -75,7 +74,7 @@ class SocketReceiver:
             raise Conflict(f"after={after}: messages {log.oldest} to {log.last} can be sent")
         self._services = services
         self._connection = connection
-        self._cursor = services.streams.attach(log, after, self._on_append)
+        self._cursor = services.streams.attach(log, after, self.pump)
         self._is_scanning = False
         self._is_reading = False
         self._ended = False
@@ -151,14 +150,6 @@ class SocketReceiver:
         self._connection.log.publish_line(as_json_rpc(b"null", error, code))
 
     # ---- to the client -----------------------------------------------------------------------------------
-
-    def _on_append(self, newest: Block | None) -> None:
-        if newest is not None and self.socket.can_write:
-            block = (newest,) if isinstance(newest, bytes) else newest
-            self.socket.send_texts(line for _, line in frames.lines_of(block))
-            self._cursor.follow()
-        else:
-            self.pump()
 
     def pump(self) -> None:
         """Send what there is."""
