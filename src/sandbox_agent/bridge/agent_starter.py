@@ -206,7 +206,8 @@ class AgentStarter:
         else:
             self._move_into_group(process, tag, name)
         if self.on_first_agent is not None:
-            self.on_first_agent()
+            # After the first message has been written: starting the watchdog takes 0.8 ms.
+            running_loop.running_loop().call_later(0, self.on_first_agent)
             self.on_first_agent = None
         return process
 
