@@ -1,6 +1,7 @@
 """Rules for all files of the repository: no registry addresses, no paths of this machine, plain English.
 
-And for the source: a folder holds at most 15 modules, and no two classes of a package have the same name.
+And for the source: a folder holds at most 15 modules, and no two classes of a package have the same name. For
+the tests: no module imports from a test module, so what several tests share has a module of its own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ NOT_PLAIN = re.compile(
     re.IGNORECASE,
 )
 PROSE_SUFFIXES = (".md", ".py", ".ts", ".tsx")
+TEST_IMPORT = re.compile(rb"^ *from (tests\.[a-z_.]*test_[a-z_]+|\.test_[a-z_]+) import", re.MULTILINE)
 # Verbatim copies, the table that quotes them, and the test of these rules.
 QUOTED_TEXTS = (
     "docs/spec/",
@@ -46,6 +48,11 @@ GENERATED = "schema.py"
 def findings_of(name: str, data: bytes) -> list[str]:
     """What is wrong with the file `name` of the repository."""
     found = [f"{name}: contains {what}" for what, pattern in FORBIDDEN.items() if pattern.search(data)]
+    if name.endswith(".py"):
+        shared = {match[1].decode() for match in TEST_IMPORT.finditer(data)}
+        found += [
+            f"{name}: imports from {module}; what tests share has a module of its own" for module in shared
+        ]
     if name.endswith(PROSE_SUFFIXES) and not name.startswith(QUOTED_TEXTS):
         for match in NOT_PLAIN.finditer(data):
             line = data.count(b"\n", 0, match.start()) + 1

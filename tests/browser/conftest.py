@@ -67,10 +67,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     agents = directory / "agents.toml"
     agents.write_text(played_agents())
     settings = {"SANDBOX_AGENT_AGENTS_FILE": str(agents)}
-    started = ServerProcess(directory, token=None, settings=settings).ready()
-    yield started
-    started.stop()
-    started.kill_leftovers()
+    with ServerProcess(directory, token=None, settings=settings) as started:
+        yield started
 
 
 @pytest.fixture
@@ -85,8 +83,7 @@ def start_server(tmp_path: Path) -> Iterator[Callable[..., ServerProcess]]:
 
     yield start
     for server in started:
-        server.stop()
-        server.kill_leftovers()
+        server.end()
 
 
 @pytest.fixture

@@ -73,6 +73,5 @@ def test_the_next_server_on_the_same_directories_starts_clean(tmp_path: Path) ->
             server.wait_for_exit(6)
             wait_until(lambda: not server.marked_processes(), 10, "no process left")  # noqa: B023 - used at once
         finally:
-            server.stop()
-            server.kill_leftovers()
+            server.end()
     assert list(spill.iterdir()) == []

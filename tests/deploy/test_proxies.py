@@ -33,10 +33,9 @@ SETTINGS = {
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     directory = tmp_path_factory.mktemp("proxied-server")
-    started = ServerProcess(directory, token=TOKEN, settings=SETTINGS, arguments=["--allow-host", HOST])
-    yield started.ready()
-    started.stop()
-    started.kill_leftovers()
+    arguments = ["--allow-host", HOST]
+    with ServerProcess(directory, token=TOKEN, settings=SETTINGS, arguments=arguments) as started:
+        yield started
 
 
 @pytest.fixture(scope="module", params=list(PROXIES), ids=list(PROXIES.values()))

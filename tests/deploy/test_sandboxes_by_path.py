@@ -29,8 +29,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ServerPro
     started = [ServerProcess(tmp_path_factory.mktemp("node"), token=TOKEN).ready() for _ in range(2)]
     yield started
     for server in started:
-        server.stop()
-        server.kill_leftovers()
+        server.end()
 
 
 @pytest.fixture(scope="module", params=["nginx", "haproxy"])

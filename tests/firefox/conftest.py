@@ -20,10 +20,8 @@ def firefox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Firefox]:
 
 @pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    started = ServerProcess(tmp_path_factory.mktemp("inspector"), token=None).ready()
-    yield started
-    started.stop()
-    started.kill_leftovers()
+    with ServerProcess(tmp_path_factory.mktemp("inspector"), token=None) as started:
+        yield started
 
 
 @pytest.fixture

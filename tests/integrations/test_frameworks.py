@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.real_agents.fake_model.script import INPUT_TOKENS, OUTPUT_TOKENS
 from tests.real_agents.fake_model.server import FakeModel
-from tests.real_agents.test_model_address import INPUT_TOKENS, OUTPUT_TOKENS
 from tests.support.container_engines import ROOT
 
 pytestmark = [pytest.mark.node, pytest.mark.network, pytest.mark.timeout(1800)]

@@ -62,10 +62,8 @@ def start_server(
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory, data_home: Path) -> Iterator[ServerProcess]:
-    running = start_server(tmp_path_factory.mktemp("server"), data_home)
-    yield running
-    running.stop()
-    assert not running.kill_leftovers()
+    with start_server(tmp_path_factory.mktemp("server"), data_home) as running:
+        yield running
 
 
 def client(server: ServerProcess) -> httpx.AsyncClient:

@@ -35,6 +35,15 @@ class Recipe:
     thoughts: bool = True
     """Sends the model's reasoning."""
 
+    def has(self, check: str) -> bool:
+        """Whether the agent has the feature of a check."""
+        return {
+            "thought": self.thoughts,
+            "tool rejected": self.asks_permission,
+            "question": self.question is not None,
+            "load after restart": self.loads_sessions,
+        }.get(check, True)
+
 
 _CODEX = {
     "model": "fake-model",

@@ -11,7 +11,7 @@ import acp
 import pytest
 
 from tests.cli.acp.front import Front, token_file
-from tests.cli.acp.test_clients import PythonClient
+from tests.cli.acp.python_client import PythonClient
 from tests.real_agents.conftest import client, start_server
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix

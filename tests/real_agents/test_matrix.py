@@ -7,21 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from tests.real_agents.matrix import CHECKS, Observation
-from tests.real_agents.recipes import CI_AGENTS, RECIPES, Recipe
+from tests.real_agents.recipes import CI_AGENTS, RECIPES
 
 # The first check of each agent includes its install and all further checks.
 pytestmark = pytest.mark.timeout(600)
 AGENTS = [pytest.param(agent, marks=() if agent in CI_AGENTS else pytest.mark.full) for agent in RECIPES]
-
-
-def has(recipe: Recipe, check: str) -> bool:
-    """Whether the agent has the feature of a check, according to its recipe."""
-    return {
-        "thought": recipe.thoughts,
-        "tool rejected": recipe.asks_permission,
-        "question": recipe.question is not None,
-        "load after restart": recipe.loads_sessions,
-    }.get(check, True)
 
 
 @pytest.mark.clause("spec1-3.2-lazy-install", "decision-42", "agents-nothing-left-behind")
@@ -31,7 +21,7 @@ def test_real_agent_passes(agent: str, check: str, observed: Callable[[str], Obs
     observation = observed(agent)
     seen = observation.checks.get(check)
     assert seen is not None, f"not reached: {observation.checks}"
-    expected = True if has(RECIPES[agent], check) else None
+    expected = True if RECIPES[agent].has(check) else None
     assert seen.works is expected, seen.note
 
 

@@ -13,10 +13,9 @@ import pytest
 from sandbox_agent import LocalProvider, SpawnOptions
 from sandbox_agent.rollouts import Rollout
 from sandbox_agent.sdk.model_address import model_environment
+from tests.real_agents.fake_model.script import INPUT_TOKENS, OUTPUT_TOKENS
 from tests.real_agents.fake_model.server import FakeModel
 
-# What the fake model reports with every answer.
-INPUT_TOKENS, OUTPUT_TOKENS = 10, 5
 WITHOUT_USAGE = ("kimi-code", "qwen")
 """They use the address and report no tokens."""
 

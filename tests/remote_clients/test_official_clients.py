@@ -16,12 +16,8 @@ def server(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ServerProcess]:
     process = ServerProcess(tmp_path_factory.mktemp("server"), http_server=request.param)
-    try:
-        yield process.ready()
-    finally:
-        process.stop()
-        left = process.kill_leftovers()
-    assert left == {}
+    with process:
+        yield process
 
 
 @pytest.mark.timeout(200)

@@ -38,12 +38,8 @@ def modules() -> Path:
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ServerProcess]:
     # The package cannot send a token.
     process = ServerProcess(tmp_path / "server", token=None, http_server=request.param)
-    try:
-        yield process.ready()
-    finally:
-        process.stop()
-        left = process.kill_leftovers()
-    assert left == {}
+    with process:
+        yield process
 
 
 def talk(modules: Path, url: str, home: Path) -> dict[str, object]:

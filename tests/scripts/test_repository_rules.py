@@ -29,6 +29,15 @@ def test_quoted_words_copies_and_data_are_not_checked(name: str, text: bytes) ->
     assert findings_of(name, text) == []
 
 
+def test_an_import_from_a_test_module_is_found() -> None:
+    for module in (b"tests.bridge.test_registry", b".test_registry"):
+        (finding,) = findings_of("tests/bridge/test_warm_pool.py", b"from %b import Launcher\n" % module)
+        assert module.decode() in finding
+    assert (
+        findings_of("tests/bridge/test_warm_pool.py", b"from tests.bridge.launchers import Launcher\n") == []
+    )
+
+
 def test_an_address_of_a_registry_is_found_in_any_file() -> None:
     text = b'"resolved": ' + b'"https://registry.example/package.tgz"'
     assert findings_of("inspector/package-lock.json", text) == [

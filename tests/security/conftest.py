@@ -7,9 +7,17 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conformance.conftest import end_of, http_server, start_server
+from tests.security.sleepers import Sleepers
 from tests.support.server_process import ServerProcess
 
 __all__ = ["http_server", "server", "start_server"]
+
+
+@pytest.fixture
+def sleepers() -> Iterator[Sleepers]:
+    sleepers = Sleepers()
+    yield sleepers
+    sleepers.kill()
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from tests.security.test_held_loop import ANSWER, OUTPUTS, ROUNDS, longest_answer_ms
+from tests.security.held_loop import ANSWER, OUTPUTS, ROUNDS, longest_answer_ms
 from tests.support.server_process import ServerProcess, place_launcher
 
 
@@ -39,8 +39,7 @@ def main() -> int:
                 row = f"| {kind} | {median(longest):.1f} | {max(longest):.1f} | {limit_ms:.0f} |"
                 print(row + (" missed" if median(longest) > limit_ms else ""), flush=True)
         finally:
-            server.stop()
-            server.kill_leftovers()
+            server.end()
     print(f"{missed} missed; {time.monotonic() - begin:.0f} s")
     return missed
 

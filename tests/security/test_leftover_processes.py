@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
 import signal
 import subprocess
 from collections.abc import Callable
@@ -17,42 +16,18 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.bridge.process.tree import control_group
+from tests.security.sleepers import (
+    DETACHED,
+    HIDDEN,
+    WITH_DOCKER_CAPABILITIES,
+    WITHOUT_GROUPS,
+    Sleepers,
+    is_gone,
+)
 from tests.support.processes import children_of, wait_until
 from tests.support.server_process import ServerProcess, open_for_all_users, place_launcher
 from tests.support.without_calls import without_calls
 
-# What Docker and Podman give a container by default: neither CAP_SYS_RESOURCE nor CAP_SYS_PTRACE.
-DOCKER_CAPABILITIES = (
-    "chown dac_override fowner fsetid kill setgid setuid setpcap net_bind_service net_raw sys_chroot mknod "
-    "audit_write setfcap"
-).split()
-WITH_DOCKER_CAPABILITIES = [
-    "setpriv",
-    "--bounding-set=" + ",".join(["-all", *(f"+{name}" for name in DOCKER_CAPABILITIES)]),
-    "--inh-caps=-all",
-]
-# A namespace in which cgroup v2 is not mounted: there the server has nothing but the tags.
-WITHOUT_GROUPS = [
-    "unshare",
-    "-m",
-    "sh",
-    "-c",
-    "mount --make-rprivate / && while read -r _ _ _ _ place rest; do case $rest in *' - cgroup2 '*) "
-    'umount -l "$place";; esac; done </proc/self/mountinfo && exec "$@"',
-    "sh",
-]
-
-DETACHED = {
-    "setsid": "setsid sleep {s} >/dev/null 2>&1 &",
-    "nohup": "nohup sleep {s} >/dev/null 2>&1 &",
-    "double fork, empty environment": "(env -i setsid sleep {s} >/dev/null 2>&1 &)",
-    "ignores SIGTERM": "(trap '' TERM HUP; setsid sleep {s} >/dev/null 2>&1 &)",
-}
-# Everyone can set a lower limit.
-HIDDEN = {
-    "lower": "(ulimit -w 5; env -i setsid sleep {s} >/dev/null 2>&1 &)",
-    "like another server": "(ulimit -w 2305843009213693953; env -i setsid sleep {s} >/dev/null 2>&1 &)",
-}
 TAKEN_AWAY = "(ulimit -w unlimited; env -i setsid sleep {s} >/dev/null 2>&1 &)"
 
 ENDINGS = ["DELETE", "SIGTERM", "SIGKILL"]
@@ -71,36 +46,6 @@ def agent_script(seconds: str, *commands: str) -> str:
             f"exec sleep {seconds}",
         ]
     )
-
-
-class Sleepers:
-    """The processes that a test's agents have started."""
-
-    def __init__(self) -> None:
-        self.seconds = f"600.{secrets.randbelow(10**9):09d}"
-
-    def alive(self) -> dict[int, str]:
-        wanted, found = ["sleep", self.seconds], {}
-        for entry in os.listdir("/proc"):
-            if entry.isdigit():
-                try:
-                    command = Path(f"/proc/{entry}/cmdline").read_bytes().decode().split("\0")
-                except OSError:
-                    continue
-                if command[:2] == wanted:
-                    found[int(entry)] = " ".join(command)
-        return found
-
-    def kill(self) -> None:
-        for pid in self.alive():
-            os.kill(pid, signal.SIGKILL)
-
-
-@pytest.fixture
-def sleepers():
-    sleepers = Sleepers()
-    yield sleepers
-    sleepers.kill()
 
 
 @pytest.fixture
@@ -126,10 +71,6 @@ def end(server: ServerProcess, how: str) -> None:
     else:
         server.signal(signal.Signals[how])
         server.wait_for_exit(5)
-
-
-def is_gone(sleepers: Sleepers, limit_s: float = 5.0) -> None:
-    wait_until(lambda: not sleepers.alive(), limit_s, "the end of every process of the agent")
 
 
 @pytest.mark.root

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.test_leftover_processes import (
+from tests.security.sleepers import (
     DETACHED,
     HIDDEN,
     WITH_DOCKER_CAPABILITIES,
     WITHOUT_GROUPS,
     Sleepers,
     is_gone,
-    sleepers,  # noqa: F401 - a fixture
 )
 from tests.support.clients.process_api import Processes
 from tests.support.processes import wait_until
@@ -40,12 +39,8 @@ ENDINGS = ["exit and DELETE", "stop", "kill", "SIGTERM", "SIGKILL"]
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
     arguments = ["--process-user", USER, "--process-memory-mb", "200", "--process-cpu-s", "100"]
     process = ServerProcess(tmp_path / "server", arguments=arguments)
-    try:
-        yield process.ready()
-    finally:
-        process.stop()
-        left = process.kill_leftovers()
-    assert left == {}
+    with process:
+        yield process
 
 
 @pytest.mark.clause("processes-user")
@@ -76,7 +71,7 @@ def test_a_process_that_hides_ends_with_its_tree(server: ServerProcess, tty: boo
 @pytest.mark.parametrize(("ending", "tty"), [("run", False), *product(ENDINGS, (False, True))])
 def test_no_trick_outlives_the_end_of_its_process(
     start_server: Callable[..., ServerProcess],
-    sleepers: Sleepers,  # noqa: F811 - the fixture
+    sleepers: Sleepers,
     tmp_path: Path,
     ending: str,
     tty: bool,

@@ -8,7 +8,9 @@ because the kernel reuses it.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from tests.support.polling import wait_until
@@ -43,6 +45,22 @@ def marked(mark: str) -> dict[int, str]:
         except OSError:
             continue
     return found
+
+
+def with_words(*words: str) -> list[int]:
+    """Living processes whose command line contains all these words."""
+    found = []
+    for entry in os.listdir("/proc"):
+        with suppress(OSError):
+            if entry.isdigit() and (command := Path(f"/proc/{entry}/cmdline").read_bytes()):
+                if all(word.encode() in command for word in words):
+                    found.append(int(entry))
+    return found
+
+
+def unique_sleep() -> str:
+    """A number of seconds for `sleep` that no other process uses."""
+    return f"{600 + secrets.randbelow(1000)}.{secrets.randbelow(10**9):09d}"
 
 
 def children_of(parent: int) -> set[int]:

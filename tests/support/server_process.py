@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Self
 
 from tests.support.clients.acp import AGENT, Acp
 from tests.support.clients.raw_http import Client, ConnectionClosed
@@ -144,7 +145,24 @@ class ServerProcess:
             **settings,
         }
 
-    def ready(self, timeout: float = 15.0) -> ServerProcess:
+    def __enter__(self) -> Self:
+        """Wait until the server is ready. At the end it is stopped, and no process of it may be left."""
+        try:
+            return self.ready()
+        except BaseException:
+            self.end()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        left = self.end()
+        assert not left, left
+
+    def end(self) -> dict[int, str]:
+        """Stop the server and kill what is left of it, which is returned."""
+        self.stop()
+        return self.kill_leftovers()
+
+    def ready(self, timeout: float = 15.0) -> Self:
         def healthy() -> bool:
             assert self.process.poll() is None, f"the server ended at once: {self.log()}"
             try:

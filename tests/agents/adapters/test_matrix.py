@@ -8,7 +8,6 @@ import pytest
 
 from tests.agents.adapters.recipes import NATIVE_RECIPES
 from tests.real_agents.matrix import CHECKS, Observation
-from tests.real_agents.test_matrix import has
 
 # The first check of each adapter runs all of them.
 pytestmark = pytest.mark.timeout(600)
@@ -34,5 +33,5 @@ def test_native_adapter_passes(agent: str, check: str, observed: Callable[[str],
     observation = observed(agent)
     seen = observation.checks.get(check)
     assert seen is not None, f"not reached: {observation.checks}"
-    expected = True if has(NATIVE_RECIPES[agent], check) else None
+    expected = True if NATIVE_RECIPES[agent].has(check) else None
     assert seen.works is expected, seen.note

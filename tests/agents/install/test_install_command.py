@@ -15,9 +15,8 @@ import pytest
 from sandbox_agent.agents.catalog.catalog import Catalog
 from sandbox_agent.agents.install.launcher_script import write_executable
 from tests.agents.install.install_environment import InstallEnvironment
-from tests.agents.install.test_install_faults import processes, unique_sleep
 from tests.agents.tiny_agent_package import npm_agent, npm_package
-from tests.support.processes import wait_until
+from tests.support.processes import unique_sleep, wait_until, with_words
 
 COMMAND = [sys.executable, "-m", "sandbox_agent", "install-agent"]
 
@@ -163,9 +162,9 @@ def test_interrupt_stops_the_install_and_removes_its_files(
     seconds = unique_sleep()
     npm_package(tmp_path, scripts={"postinstall": f"setsid sleep {seconds}"})
     command = subprocess.Popen([*COMMAND, "tiny"], env=environment.environ, stderr=subprocess.PIPE)
-    wait_until(lambda: processes("sleep", seconds), 30, "the install script")
+    wait_until(lambda: with_words("sleep", seconds), 30, "the install script")
     command.send_signal(signal.SIGINT)
     _, said = command.communicate(timeout=20)
     assert command.returncode == 130, said
-    assert not processes("sleep", seconds)
+    assert not with_words("sleep", seconds)
     assert not list((tmp_path / "share" / "sandbox-agent" / "bin" / "agent_processes" / "tiny").iterdir())

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,28 +15,12 @@ from sandbox_agent.agents.install.command_runner import run_command
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent_package import npm_agent, npm_package
-from tests.support.processes import wait_until
+from tests.support.processes import unique_sleep, wait_until, with_words
 
 
 def stderr(error: pytest.ExceptionInfo[InstallFailed]) -> str:
     text: str = error.value.extensions["details"]["stderr"]
     return text
-
-
-def processes(*words: str) -> list[int]:
-    """Running processes whose command line contains all these words."""
-    found = []
-    for entry in os.listdir("/proc"):
-        with suppress(OSError):
-            if entry.isdigit() and (command := Path(f"/proc/{entry}/cmdline").read_bytes()):
-                if all(word.encode() in command for word in words):
-                    found.append(int(entry))
-    return found
-
-
-def unique_sleep() -> str:
-    """A number of seconds for `sleep` that no other process uses."""
-    return f"{600 + secrets.randbelow(1000)}.{secrets.randbelow(10**9):09d}"
 
 
 async def until(condition: Callable[[], object], what: str) -> None:
@@ -103,8 +85,8 @@ async def test_npm_killed_during_an_install_leaves_nothing_and_the_next_install_
     slow = npm_package(tmp_path, scripts={"postinstall": f"sleep {seconds}"})
     environment = InstallEnvironment(tmp_path, npm_agent(slow))
     install = asyncio.create_task(environment.installer().install("tiny"))
-    await until(lambda: processes("sleep", seconds), "the install script")
-    (npm,) = processes("npm", "install", str(slow))
+    await until(lambda: with_words("sleep", seconds), "the install script")
+    (npm,) = with_words("npm", "install", str(slow))
     os.kill(npm, signal.SIGKILL)
     with pytest.raises(InstallFailed) as caught:
         await install
@@ -123,12 +105,12 @@ async def test_server_killed_during_an_install_leaves_no_partial_agent_and_no_pr
     slow = npm_package(tmp_path, scripts={"postinstall": script.format(seconds=seconds)})
     environment = InstallEnvironment(tmp_path, npm_agent(slow))
     server = await environment.install_in_another_process()
-    await until(lambda: processes("sleep", seconds), "the install script")
+    await until(lambda: with_words("sleep", seconds), "the install script")
     server.kill()
     await asyncio.wait_for(server.communicate(), 10)
     assert environment.builds() and not environment.launcher_file().exists()
-    await until(lambda: not processes("npm", "install", str(slow)), "the end of npm")
-    await until(lambda: not processes("sleep", seconds), "the end of the install script")
+    await until(lambda: not with_words("npm", "install", str(slow)), "the end of npm")
+    await until(lambda: not with_words("sleep", seconds), "the end of the install script")
     npm_package(tmp_path)
     assert await environment.starts() and len(environment.builds()) == 1
 
@@ -142,10 +124,10 @@ async def test_server_killed_at_the_first_start_leaves_no_agent(tmp_path: Path) 
     )
     environment = InstallEnvironment(tmp_path, npm_agent(package))
     server = await environment.install_in_another_process()
-    await until(lambda: processes("agent", witness), "the first start")
+    await until(lambda: with_words("agent", witness), "the first start")
     server.kill()
     await asyncio.wait_for(server.communicate(), 10)
-    await until(lambda: not processes("agent", witness), "the end of the agent")
+    await until(lambda: not with_words("agent", witness), "the end of the agent")
     assert not environment.launcher_file().exists()
 
 
@@ -157,11 +139,11 @@ async def test_stopping_the_installer_stops_npm_and_its_scripts(tmp_path: Path, 
     environment = InstallEnvironment(tmp_path, npm_agent(slow))
     installer = environment.installer()
     install = asyncio.create_task(installer.install("tiny"))
-    await until(lambda: processes("sleep", seconds), "the install script")
+    await until(lambda: with_words("sleep", seconds), "the install script")
     await installer.aclose()
     await asyncio.gather(install, return_exceptions=True)
     assert install.cancelled() and environment.is_untouched()
-    assert not processes("npm", "install", str(slow)) and not processes("sleep", seconds)
+    assert not with_words("npm", "install", str(slow)) and not with_words("sleep", seconds)
 
 
 @pytest.mark.clause("install-dies-with-the-server")
@@ -169,7 +151,7 @@ async def test_background_process_of_an_installer_neither_delays_nor_survives_it
     seconds = unique_sleep()
     command = ["sh", "-c", f"setsid sleep {seconds} & echo done"]
     assert await run_command(command, cwd=tmp_path, env=dict(os.environ), limit_s=600) == "done"
-    assert not processes("sleep", seconds)
+    assert not with_words("sleep", seconds)
 
 
 @pytest.fixture

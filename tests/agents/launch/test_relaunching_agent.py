@@ -38,10 +38,8 @@ def server(tmp_path: Path) -> Iterator[ServerProcess]:
         f'[[agent]]\nid = "again"\ncommand = "{sys.executable}"\nargs = ["-S", "{agent}"]\n'
     )
     settings = {"SANDBOX_AGENT_AGENTS_FILE": str(tmp_path / "agents.toml")}
-    running = ServerProcess(tmp_path, settings=settings, token=None).ready()
-    yield running
-    running.stop()
-    running.kill_leftovers()
+    with ServerProcess(tmp_path, settings=settings, token=None) as running:
+        yield running
 
 
 @pytest.mark.clause("agents-nothing-left-behind")

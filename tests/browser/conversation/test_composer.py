@@ -7,38 +7,28 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.handed_over_files import PNG, hand_over
 from tests.browser.inspector_page import InspectorPage
 
+
 # A red pixel.
-PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
-HAND_OVER = """(element, [kind, type, name, data]) => {
-    const bytes = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
-    const files = new DataTransfer();
-    files.items.add(new File([bytes], name, { type }));
-    const event = kind === "paste"
-        ? new ClipboardEvent("paste", { clipboardData: files, bubbles: true, cancelable: true })
-        : new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
-    element.dispatchEvent(event);
-}"""
-
-
 @pytest.mark.clause("inspector-24")
 def test_pasted_and_dropped_files_are_attached_and_pictures_are_sent_as_such(
     inspector: InspectorPage,
 ) -> None:
     page = inspector.page
     inspector.create_session("Played Agent")
-    inspector.composer.evaluate(HAND_OVER, ["paste", "image/png", "pasted.png", PNG])
+    hand_over(inspector.composer, "paste", "image/png", "pasted.png", PNG)
     chips = page.locator(".chips")
     expect(chips).to_contain_text("pasted.png")
-    inspector.composer.evaluate(HAND_OVER, ["drop", "text/plain", "dropped.txt", "YQ=="])
+    hand_over(inspector.composer, "drop", "text/plain", "dropped.txt", "YQ==")
     expect(chips).to_contain_text("dropped.txt")
     inspector.say_and_wait("look")
     expect(inspector.conversation.locator(".message.assistant")).to_contain_text(
         "received text , image image/png, resource_link text/plain"
     )
     expect(inspector.conversation.locator(".message.user img.picture")).to_be_visible()
-    inspector.composer.evaluate(HAND_OVER, ["paste", "image/png", "unwanted.png", PNG])
+    hand_over(inspector.composer, "paste", "image/png", "unwanted.png", PNG)
     expect(chips).to_contain_text("unwanted.png")
     chips.get_by_role("button", name=re.compile("Remove")).click()
     expect(chips).to_have_count(0)

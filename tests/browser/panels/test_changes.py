@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,22 +9,10 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.inspector_page import InspectorPage
+from tests.support.git_repository import commit_files, git
 from tests.support.server_process import ServerProcess
 
-
-def git(directory: Path, *arguments: str) -> None:
-    program = shutil.which("git") or "git"
-    subprocess.run([program, "-C", str(directory), *arguments], check=True, timeout=60)
-
-
-def repository(directory: Path) -> Path:
-    """A repository with one commit."""
-    directory.mkdir(parents=True)
-    (directory / "sum.py").write_text("def total(items):\n    return 0\n")
-    author = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
-    for command in (["init", "-q"], ["add", "."], [*author, "commit", "-q", "-m", "first"]):
-        git(directory, *command)
-    return directory
+SUM = {"sum.py": "def total(items):\n    return 0\n"}
 
 
 def show(inspector: InspectorPage, directory: Path) -> Locator:
@@ -40,7 +26,7 @@ def show(inspector: InspectorPage, directory: Path) -> Locator:
 
 @pytest.mark.clause("inspector-changes")
 def test_a_change_appears_by_itself_unified_and_side_by_side(inspector: InspectorPage) -> None:
-    directory = repository(inspector.server.home / "followed")
+    directory = commit_files(inspector.server.home / "followed", SUM)
     panel = show(inspector, directory)
     expect(panel.get_by_text("Nothing has changed since the last commit")).to_be_visible()
     expect(panel.get_by_text("live", exact=True)).to_be_visible()
@@ -74,7 +60,7 @@ def test_switched_off_parts_are_named(
     start_server: Callable[..., ServerProcess], open_page: Callable[..., InspectorPage]
 ) -> None:
     unwatched = open_page(start_server("unwatched", token=None, arguments=["--fs-watch", "off"]))
-    directory = repository(unwatched.server.home / "unwatched")
+    directory = commit_files(unwatched.server.home / "unwatched", SUM)
     panel = show(unwatched, directory)
     expect(panel.get_by_text("--fs-watch off")).to_be_visible()
     (directory / "later.txt").write_text("later\n")

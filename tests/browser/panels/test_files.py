@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conversation.test_composer import HAND_OVER, PNG
+from tests.browser.handed_over_files import PNG, hand_over
 from tests.browser.inspector_page import InspectorPage
 
 
@@ -93,6 +93,6 @@ def test_files_are_previewed_by_their_kind_dropped_and_listed_to_the_last(inspec
     panel.get_by_role("button", name="Back").click()
     panel.get_by_role("button", name="35 more entries").click()
     expect(panel.get_by_role("button", name="z229", exact=True)).to_be_visible()
-    panel.locator(".panel").evaluate(HAND_OVER, ["drop", "text/plain", "dropped.txt", "YQ=="])
+    hand_over(panel.locator(".panel"), "drop", "text/plain", "dropped.txt", "YQ==")
     expect(panel.get_by_role("button", name="dropped.txt", exact=True)).to_be_visible()
     assert (folder / "dropped.txt").read_text() == "a"

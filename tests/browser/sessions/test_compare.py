@@ -3,36 +3,25 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from tests.browser.inspector_page import InspectorPage
+from tests.browser.sessions.comparison import column, result, worktrees
+from tests.support.git_repository import commit_files, git
 from tests.support.polling import wait_until
 from tests.support.server_process import ServerProcess
 
 Open = Callable[..., InspectorPage]
-IDENTITY = ["-c", "user.name=t", "-c", "user.email=t@localhost"]
-
-
-def git(directory: Path, *arguments: str) -> str:
-    command = [shutil.which("git") or "git", "-C", str(directory), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """A repository with a commit, an uncommitted change and a file that git does not track."""
-    directory = tmp_path / "a project"
-    directory.mkdir()
-    git(directory, "init", "--quiet")
-    (directory / "greeting.txt").write_text("hello\nworld\n")
-    git(directory, "add", ".")
-    git(directory, *IDENTITY, "commit", "--quiet", "-m", "first")
+    directory = commit_files(tmp_path / "a project", {"greeting.txt": "hello\nworld\n"})
     (directory / "greeting.txt").write_text("hello\nall the world\n")
     (directory / "notes.txt").write_text("not tracked\n")
     return directory
@@ -55,19 +44,6 @@ def start(page: InspectorPage, directory: Path, prompt: str, *, test: str = "", 
     page.page.wait_for_url(re.compile(r"/ui/compare/[0-9a-f]+"))
 
 
-def column(page: InspectorPage, number: int) -> Locator:
-    return page.page.locator(f".compare-column[data-candidate='{number}']")
-
-
-def result(page: InspectorPage, number: int) -> Locator:
-    return page.page.locator(f".compare-table tr[data-candidate='{number}']")
-
-
-def worktrees(repository: Path) -> list[Path]:
-    folder = repository / ".sandbox-agent" / "worktrees"
-    return sorted(folder.iterdir()) if folder.exists() else []
-
-
 @pytest.mark.clause("inspector-compare")
 def test_agents_are_compared_and_one_is_kept(inspector: InspectorPage, repository: Path) -> None:
     start(inspector, repository, "permission", test="grep -q two new.txt", models=["", "mock-fast"])
@@ -80,7 +56,7 @@ def test_agents_are_compared_and_one_is_kept(inspector: InspectorPage, repositor
         (tree / "new.txt").write_text("one\n" if number == 1 else "one\ntwo\n")
         (tree / "greeting.txt").write_text(f"hello\nall the world\nof candidate {number}\n")
     git(second, "add", ".")
-    git(second, *IDENTITY, "commit", "--quiet", "-m", "an agent may commit")
+    git(second, "commit", "--quiet", "-m", "an agent may commit")
     for number in (1, 2):
         column(inspector, number).get_by_role("button", name="Allow once").click()
     expect(result(inspector, 1)).to_contain_text("2 files +2 -0")

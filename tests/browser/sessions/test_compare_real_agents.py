@@ -11,12 +11,13 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.inspector_page import InspectorPage
-from tests.browser.sessions.test_compare import IDENTITY, column, git, result, worktrees
+from tests.browser.sessions.comparison import column, result, worktrees
 from tests.real_agents import conftest as real_agents
 from tests.real_agents.conftest import data_home as data_home
 from tests.real_agents.conftest import model as model
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.recipes import RECIPES
+from tests.support.git_repository import commit_files
 from tests.support.polling import wait_until
 from tests.support.server_process import ServerProcess
 
@@ -31,13 +32,7 @@ PROMPT = (
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    directory = tmp_path / "project"
-    directory.mkdir()
-    git(directory, "init", "--quiet")
-    (directory / "greeting.txt").write_text("hello\n")
-    git(directory, "add", ".")
-    git(directory, *IDENTITY, "commit", "--quiet", "-m", "first")
-    return directory
+    return commit_files(tmp_path / "project", {"greeting.txt": "hello\n"})
 
 
 @pytest.fixture
@@ -47,15 +42,13 @@ def agents_server(tmp_path: Path, data_home: Path, model: FakeModel) -> Iterator
     for agent in CANDIDATES:
         variables |= {name: text.replace("{base}", model.base) for name, text in RECIPES[agent].env.items()}
     del variables["ANTHROPIC_API_KEY"]
-    running = real_agents.start_server(tmp_path / "server", data_home, variables)
-    for agent in CANDIDATES:
-        installed = httpx.post(
-            f"http://127.0.0.1:{running.port}/v1/agents/{agent}/install", json={}, timeout=400
-        )
-        assert installed.status_code == 200, installed.text
-    yield running
-    running.stop()
-    assert not running.kill_leftovers()
+    with real_agents.start_server(tmp_path / "server", data_home, variables) as running:
+        for agent in CANDIDATES:
+            installed = httpx.post(
+                f"http://127.0.0.1:{running.port}/v1/agents/{agent}/install", json={}, timeout=400
+            )
+            assert installed.status_code == 200, installed.text
+        yield running
 
 
 def allow(candidate: Locator) -> None:

@@ -16,10 +16,8 @@ Open = Callable[..., Awaitable[Front]]
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
-    process = ServerProcess(tmp_path / "server").ready()
-    yield process
-    process.stop()
-    assert not process.kill_leftovers()
+    with ServerProcess(tmp_path / "server") as process:
+        yield process
 
 
 @pytest.fixture

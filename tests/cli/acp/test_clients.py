@@ -9,13 +9,12 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import acp
 import pytest
-from acp.schema import AllowedOutcome, RequestPermissionResponse
 
 from tests.cli.acp.front import Front, token_file
+from tests.cli.acp.python_client import PythonClient
 from tests.support.clients.published_clients import installed
 from tests.support.clients.published_clients import packages as packages
 from tests.support.polling import eventually
@@ -72,26 +71,6 @@ async def editor(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     token = token_file(tmp_path, server.token or "")
     words = ("--url", f"http://127.0.0.1:{server.port}", "--token-file", token, "--agent", "mock")
     yield Editor(Front(tmp_path / "editor", *words), server)
-
-
-class PythonClient(acp.Client):
-    """Collects what the agent says, and allows everything once."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.asked = 0
-
-    async def request_permission(
-        self, session_id: str, tool_call: Any, options: list[Any], **_: Any
-    ) -> RequestPermissionResponse:
-        self.asked += 1
-        return RequestPermissionResponse(
-            outcome=AllowedOutcome(outcome="selected", option_id=options[0].option_id)
-        )
-
-    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        if update.session_update == "agent_message_chunk":
-            self.texts.append(update.content.text)
 
 
 @pytest.mark.clause("front-clients")

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.streams.test_included_events import IncludedStream, opened
 from tests.support.clients.acp import AGENT, JSON_HEADERS, Acp, message
+from tests.support.clients.included_stream import IncludedStream, opened
 from tests.support.clients.raw_http import Answer, Client, Connection
 from tests.support.polling import wait_until
 from tests.support.problems import assert_problem

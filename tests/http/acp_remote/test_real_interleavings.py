@@ -55,12 +55,8 @@ def server(
         settings={"SANDBOX_AGENT_ACP_HOLD_MS": HOLD_MS},
         http_server=request.param,
     )
-    try:
-        yield process.ready()
-    finally:
-        process.stop()
-        left = process.kill_leftovers()
-    assert left == {}
+    with process:
+        yield process
 
 
 class Player:

@@ -20,14 +20,11 @@ def running(
     directory: Path, *arguments: str, settings: dict[str, str] | None = None
 ) -> Iterator[tuple[ServerProcess, httpx.Client]]:
     """A server with its home below `directory`, and a client with its token."""
-    server = ServerProcess(directory, arguments=list(arguments), settings=settings)
-    try:
-        server.ready()
-        with client_of(server) as client:
-            yield server, client
-    finally:
-        server.stop()
-        assert not server.kill_leftovers()
+    with (
+        ServerProcess(directory, arguments=list(arguments), settings=settings) as server,
+        client_of(server) as client,
+    ):
+        yield server, client
 
 
 def client_of(server: ServerProcess) -> httpx.Client:

@@ -55,10 +55,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
         "npm_config_registry": "http://127.0.0.1:9",
         "npm_config_cache": str(directory / "npm-cache"),
     }
-    running = ServerProcess(directory, settings=settings, token=None).ready()
-    yield running
-    running.stop()
-    assert not running.kill_leftovers()
+    with ServerProcess(directory, settings=settings, token=None) as running:
+        yield running
 
 
 @pytest.fixture

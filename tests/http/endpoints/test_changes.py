@@ -12,9 +12,9 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.git_repository import git, new_repository
 from tests.support.processes import wait_until
 from tests.support.server_process import ServerProcess
-from tests.workspace.git.git_repository import git, new_repository
 
 from .file_server import problem, running
 

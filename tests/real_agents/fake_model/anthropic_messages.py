@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
-from .script import Message, Reply
+from .script import INPUT_TOKENS, OUTPUT_TOKENS, Message, Reply
 from .sse import Frame
 from .tools import Tool
 
 _USAGE = {
-    "input_tokens": 10,
-    "output_tokens": 5,
+    "input_tokens": INPUT_TOKENS,
+    "output_tokens": OUTPUT_TOKENS,
     "cache_creation_input_tokens": 0,
     "cache_read_input_tokens": 0,
 }

@@ -7,11 +7,15 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
-from .script import Message, Reply
+from .script import INPUT_TOKENS, OUTPUT_TOKENS, Message, Reply
 from .sse import Frame
 from .tools import Tool, fill
 
-_USAGE = {"promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15}
+_USAGE = {
+    "promptTokenCount": INPUT_TOKENS,
+    "candidatesTokenCount": OUTPUT_TOKENS,
+    "totalTokenCount": INPUT_TOKENS + OUTPUT_TOKENS,
+}
 
 
 def read(body: dict[str, Any]) -> tuple[list[Message], list[Tool]]:

@@ -7,12 +7,16 @@ from time import time
 from typing import Any
 from uuid import uuid4
 
-from .script import Message, Reply
+from .script import INPUT_TOKENS, OUTPUT_TOKENS, Message, Reply
 from .sse import Frame
 from .tools import Tool
 
 _ROLES = {"tool": "result", "function": "result", "user": "user", "assistant": "assistant"}
-_USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+_USAGE = {
+    "prompt_tokens": INPUT_TOKENS,
+    "completion_tokens": OUTPUT_TOKENS,
+    "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
+}
 
 
 def read(body: dict[str, Any]) -> tuple[list[Message], list[Tool]]:

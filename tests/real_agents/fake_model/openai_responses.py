@@ -7,16 +7,16 @@ from time import time
 from typing import Any
 from uuid import uuid4
 
-from .script import Message, Reply
+from .script import INPUT_TOKENS, OUTPUT_TOKENS, Message, Reply
 from .sse import Frame
 from .tools import Tool
 
 _USAGE = {
-    "input_tokens": 10,
+    "input_tokens": INPUT_TOKENS,
     "input_tokens_details": {"cached_tokens": 0},
-    "output_tokens": 5,
+    "output_tokens": OUTPUT_TOKENS,
     "output_tokens_details": {"reasoning_tokens": 0},
-    "total_tokens": 15,
+    "total_tokens": INPUT_TOKENS + OUTPUT_TOKENS,
 }
 
 

@@ -24,6 +24,9 @@ from .tools import Tool, call_for
 _DIRECTIVE = re.compile(r"\[\[(say|think|slow|error|shell|write|read|ask|plan|tool)\b\s*(.*?)\]\]", re.DOTALL)
 _TOOLS = frozenset({"shell", "write", "read", "ask", "plan", "tool"})
 
+# What the model counts for every answer.
+INPUT_TOKENS, OUTPUT_TOKENS = 10, 5
+
 
 @dataclass(frozen=True)
 class Message:

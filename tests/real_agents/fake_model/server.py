@@ -14,7 +14,7 @@ from typing import Any
 
 from . import anthropic_messages, gemini, openai_chat, openai_responses
 from .amp_backend import AmpBackend
-from .script import answer
+from .script import INPUT_TOKENS, answer
 from .sse import Frame
 
 _MODELS = ("fake-model", "gpt-5.6-luna")
@@ -101,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
         if path.endswith("/api/internal"):
             self._json(200, self.server.amp.answer(body))
         elif path.endswith(("/count_tokens", ":countTokens")):
-            self._json(200, {"input_tokens": 10, "totalTokens": 10})
+            self._json(200, {"input_tokens": INPUT_TOKENS, "totalTokens": INPUT_TOKENS})
         elif path.endswith("/messages"):
             self._model(anthropic_messages, body, bool(body.get("stream")))
         elif path.endswith("/chat/completions"):

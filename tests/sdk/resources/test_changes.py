@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent import AsyncSandboxAgent, NotFoundError
-from tests.workspace.git.git_repository import git, new_repository
+from tests.support.git_repository import git, new_repository
 
 
 @pytest.mark.clause("changes-sdk")

@@ -14,8 +14,7 @@ from sandbox_agent.workspace.git.diff import diff
 from sandbox_agent.workspace.git.git_command import GitLimits
 from sandbox_agent.workspace.git.log import log
 from sandbox_agent.workspace.git.repository import Repository
-
-from .git_repository import git, new_repository
+from tests.support.git_repository import git, new_repository
 
 pytestmark = pytest.mark.process
 

@@ -12,8 +12,7 @@ from sandbox_agent.workspace.git.bodies import GitStatus
 from sandbox_agent.workspace.git.git_command import GitLimits
 from sandbox_agent.workspace.git.repository import Repository
 from sandbox_agent.workspace.git.status import status
-
-from .git_repository import git, new_repository
+from tests.support.git_repository import git, new_repository
 
 pytestmark = pytest.mark.process
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 import base64
 import functools
 import http.server
-import subprocess
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.support.git_repository import commit_files, git
+
+AGENT_FOLDER = ".agents/skills"
 
 
 def write_skill(folder: Path, name: str, text: str = "Do it well.") -> Path:
@@ -24,28 +29,15 @@ def write_skill(folder: Path, name: str, text: str = "Do it well.") -> Path:
     return skill
 
 
-def git(directory: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=Test", "-c", "user.email=test@example.invalid"]
-    run = subprocess.run(
-        ["git", *identity, *arguments],  # noqa: S607 - any git
-        cwd=directory,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return run.stdout
+async def seen_by(session: Any) -> list[str]:
+    """The skills that the mock agent finds in the directory of its session."""
+    return list(json.loads((await session.prompt("info")).text)["skills"])
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A Git repository to work in."""
-    directory = tmp_path / "project"
-    directory.mkdir()
-    git(directory, "init", "--quiet")
-    (directory / "README.md").write_text("a project\n")
-    git(directory, "add", ".")
-    git(directory, "commit", "--quiet", "-m", "first")
-    return directory
+    return commit_files(tmp_path / "project", {"README.md": "a project\n"})
 
 
 @pytest.fixture
@@ -53,7 +45,7 @@ def repository(tmp_path: Path) -> Path:
     """A repository with the skills `review` and `lint`; the tag `old` has another text."""
     directory = tmp_path / "repository"
     directory.mkdir()
-    git(directory, "init", "--quiet", "--initial-branch", "main")
+    git(directory, "init", "--quiet")
     write_skill(directory / "skills", "review", "The old way.")
     write_skill(directory / "skills", "lint")
     git(directory, "add", ".")

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from sandbox_agent import AsyncSandboxAgent, SkillSourceError
-from tests.sdk.session.skills.conftest import git, write_skill
-from tests.sdk.session.skills.test_session_skills import AGENT_FOLDER, seen_by
+from tests.sdk.session.skills.conftest import AGENT_FOLDER, seen_by, write_skill
+from tests.support.git_repository import git
 
 
 def git_source(repository: object, **fields: Any) -> dict[str, Any]:

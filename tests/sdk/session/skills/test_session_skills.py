@@ -12,15 +12,9 @@ import pytest
 from sandbox_agent import AsyncSandboxAgent, SkillSourceError, SqliteStore
 from tests.sdk.conftest import Connect
 from tests.sdk.live_server import LiveServer
-from tests.sdk.session.skills.conftest import git, write_skill
+from tests.sdk.session.skills.conftest import AGENT_FOLDER, seen_by, write_skill
+from tests.support.git_repository import git
 from tests.support.polling import eventually
-
-AGENT_FOLDER = ".agents/skills"
-
-
-async def seen_by(session: Any) -> list[str]:
-    """The skills that the mock agent finds in the directory of its session."""
-    return list(json.loads((await session.prompt("info")).text)["skills"])
 
 
 def names(directory: Path) -> list[str]:

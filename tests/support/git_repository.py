@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -29,6 +30,17 @@ def git(directory: Path, *arguments: str) -> str:
         timeout=30,
     )
     return done.stdout.strip()
+
+
+def commit_files(directory: Path, files: Mapping[str, str]) -> Path:
+    """A new repository with one commit, of these files."""
+    directory.mkdir(parents=True)
+    git(directory, "init", "--quiet")
+    for name, text in files.items():
+        (directory / name).write_text(text)
+    git(directory, "add", "--all")
+    git(directory, "commit", "--quiet", "--message", "first")
+    return directory
 
 
 def new_repository(directory: Path) -> Path:
