@@ -1,4 +1,4 @@
-"""JSON-RPC error codes, for the server and the SDK: those of JSON-RPC 2.0, then those that ACP adds."""
+"""JSON-RPC error codes, for the server and the SDK: of JSON-RPC 2.0, of ACP, of MCP."""
 
 from __future__ import annotations
 
@@ -14,3 +14,6 @@ RESOURCE_NOT_FOUND = -32002
 """The agent does not know the session or resource."""
 REQUEST_CANCELLED = -32800
 """The request was cancelled with `$/cancel_request`."""
+
+MCP_CONNECTION_CLOSED = -32000
+"""The other side of an MCP connection is gone."""

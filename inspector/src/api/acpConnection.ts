@@ -8,6 +8,7 @@
 
 import type { AnyMessage, ClientContext } from "@agentclientprotocol/sdk";
 import { isObject, numberAt, objectAt, plainText, textAt, type Json, type JsonObject } from "../json";
+import { SERVER_PROBLEM } from "./errorCodes";
 import type { Http } from "./http";
 import { ApiProblem, problemOf } from "./problem";
 
@@ -24,9 +25,6 @@ export interface ConnectionListener {
   /** Returns whether the request fails now; one that may have arrived is decided later, by `fail`. */
   refused(message: JsonObject, problem: ApiProblem): boolean;
 }
-
-/** JSON-RPC code of the error that stands for an HTTP problem inside the SDK. */
-const PROBLEM_CODE = -32099;
 
 export class AcpConnection {
   private context: Promise<ClientContext> | undefined;
@@ -145,12 +143,12 @@ export class AcpConnection {
     this.deliver({
       jsonrpc: "2.0",
       id,
-      error: { code: PROBLEM_CODE, message: problem.message, data: { id } },
+      error: { code: SERVER_PROBLEM, message: problem.message, data: { id } },
     });
   }
 
   private problemBehind(error: unknown): ApiProblem | undefined {
-    if (numberAt(error, "code") !== PROBLEM_CODE) return undefined;
+    if (numberAt(error, "code") !== SERVER_PROBLEM) return undefined;
     const id = textAt(objectAt(error, "data"), "id") ?? "";
     const problem = this.problems.get(id);
     this.problems.delete(id);

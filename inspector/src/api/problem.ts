@@ -1,6 +1,7 @@
 /** A failed call, read from problem+json where the server sent it, and the explanation that the page shows. */
 
 import { isObject, objectAt, textAt, type JsonObject } from "../json";
+import { AUTH_REQUIRED } from "./errorCodes";
 
 export class ApiProblem extends Error {
   constructor(
@@ -54,7 +55,7 @@ const ADVICE: Record<string, string> = {
 
 /** Advice for errors of the agent, by their JSON-RPC code. */
 const RPC_ADVICE: Record<string, string> = {
-  "-32000": "The agent is not logged in: give it a key, or log in with its own program.",
+  [AUTH_REQUIRED]: "The agent is not logged in: give it a key, or log in with its own program.",
 };
 
 export interface Explanation {

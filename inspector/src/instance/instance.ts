@@ -4,6 +4,7 @@
  */
 
 import { AcpConnection } from "../api/acpConnection";
+import { SERVER_PROBLEM } from "../api/errorCodes";
 import type { EventStreams } from "../api/eventStreams";
 import type { Http } from "../api/http";
 import { ApiProblem } from "../api/problem";
@@ -26,9 +27,6 @@ export interface InstanceServices {
   history: History;
   tabs: TabChannel;
 }
-
-/** JSON-RPC code for a message that the server refused. */
-const SERVER_ERROR = -32099;
 
 export class Instance {
   readonly connection: AcpConnection;
@@ -165,6 +163,6 @@ export class Instance {
   }
 
   private appendError(id: Json, problem: ApiProblem): void {
-    this.log.appendError(id, { code: SERVER_ERROR, message: problem.title, data: problem.message });
+    this.log.appendError(id, { code: SERVER_PROBLEM, message: problem.title, data: problem.message });
   }
 }

@@ -1,10 +1,8 @@
 /** Requests of the agent that the page does not serve, such as reading files: they are refused at once. */
 
+import { INVALID_PARAMS, METHOD_NOT_FOUND } from "../api/errorCodes";
 import type { Reading } from "../fold/messageReader";
 import { plainText, type JsonObject } from "../json";
-
-const METHOD_NOT_FOUND = -32601;
-const INVALID_PARAMS = -32602;
 
 /** The error to answer with, or undefined if the message is not a request or the user decides it. */
 export function unsupportedError(reading: Reading): JsonObject | undefined {

@@ -8,12 +8,13 @@ import type {
   NewSessionResponse,
 } from "@agentclientprotocol/sdk";
 import type { AcpServer } from "../api/bodies";
+import { AUTH_REQUIRED } from "../api/errorCodes";
 import { logKey } from "../fold/message";
 import { Instance } from "../instance/instance";
 import { numberAt } from "../json";
 import type { AppState } from "../state/appState";
 import type { SessionRecord } from "../storage/sessionRecord";
-import { AUTH_REQUIRED, requestWithLogin, type ChooseLogin } from "./login";
+import { requestWithLogin, type ChooseLogin } from "./login";
 import { chooseOption } from "./options";
 import { withSkills } from "./skills";
 import { watchInstall, type StartProgress } from "./startProgress";

@@ -1,11 +1,9 @@
 /** Requests that open a session, and the login that an agent may want before it opens one. */
 
 import type { AuthMethod } from "@agentclientprotocol/sdk";
+import { AUTH_REQUIRED } from "../api/errorCodes";
 import type { Instance } from "../instance/instance";
 import { numberAt } from "../json";
-
-/** ACP's code for a request that needs a login. */
-export const AUTH_REQUIRED = -32000;
 
 /** Methods that only confirm an API key of the environment; the list of the SDK, `login_methods.py`. */
 export const KEY_LOGINS = [

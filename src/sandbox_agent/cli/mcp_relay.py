@@ -15,9 +15,10 @@ import threading
 from typing import Any
 from urllib.parse import urlsplit
 
+from sandbox_agent.jsonrpc_error_codes import MCP_CONNECTION_CLOSED
+
 URL_VARIABLE = "SANDBOX_AGENT_RELAY_URL"
 TICKET_VARIABLE = "SANDBOX_AGENT_RELAY_TICKET"
-NO_CLIENT = -32000
 
 
 class Relay:
@@ -80,7 +81,7 @@ def _failure(message: dict[str, Any], reason: str) -> bytes:
     if message.get("method") == "tools/call":
         answer["result"] = {"content": [{"type": "text", "text": text}], "isError": True}
     else:
-        answer["error"] = {"code": NO_CLIENT, "message": text}
+        answer["error"] = {"code": MCP_CONNECTION_CLOSED, "message": text}
     return json.dumps(answer).encode()
 
 

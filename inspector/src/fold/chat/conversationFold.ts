@@ -1,5 +1,6 @@
 /** The messages of a log as a conversation. */
 
+import { AUTH_REQUIRED, SERVER_PROBLEM } from "../../api/errorCodes";
 import { isObject, numberAt, objectAt, textAt, type Json, type JsonObject } from "../../json";
 import { isAcceptance } from "../acpV2";
 import { idKey, type Reading } from "../messageReader";
@@ -149,13 +150,9 @@ function errorDetail(error: JsonObject): string | undefined {
 }
 
 const OPENS_SESSION = /^session\/(new|load|resume|fork)$/;
-/** ACP's code for a request that needs a login. */
-const AUTH_REQUIRED = -32000;
-/** The page's own code for a problem of the server, which has no meaning to the user. */
-const OWN_CODE = -32099;
 
 function errorLabel(error: JsonObject): string {
   const code = numberAt(error, "code");
   const label = textAt(error, "message") ?? "The agent reported an error";
-  return code === undefined || code === OWN_CODE ? label : `${label} (${code})`;
+  return code === undefined || code === SERVER_PROBLEM ? label : `${label} (${code})`;
 }
