@@ -62,13 +62,13 @@ def status_error(
     return _BY_KIND.get(kind, _BY_STATUS.get(status, fallback))(status, problem, text=text, request=request)
 
 
-def exit_error(problem: Mapping[str, Any], *, message: str = "") -> AgentExitedError:
+def exit_error(problem: Mapping[str, Any]) -> AgentExitedError:
     """The exception for the end of the agent process, from the server's problem document."""
     details = problem.get("details")
     facts: Mapping[str, Any] = details if isinstance(details, Mapping) else {}
     code = facts.get("exitCode")
     error = AgentExitedError(
-        message or str(problem.get("detail") or "the agent process has ended"),
+        str(problem.get("detail") or "the agent process has ended"),
         exit_code=code if isinstance(code, int) else None,
         signal=facts.get("signal"),
         stderr=str(facts.get("stderr") or ""),

@@ -17,7 +17,7 @@ from sandbox_agent.agents.launch.tagged_tree import TaggedTree
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.process.limits import ProcessLimits
 from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, METHOD_NOT_FOUND
-from sandbox_agent.login_methods import KEY_LOGINS
+from sandbox_agent.login_methods import key_login
 
 _LINE_LIMIT = 64 * 1024 * 1024
 _STDERR_TAIL = 8192
@@ -57,8 +57,7 @@ class AcpProbe:
         try:
             return await self.request("session/new", params, limit_s)
         except ProbeFailed as failure:
-            offered = [one.get("id") for one in initialized.get("authMethods") or () if isinstance(one, dict)]
-            login = next((one for one in KEY_LOGINS if one in offered), None)
+            login = key_login(initialized)
             if login is None or failure.error is None or failure.error.get("code") != AUTH_REQUIRED:
                 raise
         await self.request("authenticate", {"methodId": login}, limit_s)

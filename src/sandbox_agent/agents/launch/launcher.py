@@ -23,7 +23,6 @@ from sandbox_agent.runtime.package_path import PACKAGE_PARENT
 
 if TYPE_CHECKING:
     # The installer loads asyncio, which a server whose agents are installed does not need.
-    from sandbox_agent.agents.install.install_progress import ProgressListener
     from sandbox_agent.agents.install.installer import Installer
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
@@ -61,7 +60,6 @@ class Launcher:
         *,
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
-        progress: ProgressListener | None = None,
     ) -> LaunchSpec:
         """How to start the agent now.
 
@@ -77,7 +75,7 @@ class Launcher:
             raise InvalidRequest(f"the working directory '{cwd}' does not exist")
         launch = self._launch_spec(spec, directory, env)
         if launch is None:
-            await self._installer().install(agent_id, progress=progress)
+            await self._installer().install(agent_id)
             launch = self._launch_spec(spec, directory, env)
             if launch is None:
                 raise AgentNotInstalled(agent_id)

@@ -29,6 +29,7 @@ _OPTIONS = (
     "--fetch-retry-mintimeout=1000",
     "--fetch-retry-maxtimeout=5000",
 )
+_LIMIT_S = 600
 _NO_NPM = "npm was not found on PATH. Install Node.js with npm, or put the agent itself on PATH."
 
 
@@ -38,7 +39,6 @@ async def npm_install(
     *,
     env: Mapping[str, str],
     path_entries: Sequence[str] = (),
-    limit_s: float = 600,
 ) -> None:
     """Put `packages` into `folder/node_modules`; raises `CommandFailed` with npm's output."""
     environment = dict(env)
@@ -49,13 +49,13 @@ async def npm_install(
     await asyncio.to_thread(_make_project, folder)
     command = [npm, "install", *_OPTIONS]
     try:
-        await run_command([*command, "--", *packages], cwd=folder, env=environment, limit_s=limit_s)
+        await run_command([*command, "--", *packages], cwd=folder, env=environment, limit_s=_LIMIT_S)
     except CommandFailed as error:
         if not _NO_NETWORK.search(error.tail):
             raise
         offline = [*command, "--offline", "--", *packages]
         try:
-            await run_command(offline, cwd=folder, env=environment, limit_s=limit_s)
+            await run_command(offline, cwd=folder, env=environment, limit_s=_LIMIT_S)
         except CommandFailed:
             raise error from None
 

@@ -19,6 +19,8 @@ from sandbox_agent.agents.install.command_runner import CommandFailed, run_comma
 
 _NEWEST_MINOR = 15
 _OLDEST_MINOR = 9
+_LIMIT_S = 600
+_VENV_LIMIT_S = 120
 _VERSION_LIMIT_S = 10.0
 
 
@@ -28,7 +30,6 @@ async def pypi_install(
     *,
     minimum: str | None,
     env: Mapping[str, str],
-    limit_s: float = 600,
 ) -> None:
     """Put `packages` into `folder/venv`; raises `CommandFailed` with the installer's output."""
     await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
@@ -44,8 +45,8 @@ async def pypi_install(
         create = [await find_python(minimum, env), "-m", "venv", str(venv)]
         options = ("--disable-pip-version-check", "--no-input", "--quiet", "--no-warn-script-location")
         install = [python, "-m", "pip", "install", *options, "--", *packages]
-    await run_command(create, cwd=folder, env=environment, limit_s=120)
-    await run_command(install, cwd=folder, env=environment, limit_s=limit_s)
+    await run_command(create, cwd=folder, env=environment, limit_s=_VENV_LIMIT_S)
+    await run_command(install, cwd=folder, env=environment, limit_s=_LIMIT_S)
 
 
 async def find_python(minimum: str | None, env: Mapping[str, str]) -> str:

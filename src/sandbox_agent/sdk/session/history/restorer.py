@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from sandbox_agent.login_methods import KEY_LOGINS
+from sandbox_agent.login_methods import key_login
 from sandbox_agent.sdk.errors import AuthRequiredError, RpcError, SandboxAgentError, SessionNotRestoredError
 from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.config.agent_options import kept_parameters
@@ -211,10 +211,7 @@ async def request_with_login(channel: SessionChannel, method: str, params: Mappi
         return await channel.request(method, params)
     except AuthRequiredError:
         instance = channel.instance
-        offered = (
-            [one.get("id") for one in (instance.init_result.get("authMethods") or [])] if instance else []
-        )
-        login = next((one for one in KEY_LOGINS if one in offered), None)
+        login = None if instance is None else key_login(instance.init_result)
         if instance is None or login is None:
             raise
         await instance.connection.request("authenticate", {"methodId": login})
