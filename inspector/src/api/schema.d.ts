@@ -1291,8 +1291,8 @@ export interface components {
             /** @description Time limit of the MCP server */
             timeoutMs?: number;
         };
-        /** ProcessConfigBody */
-        ProcessConfigBody: {
+        /** ProcessConfig */
+        ProcessConfig: {
             maxConcurrentProcesses: number;
             defaultRunTimeoutMs: number;
             maxRunTimeoutMs: number;
@@ -4189,7 +4189,7 @@ export interface operations {
                      *       "maxInputBytesPerRequest": 65536
                      *     }
                      */
-                    "application/json": components["schemas"]["ProcessConfigBody"];
+                    "application/json": components["schemas"]["ProcessConfig"];
                 };
             };
             400: components["responses"]["InvalidRequest"];
@@ -4222,7 +4222,7 @@ export interface operations {
                  *       "maxInputBytesPerRequest": 65536
                  *     }
                  */
-                "application/json": components["schemas"]["ProcessConfigBody"];
+                "application/json": components["schemas"]["ProcessConfig"];
             };
         };
         responses: {
@@ -4242,7 +4242,7 @@ export interface operations {
                      *       "maxInputBytesPerRequest": 65536
                      *     }
                      */
-                    "application/json": components["schemas"]["ProcessConfigBody"];
+                    "application/json": components["schemas"]["ProcessConfig"];
                 };
             };
             400: components["responses"]["InvalidRequest"];

@@ -12,7 +12,7 @@ from sandbox_agent import logs
 from sandbox_agent.bridge.jsonrpc import envelope
 from sandbox_agent.bridge.process.agent_process import AgentProcess
 from sandbox_agent.bridge.process.tree import tags
-from sandbox_agent.bridge.process.tree.control_group import AgentGroup
+from sandbox_agent.bridge.process.tree.control_group import TreeGroup
 from sandbox_agent.bridge.process.tree.inherited_tag import inherited_tag
 from sandbox_agent.errors import StreamError, Timeout
 from sandbox_agent.runtime import running_loop
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
         pid: int
         on_reaped: Callable[[int], None]
-        group: AgentGroup | None
+        group: TreeGroup | None
 
     TreeProcess = TypeVar("TreeProcess", bound=TreeRoot)
 
@@ -89,7 +89,7 @@ class AgentStarter:
         self.on_first_agent: Callable[[], None] | None = None
         """Set by the server command: starts the watchdog. Called with the first agent."""
         self.groups: ServerGroups | None = None
-        """Set by the server command: control groups for the agents."""
+        """Set by the server command: control groups for the trees."""
         self.warm: WarmPool | None = None
         self._launcher = launcher
         self._sweeper = sweeper
@@ -214,7 +214,7 @@ class AgentStarter:
     def _move_into_group(self, process: TreeRoot, tag: int, name: str) -> None:
         if self.groups is None or not self.trees.is_running(tag, process.pid):
             return
-        group = AgentGroup(self.groups, name)
+        group = TreeGroup(self.groups, name)
 
         def added(*_: object) -> None:
             if self.groups is not None and self.groups.cannot_be_made:

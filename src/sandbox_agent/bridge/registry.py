@@ -15,7 +15,7 @@ from sandbox_agent.bridge.agent_starter import AgentStarter
 from sandbox_agent.bridge.instance import Instance
 from sandbox_agent.bridge.log_factory import LogFactory
 from sandbox_agent.bridge.process.limits import ProcessLimits
-from sandbox_agent.bridge.process.tree.agent_trees import AgentTrees
+from sandbox_agent.bridge.process.tree.running_trees import RunningTrees
 from sandbox_agent.bridge.process.tree.tree_sweeper import TreeSweeper
 from sandbox_agent.errors import (
     Conflict,
@@ -79,7 +79,7 @@ class InstanceRegistry:
         self._settings = settings
         self.process_limits = settings.process_limits
         self.logs = LogFactory(settings.spill_directory, settings.spill_max_bytes)
-        self._sweeper = TreeSweeper(AgentTrees())
+        self._sweeper = TreeSweeper(RunningTrees())
         self.starter = AgentStarter(
             launcher,
             self._sweeper,

@@ -10,12 +10,11 @@ just begun does not compete with it; an agent that is not asked for is ended aft
 from __future__ import annotations
 
 import os
-from time import time_ns
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
 from sandbox_agent.errors import SandboxAgentError
-from sandbox_agent.runtime import running_loop
+from sandbox_agent.runtime import running_loop, wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,7 +42,7 @@ class WarmProcess:
         self.spec = spec
         self.files = _files(spec)
         self.process = process
-        self.started_at_ms = time_ns() // 1_000_000
+        self.started_at_ms = wall_clock.now_ms()
 
     def fits(self, wanted: LaunchSpec) -> bool:
         """Whether starting `wanted` now would give the same process."""
@@ -55,7 +54,7 @@ class WarmProcess:
         )
 
 
-class _Shelf:
+class _TargetPool:
     """The warm processes of one target."""
 
     def __init__(self, target: WarmTarget, now: float) -> None:
@@ -83,39 +82,39 @@ class WarmPool:
         self._launcher = launcher
         self._spawn = spawn
         self._stop = stop
-        self._shelves: dict[str, list[_Shelf]] = {}
+        self._pools: dict[str, list[_TargetPool]] = {}
         self._closed = False
 
     def start(self) -> None:
         """Start the processes. Called once, when the server listens."""
         now = running_loop.running_loop().time()
         for target in self._targets:
-            shelf = _Shelf(target, now)
-            self._shelves.setdefault(target.agent, []).append(shelf)
-            self._fill(shelf)
+            pool = _TargetPool(target, now)
+            self._pools.setdefault(target.agent, []).append(pool)
+            self._fill(pool)
 
     def __iter__(self) -> Iterator[WarmProcess]:
-        for shelves in self._shelves.values():
-            for shelf in shelves:
-                yield from shelf.processes
+        for pools in self._pools.values():
+            for pool in pools:
+                yield from pool.processes
 
     def take(self, bootstrap: Bootstrap, owner: ProcessOwner) -> AgentProcess | None:
         """A warm process for this instance, which becomes its owner; None if none fits."""
-        shelves = self._shelves.get(bootstrap.agent)
-        if shelves is None:
+        pools = self._pools.get(bootstrap.agent)
+        if pools is None:
             return None
         now = running_loop.running_loop().time()
-        for shelf in shelves:
-            shelf.idle_since = now
-            self._refill_later(shelf, REFILL_AFTER_S)
+        for pool in pools:
+            pool.idle_since = now
+            self._refill_later(pool, REFILL_AFTER_S)
         wanted = self._launcher.spec_if_installed(bootstrap.agent, cwd=bootstrap.cwd, env=bootstrap.env)
         if wanted is None:
             return None
-        for shelf in shelves:
-            for warm in shelf.processes:
+        for pool in pools:
+            for warm in pool.processes:
                 if warm.fits(wanted) and warm.process.is_running():
-                    shelf.processes.remove(warm)
-                    shelf.failures = 0
+                    pool.processes.remove(warm)
+                    pool.failures = 0
                     warm.process.hand_over(owner)
                     return warm.process
         return None
@@ -124,92 +123,92 @@ class WarmPool:
         """Start nothing more; returns the processes that have to be stopped."""
         self._closed = True
         processes = []
-        for shelves in self._shelves.values():
-            for shelf in shelves:
-                for timer in (shelf.refill, shelf.idle_check):
+        for pools in self._pools.values():
+            for pool in pools:
+                for timer in (pool.refill, pool.idle_check):
                     if timer is not None:
                         timer.cancel()
-                processes += self._emptied(shelf)
+                processes += self._emptied(pool)
         return processes
 
     # ---- filling -----------------------------------------------------------------------------------------
 
-    def _refill_later(self, shelf: _Shelf, delay_s: float) -> None:
-        if shelf.refill is None and not self._closed:
+    def _refill_later(self, pool: _TargetPool, delay_s: float) -> None:
+        if pool.refill is None and not self._closed:
             loop = running_loop.running_loop()
-            shelf.refill = loop.call_later(delay_s, self._fill, shelf)
+            pool.refill = loop.call_later(delay_s, self._fill, pool)
 
-    def _fill(self, shelf: _Shelf) -> None:
-        shelf.refill = None
-        target = shelf.target
+    def _fill(self, pool: _TargetPool) -> None:
+        pool.refill = None
+        target = pool.target
         try:
             spec = self._launcher.spec_if_installed(target.agent, cwd=target.cwd, env=None)
             if spec is None:
                 logger.info("warm.not_installed", agent=target.agent)
-                return  # The next POST for the agent installs it and fills the shelf.
-            self._end_outdated(shelf, spec)
-            while len(shelf.processes) < target.processes:
-                shelf.processes.append(self._started(shelf, spec))
-                shelf.idle_since = running_loop.running_loop().time()
+                return  # The next POST for the agent installs it and starts the processes.
+            self._end_outdated(pool, spec)
+            while len(pool.processes) < target.processes:
+                pool.processes.append(self._started(pool, spec))
+                pool.idle_since = running_loop.running_loop().time()
         except SandboxAgentError as error:
             logger.warning("warm.not_started", agent=target.agent, error=str(error))
             return
-        self._check_idle_later(shelf)
+        self._check_idle_later(pool)
 
-    def _started(self, shelf: _Shelf, spec: LaunchSpec) -> WarmProcess:
+    def _started(self, pool: _TargetPool, spec: LaunchSpec) -> WarmProcess:
         process = self._spawn(spec, _NoOwner())
         # What it writes before its first message stays in the pipe, for the instance that takes it.
         process.pause_reading()
-        warm = WarmProcess(shelf.target.agent, spec, process)
-        process.on_unowned_exit = lambda: self._exited(shelf, warm)
+        warm = WarmProcess(pool.target.agent, spec, process)
+        process.on_unowned_exit = lambda: self._exited(pool, warm)
         logger.info("warm.started", agent=warm.agent, pid=process.pid)
         return warm
 
-    def _end_outdated(self, shelf: _Shelf, spec: LaunchSpec) -> None:
+    def _end_outdated(self, pool: _TargetPool, spec: LaunchSpec) -> None:
         """End processes of another version of the program, or of an environment that has changed."""
-        outdated = [warm for warm in shelf.processes if not warm.fits(spec)]
+        outdated = [warm for warm in pool.processes if not warm.fits(spec)]
         for warm in outdated:
-            shelf.processes.remove(warm)
+            pool.processes.remove(warm)
             self._end(warm)
 
-    def _exited(self, shelf: _Shelf, warm: WarmProcess) -> None:
-        if warm not in shelf.processes:
+    def _exited(self, pool: _TargetPool, warm: WarmProcess) -> None:
+        if warm not in pool.processes:
             return
-        shelf.processes.remove(warm)
-        shelf.failures += 1
+        pool.processes.remove(warm)
+        pool.failures += 1
         exit = warm.process.exit
         logger.warning(
             "warm.exited",
             agent=warm.agent,
             pid=warm.process.pid,
             code=exit and exit.code,
-            tries=shelf.failures,
+            tries=pool.failures,
         )
         self._end(warm)
-        self._refill_later(shelf, min(REFILL_AFTER_S * 2**shelf.failures, _RETRY_LIMIT_S))
+        self._refill_later(pool, min(REFILL_AFTER_S * 2**pool.failures, _RETRY_LIMIT_S))
 
     # ---- idle --------------------------------------------------------------------------------------------
 
-    def _check_idle_later(self, shelf: _Shelf) -> None:
-        if self._idle_s and shelf.idle_check is None:
+    def _check_idle_later(self, pool: _TargetPool) -> None:
+        if self._idle_s and pool.idle_check is None:
             loop = running_loop.running_loop()
-            shelf.idle_check = loop.call_at(shelf.idle_since + self._idle_s, self._check_idle, shelf)
+            pool.idle_check = loop.call_at(pool.idle_since + self._idle_s, self._check_idle, pool)
 
-    def _check_idle(self, shelf: _Shelf) -> None:
-        shelf.idle_check = None
-        if running_loop.running_loop().time() < shelf.idle_since + self._idle_s:
-            self._check_idle_later(shelf)
+    def _check_idle(self, pool: _TargetPool) -> None:
+        pool.idle_check = None
+        if running_loop.running_loop().time() < pool.idle_since + self._idle_s:
+            self._check_idle_later(pool)
             return
-        if shelf.refill is not None:
-            shelf.refill.cancel()
-            shelf.refill = None
-        for process in self._emptied(shelf):
-            logger.info("warm.ended_idle", agent=shelf.target.agent, pid=process.pid)
+        if pool.refill is not None:
+            pool.refill.cancel()
+            pool.refill = None
+        for process in self._emptied(pool):
+            logger.info("warm.ended_idle", agent=pool.target.agent, pid=process.pid)
             self._stop(process)
 
-    def _emptied(self, shelf: _Shelf) -> list[AgentProcess]:
-        processes = [warm.process for warm in shelf.processes]
-        shelf.processes = []
+    def _emptied(self, pool: _TargetPool) -> list[AgentProcess]:
+        processes = [warm.process for warm in pool.processes]
+        pool.processes = []
         for process in processes:
             _release(process)
         return processes

@@ -28,6 +28,7 @@ JSON = b"application/json"
 _SHORT_WORK_S = 0.02
 _HEX_DIGITS = b"0123456789abcdefABCDEF"
 _MAX_SEGMENT_BYTES = 1024
+_MAX_DIGITS = 18
 
 
 class ClientDisconnected(Exception):
@@ -83,6 +84,11 @@ def _unescaped(raw: bytes) -> bytes:
         is_escape = len(code) == 2 and not code.strip(_HEX_DIGITS)
         parts += (bytes((int(code, 16),)), other[2:]) if is_escape else (b"%", other)
     return b"".join(parts)
+
+
+def parse_number(text: str) -> int | None:
+    """A non-negative integer of at most 18 plain digits; None for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
 class Query:
@@ -217,8 +223,8 @@ class Response:
             self.headers.append((b"content-type", content_type))
 
     @classmethod
-    def json(cls, body: bytes, status: int = 200) -> Response:
-        return cls(status, body, content_type=JSON)
+    def json(cls, body: bytes) -> Response:
+        return cls(200, body, content_type=JSON)
 
     def head(self, method: str) -> HeaderList:
         """Headers as sent; 204 and 304 have no length, HEAD has the length of the GET."""

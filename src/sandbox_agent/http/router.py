@@ -60,8 +60,8 @@ GET     /v1/git/log                     endpoints.git:show_log
 GET     /v1/system                      endpoints.system:show_system
 GET     /v1/processes                   endpoints.processes.lifecycle:list_processes
 POST    /v1/processes                   endpoints.processes.lifecycle:create_process
-GET     /v1/processes/config            endpoints.processes.settings:get_config
-POST    /v1/processes/config            endpoints.processes.settings:set_config
+GET     /v1/processes/config            endpoints.processes.process_config:get_config
+POST    /v1/processes/config            endpoints.processes.process_config:set_config
 POST    /v1/processes/run               endpoints.processes.run:run_process
 GET     /v1/processes/{process_id}      endpoints.processes.lifecycle:get_process
 DELETE  /v1/processes/{process_id}      endpoints.processes.lifecycle:delete_process

@@ -12,12 +12,14 @@ from sandbox_agent.bridge.eventlog.spill_directory import SpillDirectory
 from sandbox_agent.bridge.instance_limits import FIRST_LINE_S, SILENCE_S, InstanceLimits
 from sandbox_agent.bridge.process.limits import ProcessLimits
 from sandbox_agent.bridge.registry import BridgeSettings, InstanceRegistry
+from sandbox_agent.errors import NotFound
 from sandbox_agent.http.access.access_check import AccessCheck
 from sandbox_agent.http.acp.early_headers import EarlyHeaders
 from sandbox_agent.http.acp.stream_slots import StreamSlots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import Literal
 
     from sandbox_agent.agents.catalog.catalog import Catalog
     from sandbox_agent.agents.install.install_progress import Progress
@@ -183,18 +185,23 @@ class Services:
         settings = self.settings
         config = ProcessConfig(
             max_concurrent_processes=settings.max_processes,
-            default_run_timeout_ms=min(settings.process_run_timeout_ms, settings.process_max_run_timeout_ms),
+            default_run_timeout_ms=settings.process_run_timeout_ms,
             max_run_timeout_ms=settings.process_max_run_timeout_ms,
             max_output_bytes=settings.process_output_bytes,
             max_log_bytes_per_process=settings.process_log_bytes,
             max_input_bytes_per_request=settings.process_input_bytes,
-        )
+        ).consistent()
         limits = ProcessLimits(
             user=settings.process_user or settings.agent_user,
             memory_bytes=settings.process_memory_mb * 1024 * 1024,
             cpu_s=settings.process_cpu_s,
         )
         return ProcessRegistry(config, self.instances, limits, settings.max_exited_processes)
+
+    def require_enabled(self, name: Literal["git", "fs_watch", "processes", "system", "tool_relays"]) -> None:
+        """Raise NotFound if endpoints are switched off by their setting, such as `--git off`."""
+        if getattr(self.settings, name) == "off":
+            raise NotFound(f"endpoint not found: it is switched off (--{name.replace('_', '-')} off)")
 
     @property
     def started_processes(self) -> Iterable[ManagedProcess]:

@@ -13,3 +13,8 @@ def now_ns() -> int:
         return time.time_ns()
     except OverflowError:
         return _LATEST_NS
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return now_ns() // 1_000_000

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # The terminal that the web page and nearly all others emulate.
 _TERM = "xterm-256color"
 # Errors of the machine; all others are errors of the request.
-_OUT_OF = (errno.EAGAIN, errno.ENOMEM, errno.EIO)
+_MACHINE_ERRORS = (errno.EAGAIN, errno.ENOMEM, errno.EIO)
 
 
 class TerminalSize:
@@ -85,7 +85,7 @@ class Launch:
             return InvalidRequest(f"failed to start the process: {error}")
         if error.errno in (errno.EMFILE, errno.ENFILE):
             return OutOfDescriptors()
-        if error.errno in _OUT_OF:
+        if error.errno in _MACHINE_ERRORS:
             return StreamError(f"failed to start the process: {error.strerror}")
         subject = f"command '{self.command}'" if os.path.isdir(self.cwd) else f"directory '{self.cwd}'"
         return InvalidRequest(f"failed to start {subject}: {error.strerror or error}")

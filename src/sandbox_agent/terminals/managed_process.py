@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from sandbox_agent.terminals.launch import Launch
     from sandbox_agent.terminals.user_process import UserProcess
 
-_NANOSECONDS = 1_000_000
-
 
 class ManagedProcess:
     """The `OutputOwner` of its process."""
@@ -38,7 +36,7 @@ class ManagedProcess:
         self.interactive = interactive
         self.log = log
         self.live = LiveOutput()
-        self.created_at_ms = _now_ms()
+        self.created_at_ms = wall_clock.now_ms()
         self.exited_at_ms: int | None = None
         self.exit: ProcessExit | None = None
         self.is_stopping = False
@@ -55,10 +53,6 @@ class ManagedProcess:
 
     def on_exit(self, exit: ProcessExit) -> None:
         self.exit = exit
-        self.exited_at_ms = _now_ms()
+        self.exited_at_ms = wall_clock.now_ms()
         self.log.wake_waiting()
         self._on_exited()
-
-
-def _now_ms() -> int:
-    return wall_clock.now_ns() // _NANOSECONDS

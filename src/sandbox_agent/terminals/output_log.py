@@ -19,13 +19,11 @@ if TYPE_CHECKING:
 _ENTRY = b'{"sequence":%d,"stream":"%b","timestampMs":%d,"data":"%b","encoding":"base64"}'
 _SEQUENCE, _STREAM, _DATA = b'"sequence":', b'"stream":"', b'"data":"'
 _FRAME_END, _EVENT_DATA = b"\n\n", b"\ndata: "
-_NS_PER_MS = 1_000_000
 
 
 def publish(log: EventLog, stream: str, data: bytes) -> None:
     encoded = b2a_base64(data, newline=False)
-    timestamp_ms = wall_clock.now_ns() // _NS_PER_MS
-    log.publish_line(_ENTRY % (log.last + 1, stream.encode(), timestamp_ms, encoded))
+    log.publish_line(_ENTRY % (log.last + 1, stream.encode(), wall_clock.now_ms(), encoded))
 
 
 def in_memory(log: EventLog, since: int) -> Iterator[bytes]:

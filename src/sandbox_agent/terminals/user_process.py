@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from sandbox_agent.bridge.process.limits import ProcessLimits
-    from sandbox_agent.bridge.process.tree.control_group import AgentGroup
+    from sandbox_agent.bridge.process.tree.control_group import TreeGroup
     from sandbox_agent.bridge.process.tree.tree_sweeper import TreeSweeper
     from sandbox_agent.terminals.launch import Launch, TerminalSize
 
@@ -53,7 +53,7 @@ class UserProcess:
         self._owner = owner
         self.tag = tag
         self._sweeper = sweeper
-        self.group: AgentGroup | None = None
+        self.group: TreeGroup | None = None
         self.on_reaped: Callable[[int], None] = lambda _: None
         self.exit: ProcessExit | None = None
         self._exit_reported = asyncio.Event()

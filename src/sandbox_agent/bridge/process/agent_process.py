@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.launch_spec import LaunchSpec
     from sandbox_agent.bridge.process.limits import ProcessLimits
-    from sandbox_agent.bridge.process.tree.control_group import AgentGroup
+    from sandbox_agent.bridge.process.tree.control_group import TreeGroup
     from sandbox_agent.bridge.process.tree.tree_sweeper import TreeSweeper
     from sandbox_agent.bridge.stdio.stdout_reader import StdoutOwner
 
@@ -82,7 +82,7 @@ class AgentProcess:
         self._tag = tag
         self._sweeper = sweeper
         self._sigterm_at_once = spec.sigterm_at_once
-        self.group: AgentGroup | None = None
+        self.group: TreeGroup | None = None
         self._stderr = bytearray()
         self._stdout_closed_timer: running_loop.Timer | None = None
         self._exit_reported = False

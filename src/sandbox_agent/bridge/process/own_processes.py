@@ -1,6 +1,6 @@
 """What this process has started in other sessions beside its agents: watchdogs, installs, first starts.
 
-`AgentTrees` does not take them for processes that an agent has left behind.
+`RunningTrees` does not take them for processes that an agent has left behind.
 """
 
 from __future__ import annotations

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import Conflict, NotFound, TooManyStreams
 from sandbox_agent.http.messages import Query, decode_component
-from sandbox_agent.runtime import running_loop
-from sandbox_agent.runtime.wall_clock import now_ns
+from sandbox_agent.runtime import running_loop, wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +64,7 @@ class Share:
         self.id = "share_" + os.urandom(4).hex()
         self.ticket = os.urandom(_TICKET_BYTES).hex()
         self.server_id = server_id
-        self.created_at_ms = now_ns() // 1_000_000
+        self.created_at_ms = wall_clock.now_ms()
         self.expires_at_ms = self.created_at_ms + round(valid_s * 1000)
         self._valid_until = _clock() + valid_s
         self._readers: dict[Callable[[], object], running_loop.Timer] = {}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from sandbox_agent import errors
-from sandbox_agent.errors import NotFound
 from sandbox_agent.http.json_body import json_response
 from sandbox_agent.http.messages import Request, Response
 from sandbox_agent.http.openapi.operation import (
@@ -143,9 +142,8 @@ async def show_log(request: Request, services: Services) -> Response:
 
 async def _in_repository(request: Request, services: Services, read: Callable[[Repository], T]) -> T:
     """Call `read` in a thread with the repository that the request names."""
+    services.require_enabled("git")
     settings = services.settings
-    if settings.git == "off":
-        raise NotFound("the git endpoints are switched off (--git off)")
     path = _PATH.read(request) or ""
     limits = GitLimits(settings.git_timeout_ms / 1000, settings.git_max_bytes)
     user = services.process_limits.popen_arguments()

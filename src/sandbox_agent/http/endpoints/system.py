@@ -14,7 +14,6 @@ from msgspec import Meta
 
 from sandbox_agent import errors
 from sandbox_agent.bridge.process.tree.tree_usage import TreeUsage, tree_usages
-from sandbox_agent.errors import NotFound
 from sandbox_agent.http.json_body import json_response
 from sandbox_agent.http.messages import Request, Response
 from sandbox_agent.http.openapi.operation import Content, Operation, ResponseSpec
@@ -102,8 +101,7 @@ class SystemInfo(msgspec.Struct, rename="camel", kw_only=True):
     errors=[errors.NotFound],
 )
 async def show_system(request: Request, services: Services) -> Response:
-    if services.settings.system == "off":
-        raise NotFound("the system endpoint is switched off (--system off)")
+    services.require_enabled("system")
     trees = {
         instance.process.tag: instance for instance in services.instances if instance.process is not None
     }
@@ -144,7 +142,7 @@ def _measure(directory: str, tags: list[int]) -> tuple[SystemInfo, dict[int, Tre
     except OSError:
         disk = (0, 0)
     info = SystemInfo(
-        time_ms=wall_clock.now_ns() // 1_000_000,
+        time_ms=wall_clock.now_ms(),
         cpu=SystemCpu(machine_usage.cpu_limit(), machine_usage.busy_cpu_s(), list(os.getloadavg())),
         memory=SystemSpace(*machine_usage.memory()),
         disk=SystemSpace(*disk),

@@ -74,7 +74,7 @@ def _operation(document: dict[str, Any], method: str, path: str, operation: dict
         parts.append(f"<h4>Parameters</h4><table>{rows}</table>")
     if "requestBody" in operation:
         parts.append(f"<h4>Body</h4>{_contents(operation['requestBody']['content'])}")
-    parts.append("<h4>Answers</h4>")
+    parts.append("<h4>Responses</h4>")
     parts.extend(
         f"<p><b>{status}</b> {_answer(document, response)}</p>"
         for status, response in operation["responses"].items()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args
 from msgspec import Meta
 
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError
-from sandbox_agent.http.messages import Request
+from sandbox_agent.http.messages import Request, parse_number
 
 if TYPE_CHECKING:
     from sandbox_agent.http.websocket import WebSocket
@@ -24,7 +24,6 @@ Binary = Annotated[str, Meta(extra_json_schema={"format": "binary"})]
 """The schema of a body that is bytes; msgspec would describe `bytes` as base64 text."""
 NonBlank = Annotated[str, Meta(pattern=r"\S")]
 
-_MAX_DIGITS = 18
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 _declared: dict[Callable[..., Any], Operation] = {}
 
@@ -93,13 +92,14 @@ class BoundedInteger(Parameter):
         text = request.query.get(self.name, *self.aliases)
         if text is None:
             return self.default
-        if not (text.isascii() and text.isdigit() and len(text) < 12):
+        number = parse_number(text)
+        if number is None:
             raise InvalidRequest(f"query parameter '{self.name}' must be a number")
-        if not self.minimum <= int(text) <= self.maximum:
+        if not self.minimum <= number <= self.maximum:
             raise InvalidRequest(
                 f"query parameter '{self.name}' must be between {self.minimum} and {self.maximum}"
             )
-        return int(text)
+        return number
 
 
 class Flag(Parameter):
@@ -120,9 +120,10 @@ class Number(Parameter):
         value = request.query.get(self.name, *self.aliases)
         if value is None:
             return None
-        if not (value.isascii() and value.isdigit() and len(value) <= _MAX_DIGITS):
+        number = parse_number(value)
+        if number is None:
             raise InvalidRequest(f"query parameter '{self.name}' must be a non-negative integer")
-        return int(value)
+        return number
 
 
 class Choice(Parameter):

@@ -14,10 +14,10 @@ import msgspec
 from msgspec import Meta
 
 from sandbox_agent import errors
-from sandbox_agent.errors import InvalidRequest, NotFound
+from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.http import sse
 from sandbox_agent.http.json_body import json_response
-from sandbox_agent.http.messages import Request, Response, StreamingResponse
+from sandbox_agent.http.messages import Request, Response, StreamingResponse, parse_number
 from sandbox_agent.http.openapi.operation import (
     Content,
     HeaderParameter,
@@ -39,7 +39,6 @@ _CALL = PathParameter("call", "`id` of the event with the call", "7")
 _SERVER_ID = RequiredText("serverId", "The instance whose agent may use the tools", "review-42")
 _LAST_EVENT_ID = HeaderParameter("Last-Event-ID", "Send the calls after this one", "7")
 _PREFER = HeaderParameter("Prefer", "`respond-async`: the message has no answer", "respond-async")
-_MAX_DIGITS = 18
 _MESSAGE = Content(dict, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
 
 
@@ -140,8 +139,8 @@ async def answer_call(request: Request, services: Services) -> Response:
 async def post_call(request: Request, services: Services) -> Response:
     relay = _relays(services).get(request.path_params[0])
     limit = services.settings.max_message_bytes
-    length = request.headers.get(b"content-length", b"")
-    with relay.arrival(int(length) if length.isdigit() and len(length) < _MAX_DIGITS else limit):
+    length = parse_number(request.header(b"content-length") or "")
+    with relay.arrival(limit if length is None else length):
         body = await request.body(limit)
     # One line, as in the stream of an instance.
     body = body.strip().replace(b"\r", b" ").replace(b"\n", b" ")
@@ -168,15 +167,15 @@ async def close_relay(request: Request, services: Services) -> Response:
 
 
 def _relays(services: Services) -> ToolRelays:
-    if services.settings.tool_relays == "off":
-        raise NotFound("endpoint not found: tool relays are switched off (--tool-relays off)")
+    services.require_enabled("tool_relays")
     return services.tool_relays
 
 
 def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < _MAX_DIGITS):
+    number = parse_number(text)
+    if number is None:
         raise InvalidRequest("the number of a call is a non-negative integer")
-    return int(text)
+    return number
 
 
 class _CallStream:

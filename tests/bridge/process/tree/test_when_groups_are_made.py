@@ -10,8 +10,8 @@ import pytest
 from sandbox_agent.bridge.agent_starter import AgentStarter
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.process.limits import ProcessLimits
-from sandbox_agent.bridge.process.tree.agent_trees import AgentTrees
-from sandbox_agent.bridge.process.tree.control_group import AgentGroup, ServerGroups
+from sandbox_agent.bridge.process.tree.control_group import ServerGroups, TreeGroup
+from sandbox_agent.bridge.process.tree.running_trees import RunningTrees
 from sandbox_agent.bridge.process.tree.tree_sweeper import TreeSweeper
 from sandbox_agent.runtime import running_loop
 from sandbox_agent.runtime.loop import Loop
@@ -33,7 +33,7 @@ class Tree:
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.on_reaped: Callable[[int], None] = lambda _: None
-        self.group: AgentGroup | None = None
+        self.group: TreeGroup | None = None
 
 
 class UnusedGroups(ServerGroups):
@@ -59,7 +59,7 @@ def loop(monkeypatch: pytest.MonkeyPatch) -> Loop:
 @pytest.mark.clause("security-cgroup")
 @pytest.mark.usefixtures("loop")
 def test_the_group_of_an_agent_is_made_with_its_start() -> None:
-    starter = AgentStarter(NoLauncher(), TreeSweeper(AgentTrees()), ProcessLimits(), 1000, lambda *_: None)
+    starter = AgentStarter(NoLauncher(), TreeSweeper(RunningTrees()), ProcessLimits(), 1000, lambda *_: None)
     starter.groups = groups = UnusedGroups()
     tree = starter.start_tree(lambda tag, sweeper: Tree(os.getpid()))
     assert tree.group is not None
@@ -67,7 +67,7 @@ def test_the_group_of_an_agent_is_made_with_its_start() -> None:
 
 
 def test_a_short_command_ends_before_its_group_is_made(loop: Loop) -> None:
-    starter = AgentStarter(NoLauncher(), TreeSweeper(AgentTrees()), ProcessLimits(), 1000, lambda *_: None)
+    starter = AgentStarter(NoLauncher(), TreeSweeper(RunningTrees()), ProcessLimits(), 1000, lambda *_: None)
     starter.groups = groups = UnusedGroups()
     short = starter.start_tree(lambda tag, sweeper: Tree(1), group_after_s=0.001)
     starter.trees.reaped(short.pid)

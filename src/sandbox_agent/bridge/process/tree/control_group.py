@@ -1,8 +1,8 @@
-"""Groups of cgroup v2 for agents, where the server may make them.
+"""Groups of cgroup v2 for process trees, where the server may make them.
 
-Each agent runs in a group of its own below the group of the server. A process cannot leave it without the
+Each tree runs in a group of its own below the group of the server. A process cannot leave it without the
 right to write to the server's group, whatever it does to its tag, and the kernel kills all members at once
-(`cgroup.kill`). The move begins with the start and takes up to some milliseconds, and the agent does not
+(`cgroup.kill`). The move begins with the start and takes up to some milliseconds, and the process does not
 wait for it: what it starts before is not in the group. Where the server may not make groups, as in most
 containers, the tags find a tree.
 
@@ -39,31 +39,31 @@ def own_group() -> str | None:
 
 
 def directory_of_server(server_tag: int) -> str | None:
-    """The directory of the groups of a server's agents; the server's group is that of this process."""
+    """The directory of the groups of a server's trees; the server's group is that of this process."""
     own = own_group()
     return None if own is None else f"{own}/sandbox-agent-{server_tag:x}"
 
 
 def kill_and_remove(directory: str) -> bool:
     """Kill all processes of a group and of those below it, and remove it. False if some are still there."""
-    if _removed(directory):
+    if _try_remove(directory):
         return True
     try:
         _write(f"{directory}/cgroup.kill", "1")
     except OSError:
         pass  # The group is gone or may not be changed any more, which the next lines show.
-    if not _removed(directory):
+    if not _try_remove(directory):
         if _is_populated(directory):
             return False
-        _removed(directory)  # The last process may have exited since the attempt before.
+        _try_remove(directory)  # The last process may have exited since the attempt before.
     return True
 
 
-def _removed(directory: str) -> bool:
-    """Remove a group without processes, with those below it that an agent may have made."""
+def _try_remove(directory: str) -> bool:
+    """Remove a group without processes, with those below it that the tree may have made."""
     try:
         for entry in os.scandir(directory):
-            if entry.is_dir(follow_symlinks=False) and not _removed(entry.path):
+            if entry.is_dir(follow_symlinks=False) and not _try_remove(entry.path):
                 return False
         os.rmdir(directory)
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def _write(path: str, text: str) -> None:
 
 
 class ServerGroups:
-    """The groups of all agents of one server."""
+    """The groups of all trees of one server."""
 
     def __init__(self, server_tag: int) -> None:
         self._server_tag = server_tag
@@ -99,11 +99,11 @@ class ServerGroups:
         self._lock = threading.Lock()
 
     def make(self) -> str | None:
-        """The directory for groups of agents; None if the server may not make it."""
+        """The directory for the groups of trees; None if the server may not make it."""
         with self._lock:
             if not self._is_made:
                 self._is_made = True
-                self._directory = _made(directory_of_server(self._server_tag))
+                self._directory = _make(directory_of_server(self._server_tag))
             return self._directory
 
     @property
@@ -118,7 +118,7 @@ class ServerGroups:
                 time.sleep(_REMOVE_POLL_S)
 
 
-def _made(directory: str | None) -> str | None:
+def _make(directory: str | None) -> str | None:
     if directory is None:
         return None
     try:
@@ -131,8 +131,8 @@ def _made(directory: str | None) -> str | None:
     return None
 
 
-class AgentGroup:
-    """The group of one agent."""
+class TreeGroup:
+    """The group of one process tree."""
 
     def __init__(self, groups: ServerGroups, name: str) -> None:
         self._groups = groups

@@ -75,7 +75,7 @@ class _Reaper:
         unclaimed: dict[tuple[int, int], float] = {}
         now = self._loop.time()
         for pid in children:
-            if self._instances.starter.trees.is_agent(pid) or pid in own_processes.pids:
+            if self._instances.starter.trees.is_root(pid) or pid in own_processes.pids:
                 continue
             if not self._belongs_to_agent(pid):
                 identity = process_table.zombie_identity(pid)

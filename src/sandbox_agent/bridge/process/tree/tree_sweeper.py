@@ -16,16 +16,16 @@ from sandbox_agent.runtime import running_loop
 if TYPE_CHECKING:
     import asyncio
 
-    from sandbox_agent.bridge.process.tree.agent_trees import AgentTrees
-    from sandbox_agent.bridge.process.tree.control_group import AgentGroup
+    from sandbox_agent.bridge.process.tree.control_group import TreeGroup
     from sandbox_agent.bridge.process.tree.process_table import Found, Snapshot
+    from sandbox_agent.bridge.process.tree.running_trees import RunningTrees
 
 KILL_LIMIT_S = 30.0
 _KILL_POLL_S = 0.02
 
 
 class TreeSweeper:
-    def __init__(self, trees: AgentTrees) -> None:
+    def __init__(self, trees: RunningTrees) -> None:
         self.trees = trees
         self._current: asyncio.Future[Snapshot] | None = None
         self._next: asyncio.Future[Snapshot] | None = None
@@ -44,7 +44,7 @@ class TreeSweeper:
         self._remember(found)
         return found
 
-    async def kill(self, tag: int, group: AgentGroup | None, *, root_has_exited: bool = False) -> None:
+    async def kill(self, tag: int, group: TreeGroup | None, *, root_has_exited: bool = False) -> None:
         """Send SIGKILL to every process of the tree until none is left, for at most 30 s.
 
         Most trees are one process. If that one has exited and the server has adopted no process, no snapshot

@@ -155,7 +155,7 @@ def _outcome(install: asyncio.Task[Installed]) -> bytes:
 
 def _server_statuses(services: Services) -> dict[str, ServerStatus]:
     """Per agent with a listed instance: running since its oldest living one, or stopped."""
-    now = wall_clock.now_ns() // 1_000_000
+    now = wall_clock.now_ms()
     statuses: dict[str, ServerStatus] = {}
     for instance in services.instances:
         status = statuses.setdefault(instance.agent, ServerStatus("stopped", 0))

@@ -15,7 +15,6 @@ import msgspec
 from msgspec import Meta
 
 from sandbox_agent import errors
-from sandbox_agent.errors import NotFound
 from sandbox_agent.http import sse
 from sandbox_agent.http.json_body import encode
 from sandbox_agent.http.messages import Request, StreamingResponse
@@ -63,8 +62,7 @@ class FsWatchReady(msgspec.Struct, rename="camel"):
     ],
 )
 async def watch_directory(request: Request, services: Services) -> StreamingResponse:
-    if services.settings.fs_watch == "off":
-        raise NotFound("watching files is switched off (--fs-watch off)")
+    services.require_enabled("fs_watch")
     path, recursive = _PATH.read(request) or "", _RECURSIVE.read(request)
     excluded = frozenset(filter(None, (_EXCLUDE.read(request) or "").split(",")))
     serial = SerialExecutor(services.file_executor, services.workspace.absolute(path))

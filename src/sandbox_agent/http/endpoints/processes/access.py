@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sandbox_agent import errors
-from sandbox_agent.errors import InvalidRequest, NotFound
+from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.http.openapi.operation import PathParameter
 from sandbox_agent.terminals.launch import Launch
 from sandbox_agent.workspace.paths.os_errors import map_os_errors
@@ -26,8 +26,7 @@ START_ERRORS = [errors.NotFound, errors.PermissionDenied, errors.Conflict, error
 
 
 def process_registry(services: Services) -> ProcessRegistry:
-    if services.settings.processes == "off":
-        raise NotFound("endpoint not found: processes are switched off (--processes off)")
+    services.require_enabled("processes")
     return services.processes
 
 

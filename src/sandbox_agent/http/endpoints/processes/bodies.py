@@ -10,10 +10,8 @@ from msgspec import UNSET, Meta, UnsetType
 if TYPE_CHECKING:
     from sandbox_agent.terminals.captured_run import CapturedRun
     from sandbox_agent.terminals.managed_process import ManagedProcess
-    from sandbox_agent.terminals.process_config import ProcessConfig
 
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Limit = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Cells = Annotated[int, Meta(ge=1, le=65535)]
 Owner = Literal["user", "desktop", "system"]
 
@@ -105,19 +103,6 @@ class ProcessRunResponse(msgspec.Struct, rename="camel", kw_only=True):
             duration_ms=run.duration_ms,
             signal=exit.signal if exit is not None and exit.signal is not None else UNSET,
         )
-
-
-class ProcessConfigBody(msgspec.Struct, rename="camel", kw_only=True):
-    max_concurrent_processes: Limit
-    default_run_timeout_ms: Limit
-    max_run_timeout_ms: Limit
-    max_output_bytes: Limit
-    max_log_bytes_per_process: Limit
-    max_input_bytes_per_request: Limit
-
-    @classmethod
-    def of(cls, config: ProcessConfig) -> ProcessConfigBody:
-        return cls(**config._asdict())
 
 
 class ProcessInputRequest(msgspec.Struct, kw_only=True):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NEVER = 1 << 63
 
 
-class AgentTrees:
+class RunningTrees:
     def __init__(self) -> None:
         self.adopts_orphans = False
         """Set by the server command: other programs have children of their own."""
@@ -31,7 +31,8 @@ class AgentTrees:
         self._first_tick = _NEVER
         self._running: dict[int, int] = {}
         """Start ticks of the trees by tag."""
-        self._agents: set[int] = set()
+        self._roots: set[int] = set()
+        """The first processes of the trees that have not been reaped."""
 
     def adopt_orphans(self) -> None:
         """The server adopts orphans from now on. Called before it has started a process."""
@@ -49,10 +50,10 @@ class AgentTrees:
         self._first_tick = min(self._first_tick, tick)
 
     def started(self, pid: int) -> None:
-        self._agents.add(pid)
+        self._roots.add(pid)
 
     def reaped(self, pid: int) -> None:
-        self._agents.discard(pid)
+        self._roots.discard(pid)
 
     def ended(self, tag: int) -> None:
         """All processes of the tree are to end, whether they show the tag or not."""
@@ -60,11 +61,11 @@ class AgentTrees:
 
     def is_running(self, tag: int, pid: int) -> bool:
         """Whether the tree is not being ended, and its first process `pid` has not been reaped."""
-        return tag in self._running and pid in self._agents
+        return tag in self._running and pid in self._roots
 
-    def is_agent(self, pid: int) -> bool:
-        """Whether a child process is an agent, which its `AgentProcess` waits for."""
-        return pid in self._agents
+    def is_root(self, pid: int) -> bool:
+        """Whether a child is the first process of a tree, which other code waits for."""
+        return pid in self._roots
 
     def hidden(self) -> Found:
         """Agents that have no tag, and adopted processes that show the tag of no running agent."""
@@ -74,14 +75,14 @@ class AgentTrees:
         session = os.getsid(0)
         # As sets: this runs every two seconds, and nearly all children are agents.
         others = set(process_table.own_children()) - own_processes.pids
-        for pid in others - self._agents if self.have_tags else others:
+        for pid in others - self._roots if self.have_tags else others:
             try:
                 stat = ProcessStat(pid)
             except OSError:
                 continue  # It has exited meanwhile.
             if stat.state == b"Z" or stat.session == session:
                 continue
-            if pid in self._agents or self._is_hidden(pid, stat, tags.tag_of(pid)):
+            if pid in self._roots or self._is_hidden(pid, stat, tags.tag_of(pid)):
                 found[pid] = stat.started
         return found
 
@@ -92,7 +93,7 @@ class AgentTrees:
         """
         try:
             return self.adopts_orphans and all(
-                set(process_table.adopted_children()) <= self._agents | own_processes.pids for _ in range(2)
+                set(process_table.adopted_children()) <= self._roots | own_processes.pids for _ in range(2)
             )
         except OSError:
             return False  # Out of descriptors.
@@ -109,7 +110,7 @@ class AgentTrees:
 
     def _is_hidden(self, pid: int, stat: ProcessStat, tag: int | None) -> bool:
         """Whether a child comes from an agent and shows the tag of none that runs."""
-        if pid in self._agents or pid in own_processes.pids or stat.started < self._first_tick:
+        if pid in self._roots or pid in own_processes.pids or stat.started < self._first_tick:
             return False
         if tag is not None and (tag in self._running or tags.server_of(tag) in own_processes.server_tags):
             return False

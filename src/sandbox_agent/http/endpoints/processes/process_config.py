@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from sandbox_agent import errors
 from sandbox_agent.http.endpoints.processes.access import ERRORS, TAG, process_registry
-from sandbox_agent.http.endpoints.processes.bodies import ProcessConfigBody
 from sandbox_agent.http.json_body import json_body, json_response
 from sandbox_agent.http.messages import Request, Response
 from sandbox_agent.http.openapi.operation import Content, Operation, ResponseSpec
@@ -17,7 +14,17 @@ from sandbox_agent.terminals.process_config import ProcessConfig
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
 
-_CONTENT = Content(ProcessConfigBody, ProcessConfigBody.of(ProcessConfig()))
+_CONTENT = Content(
+    ProcessConfig,
+    ProcessConfig(
+        max_concurrent_processes=64,
+        default_run_timeout_ms=30_000,
+        max_run_timeout_ms=300_000,
+        max_output_bytes=1_048_576,
+        max_log_bytes_per_process=10_485_760,
+        max_input_bytes_per_request=65_536,
+    ),
+)
 
 
 @Operation(
@@ -28,7 +35,7 @@ _CONTENT = Content(ProcessConfigBody, ProcessConfigBody.of(ProcessConfig()))
     errors=ERRORS,
 )
 async def get_config(request: Request, services: Services) -> Response:
-    return json_response(ProcessConfigBody.of(process_registry(services).config))
+    return json_response(process_registry(services).config)
 
 
 @Operation(
@@ -42,7 +49,5 @@ async def get_config(request: Request, services: Services) -> Response:
 )
 async def set_config(request: Request, services: Services) -> Response:
     registry = process_registry(services)
-    wanted = await json_body(request, services, ProcessConfigBody)
-    wanted.default_run_timeout_ms = min(wanted.default_run_timeout_ms, wanted.max_run_timeout_ms)
-    registry.config = ProcessConfig(**msgspec.structs.asdict(wanted))
-    return json_response(ProcessConfigBody.of(registry.config))
+    registry.config = (await json_body(request, services, ProcessConfig)).consistent()
+    return json_response(registry.config)
