@@ -135,6 +135,7 @@ export class UniversalMapper {
     if (!isObject(block) || (block.type === "text" && typeof block.text !== "string")) {
       this.unparsed("the chunk has no content block", "session/update", message);
     } else if (slot !== "user" || this.session.loading || !this.turns.isEcho(block)) {
+      this.tools.showRefused();
       this.messages.chunk(slot, update, block);
     }
   }
@@ -144,7 +145,9 @@ export class UniversalMapper {
     let blocks = asList(update.content).filter(isObject);
     if (slot === "user" && !this.session.loading)
       blocks = blocks.filter((block) => !this.turns.isEcho(block));
-    if (blocks.length > 0) this.messages.replace(slot, update, blocks);
+    if (blocks.length === 0) return;
+    this.tools.showRefused();
+    this.messages.replace(slot, update, blocks);
   }
 
   private tool(kind: string, update: JsonObject, message: JsonObject): void {

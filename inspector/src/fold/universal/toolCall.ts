@@ -25,7 +25,8 @@ export class ToolCall {
   private fields: JsonObject = {};
   /** The name of the tool in the events; the first one stays. */
   private name = "";
-  private kind: string | null = null;
+  /** ACP's kind of tool: `other` until the agent states one. */
+  private kind = "other";
   /** Output that the agent sent beside its updates. */
   private terminal = "";
   /** The agent shows the call in a terminal of its own, which may have no output. */
@@ -63,7 +64,7 @@ export class ToolCall {
   merge(update: JsonObject, final = false): void {
     for (const key of MERGED)
       if (update[key] !== undefined && update[key] !== null) this.fields[key] = update[key];
-    if (this.kind === null || this.kind === "other") this.kind = asText(update.kind) ?? this.kind;
+    if (this.kind === "other") this.kind = asText(update.kind) ?? this.kind;
     this.name ||= this.findName(update);
     const meta = asObject(update._meta);
     this.ownTerminal ||= TERMINAL_KEYS.some((key) => key in meta);
@@ -82,8 +83,7 @@ export class ToolCall {
 
   /** The merged ACP fields. */
   facts(): JsonObject {
-    const facts: JsonObject = { ...this.fields };
-    if (this.kind !== null) facts.kind = this.kind;
+    const facts: JsonObject = { ...this.fields, kind: this.kind };
     if (this.name !== "") facts.name = this.name;
     return facts;
   }
@@ -91,11 +91,9 @@ export class ToolCall {
   callContent(): Part[] {
     const written = "rawInput" in this.fields ? jsonText(this.fields.rawInput) : "{}";
     const title = asText(this.fields.title);
-    const known = {
-      ...(this.kind === null ? {} : { kind: this.kind }),
-      ...(title === null ? {} : { title }),
-    };
-    return [{ type: "tool_call", name: this.name, arguments: written, call_id: this.callId, ...known }];
+    const { name, callId: call_id, kind } = this;
+    const titled = title === null ? {} : { title };
+    return [{ type: "tool_call", name, arguments: written, call_id, kind, ...titled }];
   }
 
   /** The readable output so far. */

@@ -11,6 +11,8 @@ export class Tools {
   private turn = 0;
   /** Diffs of permission requests for calls that come later. */
   private readonly askedDiffs = new Map<string, Json[]>();
+  /** Calls that the user refused before the agent announced them, which it may still do. */
+  private readonly refused = new Map<string, JsonObject>();
 
   constructor(private readonly items: Items) {}
 
@@ -24,6 +26,8 @@ export class Tools {
     const callId = asText(toolCall.toolCallId) ?? "";
     const tool = this.tools.get(callId);
     const diffs = diffsOf(toolCall);
+    this.showRefused(callId);
+    this.refused.delete(callId);
     if (!tool && diffs.length > 0) this.askedDiffs.set(callId, diffs);
     if (!tool || tool.completed) return;
     const before = JSON.stringify(tool.callContent());
@@ -32,31 +36,42 @@ export class Tools {
     if (JSON.stringify(now) !== before) this.items.update(tool.item, now, true);
   }
 
-  /** A call was not allowed; one that the user refused before it was announced is a failed item. */
+  /** A call was not allowed. */
   rejected(toolCall: JsonObject, byChoice: boolean): void {
     const callId = asText(toolCall.toolCallId);
     const known = callId === null ? undefined : this.tools.get(callId);
     if (known) {
       if (!known.completed) known.rejected = true;
     } else if (byChoice && callId !== null && this.open().length === 0) {
-      this.create({ ...toolCall, status: undefined }, callId, null, true);
+      this.refused.set(callId, { ...toolCall, status: undefined });
+    }
+  }
+
+  /** Add a failed item for each refused call except `announced`: the agent has gone on without it. */
+  showRefused(announced: string | null = null): void {
+    for (const [callId, toolCall] of [...this.refused]) {
+      if (callId === announced) continue;
+      this.create(toolCall, callId, null, true);
       this.complete(this.tools.get(callId)!, "failed", { synthetic: true, withResult: false });
     }
   }
 
   call(update: JsonObject, callId: string, parentId: string | null): void {
+    this.showRefused(callId);
     const known = this.tools.get(callId);
     if (!known || (known.completed && known.turn < this.turn)) this.create(update, callId, parentId, false);
     else this.apply(known, update);
   }
 
   update(update: JsonObject, callId: string, parentId: string | null): void {
+    this.showRefused(callId);
     const known = this.tools.get(callId);
     if (known) this.apply(known, update);
     else this.create(update, callId, parentId, true);
   }
 
   closeAll(status: ItemStatus): void {
+    this.showRefused();
     for (const tool of this.open()) {
       const ended = tool.rejected ? "failed" : status;
       this.complete(tool, ended, { synthetic: true, withResult: tool.hasOutput() });
@@ -94,6 +109,7 @@ export class Tools {
     this.tools.set(callId, tool);
     tool.askedFor(this.askedDiffs.get(callId) ?? []);
     this.askedDiffs.delete(callId);
+    tool.rejected = this.refused.delete(callId);
     const status = finalStatus(update);
     if (status) tool.merge(update, true);
     else tool.announce(update);

@@ -79,6 +79,7 @@ class SessionUpdates:
         ):
             self._out.unparsed("the chunk has no content block", "session/update", message)
         elif slot != "user" or self._session.state.loading or not self._turns.is_echo(block):
+            self._tools.show_refused()
             self._messages.chunk(slot, update, block)
 
     def _whole_message(self, chunk_kind: str, update: dict[str, Any]) -> None:
@@ -88,4 +89,5 @@ class SessionUpdates:
         if slot == "user" and not self._session.state.loading:
             blocks = [block for block in blocks if not self._turns.is_echo(block)]
         if blocks:
+            self._tools.show_refused()
             self._messages.replace(slot, update, blocks)

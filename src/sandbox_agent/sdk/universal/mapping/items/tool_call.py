@@ -29,7 +29,6 @@ from sandbox_agent.sdk.universal.mapping.items.item_lifecycle import Item
 from sandbox_agent.sdk.universal.meta import parent_call_of, tool_name_of
 
 _MERGED = ("title", "content", "locations", "rawInput", "rawOutput")
-_NO_KIND = (None, "other")
 _TERMINAL_KEYS = ("terminal_info", "terminal_output", "terminal_output_delta", "terminal_exit")
 _WORD = re.compile(r"[\w.-]+")
 
@@ -42,7 +41,8 @@ class ToolCall(Struct):
     turn: int
     name: str = ""
     """The name of the tool in the events; the first one stays."""
-    kind: str | None = None
+    kind: str = "other"
+    """ACP's kind of tool: `other` until the agent states one."""
     fields: dict[str, Any] = {}
     terminal: str = ""
     """Output that the agent sent beside its updates."""
@@ -72,7 +72,7 @@ class ToolCall(Struct):
 
     def merge(self, update: dict[str, Any], *, final: bool = False) -> None:
         self.fields.update({key: update[key] for key in _MERGED if update.get(key) is not None})
-        if self.kind in _NO_KIND:
+        if self.kind == "other":
             self.kind = as_text(update.get("kind")) or self.kind
         self.name = self.name or self._find_name(update)
         self.parent_call_id = self.parent_call_id or parent_call_of(update)
@@ -90,8 +90,7 @@ class ToolCall(Struct):
 
     def facts(self) -> dict[str, Any]:
         """The merged ACP fields."""
-        known = {"kind": self.kind, "name": self.name}
-        return {**self.fields, **{key: value for key, value in known.items() if value}}
+        return {**self.fields, "kind": self.kind, **({"name": self.name} if self.name else {})}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ToolCall:
         if self.completed:
@@ -151,7 +150,7 @@ class ToolCall(Struct):
         # A title can also be a file or all of the command.
         one_word = _WORD.fullmatch(title) and title not in files
         one_word = one_word and not _repeats(title, self.fields.get("rawInput"))
-        return title if one_word or self.kind in _NO_KIND else self.kind or title
+        return title if one_word or self.kind == "other" else self.kind
 
     def _read_arguments(self) -> None:
         """Find the texts that are no output; complete arguments among them count if no others are known."""

@@ -29,6 +29,8 @@ class ToolsState(Struct):
     turn: int = 0
     asked_diffs: dict[str, list[Any]] = {}
     """Diffs of permission requests for calls that come later."""
+    refused: dict[str, dict[str, Any]] = {}
+    """Calls that the user refused before the agent announced them, which it may still do."""
 
 
 class Tools:
@@ -49,6 +51,8 @@ class Tools:
         """Merge what a permission request says about a call; some agents ask before they announce it."""
         call_id = as_text(tool_call.get("toolCallId")) or ""
         tool = self._running.get(call_id)
+        self.show_refused(announced=call_id)
+        self._state.refused.pop(call_id, None)
         if call_id not in self._tools and (diffs := diffs_of(tool_call)):
             self._state.asked_diffs[call_id] = diffs
         if tool is not None:
@@ -58,17 +62,22 @@ class Tools:
                 self._items.update(tool.item, tool.call_content(), synthetic=True)
 
     def rejected(self, tool_call: dict[str, Any], *, by_choice: bool) -> None:
-        """A call was not allowed; one that the user refused before it was announced is a failed item."""
+        """A call was not allowed."""
         call_id = as_text(tool_call.get("toolCallId"))
         if (running := self._running.get(call_id or "")) is not None:
             running.rejected = True
         elif by_choice and call_id is not None and call_id not in self._tools and not self._running:
-            refused = {key: value for key, value in tool_call.items() if key != "status"}
-            self._create(refused, call_id, None, synthetic=True)
+            self._state.refused[call_id] = {key: tool_call[key] for key in tool_call if key != "status"}
+
+    def show_refused(self, announced: str | None = None) -> None:
+        """Add a failed item for each refused call except `announced`: the agent has gone on without it."""
+        for call_id in [one for one in self._state.refused if one != announced]:
+            self._create(self._state.refused[call_id], call_id, None, synthetic=True)
             self._complete(self._tools[call_id], "failed", synthetic=True, with_result=False)
 
     def call(self, update: dict[str, Any], call_id: str, parent_id: str | None) -> None:
         """A `tool_call`: a new item, or an update of the one with this id."""
+        self.show_refused(announced=call_id)
         known = self._tools.get(call_id)
         if known is None or (known.completed and known.turn < self._state.turn):
             self._create(update, call_id, parent_id, synthetic=False)
@@ -77,6 +86,7 @@ class Tools:
 
     def update(self, update: dict[str, Any], call_id: str, parent_id: str | None) -> None:
         """A `tool_call_update`; for an unknown id the item is created first."""
+        self.show_refused(announced=call_id)
         known = self._tools.get(call_id)
         if known is None:
             self._create(update, call_id, parent_id, synthetic=True)
@@ -85,6 +95,7 @@ class Tools:
 
     def close_all(self, status: ItemStatus) -> None:
         """Complete the open calls at the end of a turn; output without a final status is kept."""
+        self.show_refused()
         for tool in list(self._running.values()):
             ended: ItemStatus = "failed" if tool.rejected else status
             self._complete(tool, ended, synthetic=True, with_result=tool.has_output())
@@ -109,6 +120,7 @@ class Tools:
         )
         tool = self._tools[call_id] = self._running[call_id] = ToolCall(call_id, item, self._state.turn)
         tool.asked_diffs = self._state.asked_diffs.pop(call_id, [])
+        tool.rejected = self._state.refused.pop(call_id, None) is not None
         if (status := _final_status(update)) is None:
             tool.announce(update)
             self._items.start(item, tool.call_content(), synthetic=synthetic)
