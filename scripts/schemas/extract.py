@@ -28,6 +28,8 @@ PACKAGES = {
     "amp": ("@sourcegraph/amp-sdk@0.1.0-20260126121723-gc94da34", _GENERATOR),
 }
 _CLAUDE_TYPES = ("SDKMessage", "SDKControlPermissionRequest", "SDKControlInitializeResponse")
+_SHORT_RETRIES = ("--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=3000")
+"""Without a network npm would wait 70 s before it gives up, for each agent."""
 _START_LIMIT_S, _COMMAND_LIMIT_S = 60.0, 600.0
 
 
@@ -52,7 +54,7 @@ def fetch_packages(agent: str, folder: Path, *, newest: bool) -> None:
     if not (folder / "package.json").exists():
         (folder / "package.json").write_text('{"private": true}')
     wanted = [package.rpartition("@")[0] for package in missing] if newest else missing
-    _run([npm, "install", "--no-audit", "--no-fund", *wanted], cwd=folder)
+    _run([npm, "install", "--no-audit", "--no-fund", *_SHORT_RETRIES, *wanted], cwd=folder)
 
 
 def codex(folder: Path) -> Definitions:

@@ -39,6 +39,7 @@ USED_FIELDS: dict[str, dict[str, str]] = {
         "CommandExecutionRequestApprovalParams": "threadId itemId command cwd reason",
         "FileChangeRequestApprovalParams": "threadId itemId reason",
         "PermissionsRequestApprovalParams": "threadId itemId reason permissions",
+        "McpServerElicitationRequestParams": "threadId serverName",
         "ToolRequestUserInputParams": "threadId itemId questions",
         "ToolRequestUserInputQuestion": "id header question options isOther",
         "ToolRequestUserInputOption": "label description",

@@ -77,6 +77,13 @@ async def test_a_spawn_that_means_nothing_is_refused(spawn: Any) -> None:
         await AsyncSandboxAgent.start(asgi(), spawn={"port": 1})
 
 
+@pytest.mark.clause("spec3-auto-detection")
+@pytest.mark.parametrize("port", [-1, 65536])
+async def test_a_port_that_does_not_exist_is_refused(port: int) -> None:
+    with pytest.raises(ValueError, match=f"from 0 .* to 65535, not {port}"):
+        await AsyncSandboxAgent.start(spawn={"port": port})
+
+
 @pytest.mark.clause("spec3-embedded-mode")
 def test_spawn_server_is_a_handle_of_a_server(tmp_path: Path) -> None:
     made: list[SpawnedServer] = []

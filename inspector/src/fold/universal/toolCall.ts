@@ -176,10 +176,14 @@ export function diffsOf(toolCall: JsonObject): Json[] {
   return asList(toolCall.content).filter(isDiff);
 }
 
-/** The text that some agents put into `rawOutput` beside facts about it. */
+/** The text that some agents put into `rawOutput` beside facts about it, or the result of an MCP tool. */
 function ownText(raw: Json | undefined): string {
   const fields = asObject(raw);
-  return asText(fields.output) ?? asText(fields.content) ?? "";
+  const text = asText(fields.output) || asText(fields.content);
+  if (text) return text;
+  const texts = asList(asObject(fields.result).content).map(blockText);
+  if (texts.includes(null)) return ""; // The JSON shows pictures and resources too.
+  return texts.filter((one) => one).join("\n") || (asText(asObject(fields.error).message) ?? "");
 }
 
 function isDiff(content: Json): boolean {

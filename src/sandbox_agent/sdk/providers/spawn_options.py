@@ -27,7 +27,7 @@ class SpawnOptions:
     def of(cls, given: object) -> SpawnOptions:
         """The options of `spawn`: themselves, a mapping with their names, or True and None for the defaults.
 
-        Raises `TypeError` for anything else.
+        Raises `TypeError` for anything else, and `ValueError` for a port that does not exist.
         """
         if given is None or given is True:
             return cls()
@@ -41,4 +41,6 @@ class SpawnOptions:
         port = given.get("port")
         if port is not None and (isinstance(port, bool) or not isinstance(port, int)):
             raise TypeError(f"the port of spawn must be a whole number, not {port!r}")
+        if port is not None and not 0 <= port <= 65535:
+            raise ValueError(f"the port of spawn must be from 0 (any free port) to 65535, not {port}")
         return cls(**given)

@@ -46,7 +46,7 @@ class CodexAgent(NativeAgent):
         self._server = CodexServer(
             program,
             on_notification=self._on_notification,
-            on_request=CodexUserRequests(self.channel).answer,
+            on_request=CodexUserRequests(self.channel, self._running_mcp_call).answer,
             on_invalid_line=self._on_invalid_line,
             on_end=self.fail_open_turns,
         )
@@ -146,6 +146,10 @@ class CodexAgent(NativeAgent):
                 return
 
     # -- messages of the app-server
+
+    def _running_mcp_call(self, thread_id: str, server: str) -> str | None:
+        converter = self._converters.get(thread_id)
+        return converter.running_mcp_call(server) if converter else None
 
     def _on_notification(self, method: str, params: Message) -> None:
         thread_id = params.get("threadId")

@@ -1,7 +1,7 @@
 """Codex: notifications and items of the app-server -> ACP updates. Pure functions, no I/O.
 
 `CodexConverter` remembers which messages of a thread were streamed, so that the completed item does not
-repeat them, and which tool calls the client knows.
+repeat them, which tool calls the client knows, and which calls of MCP servers run.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class CodexConverter:
     def __init__(self) -> None:
         self._streamed: set[str] = set()
         self._started: set[str] = set()
+        self._mcp_calls: dict[str, str] = {}
         message, thought = updates.message_chunk, updates.thought_chunk
         summary = native.ReasoningSummaryTextDeltaNotification
         self._notifications: dict[str, _Convert] = {
@@ -87,12 +88,24 @@ class CodexConverter:
             reasoning = msgspec.convert(raw, native.ReasoningThreadItem)
             text = "\n\n".join(reasoning.summary or reasoning.content or [])
             return self._unless_streamed(reasoning.id, text, updates.thought_chunk) if done else []
+        if kind == "mcpToolCall":
+            self._note_mcp_call(msgspec.convert(raw, native.McpToolCallThreadItem), done)
         if kind in _TOOLS:
             return [self._tool(_TOOLS[kind](raw), done)]
         return [Unparsed(f"item/{kind}", dict(raw))] if done else []
 
+    def running_mcp_call(self, server: str) -> str | None:
+        """The id of the newest running call of a tool of this MCP server."""
+        return next((call for call, of in reversed(self._mcp_calls.items()) if of == server), None)
+
     def _unless_streamed(self, item_id: str, text: str, make: Callable[[str, str], Update]) -> Output:
         return [] if item_id in self._streamed or not text else [make(text, item_id)]
+
+    def _note_mcp_call(self, item: native.McpToolCallThreadItem, done: bool) -> None:
+        if done:
+            self._mcp_calls.pop(item.id, None)
+        else:
+            self._mcp_calls[item.id] = item.server
 
     def _tool(self, call: ToolCallStart, done: bool) -> Update:
         if call.tool_call_id not in self._started:

@@ -1,6 +1,12 @@
-"""Requests of the Codex app-server to the user: approvals and questions."""
+"""Requests of the Codex app-server to the user: approvals, questions and forms of MCP servers.
+
+The approval of an MCP tool comes as a form without fields; `_meta` says what it is.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 from acp.schema import PermissionOption, ToolCallUpdate
@@ -17,13 +23,20 @@ _APPROVAL_OPTIONS = [
     PermissionOption(option_id="acceptForSession", name="Allow for this session", kind="allow_always"),
     PermissionOption(option_id="decline", name="Reject", kind="reject_once"),
 ]
+_PERSIST = {
+    "session": PermissionOption(option_id="session", name="Allow for this session", kind="allow_always"),
+    "always": PermissionOption(option_id="always", name="Always allow", kind="allow_always"),
+}
+"""What Codex can remember of an approval of an MCP tool; it says which of them it offers."""
 
 
 class CodexUserRequests:
     """Sends each request to the client and returns the result for the app-server."""
 
-    def __init__(self, channel: ClientChannel) -> None:
+    def __init__(self, channel: ClientChannel, running_mcp_call: Callable[[str, str], str | None]) -> None:
+        """`running_mcp_call` is the id of the running call of a thread to an MCP server."""
         self._channel = channel
+        self._running_mcp_call = running_mcp_call
 
     async def answer(self, method: str, params: Message) -> Message:
         """Raises a `RequestError` for a request that is not known, after telling the client about it."""
@@ -35,6 +48,11 @@ class CodexUserRequests:
             return await self._grant_permissions(params)
         if method == "item/tool/requestUserInput":
             return await self._ask_questions(params)
+        if method == "mcpServer/elicitation/request" and params.get("mode") == "form":
+            about = params.get("_meta") or {}
+            if about.get("codex_approval_kind") == "mcp_tool_call":
+                return await self._approve_mcp_call(params, about)
+            return await self._fill_form(params)
         unknown = Unparsed(method, params, "the adapter does not know this request")
         await self._channel.notify_unparsed(params.get("threadId"), unknown)
         raise adapter_errors.invalid_params(f"{method} is not served")
@@ -63,6 +81,27 @@ class CodexUserRequests:
         decision = await self._decision(request.thread_id, call)
         granted = request.permissions if decision in ("accept", "acceptForSession") else {}
         return {"permissions": granted, "scope": "session" if decision == "acceptForSession" else "turn"}
+
+    async def _approve_mcp_call(self, params: Message, about: dict[str, Any]) -> Message:
+        request = msgspec.convert(params, native.McpServerElicitationRequestParams)
+        offered = [_PERSIST[scope] for scope in about.get("persist") or () if scope in _PERSIST]
+        call_id = self._running_mcp_call(request.thread_id, request.server_name)
+        call = ToolCallUpdate(
+            tool_call_id=call_id or f"mcp-{request.server_name}",
+            title=None if call_id else params.get("message"),
+            kind="other",
+            raw_input=about.get("tool_params"),
+        )
+        options = [_APPROVAL_OPTIONS[0], *offered, _APPROVAL_OPTIONS[-1]]
+        decision = await self._channel.request_permission(request.thread_id, call, options) or "cancel"
+        if decision in _PERSIST:
+            return {"action": "accept", "content": {}, "_meta": {"persist": decision}}
+        return {"action": decision, "content": {} if decision == "accept" else None}
+
+    async def _fill_form(self, params: Message) -> Message:
+        request = msgspec.convert(params, native.McpServerElicitationRequestParams)
+        message = str(params.get("message") or request.server_name)
+        return await self._channel.fill_form(request.thread_id, message, params["requestedSchema"])
 
     async def _decision(self, thread_id: str, call: ToolCallUpdate) -> str:
         return await self._channel.request_permission(thread_id, call, _APPROVAL_OPTIONS) or "cancel"

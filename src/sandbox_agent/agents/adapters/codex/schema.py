@@ -141,6 +141,11 @@ class PermissionsRequestApprovalParams(Struct):
     reason: str | None = None
 
 
+class McpServerElicitationRequestParams(Struct):
+    thread_id: str = field(name="threadId")
+    server_name: str = field(name="serverName")
+
+
 class ToolRequestUserInputOption(Struct):
     label: str
     description: str

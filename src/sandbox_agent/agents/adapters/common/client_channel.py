@@ -15,7 +15,14 @@ from typing import Any, TypeVar
 
 from acp import RequestError
 from acp.interfaces import Client
-from acp.schema import AllowedOutcome, ClientCapabilities, PermissionOption, ToolCallUpdate
+from acp.schema import (
+    AllowedOutcome,
+    ClientCapabilities,
+    ElicitationFormSessionMode,
+    ElicitationSchema,
+    PermissionOption,
+    ToolCallUpdate,
+)
 
 from sandbox_agent.agents.adapters.common.questions import Question, ask_by_extension, ask_by_form
 from sandbox_agent.agents.adapters.common.updates import (
@@ -117,10 +124,31 @@ class ClientChannel:
         self, session_id: str, questions: Sequence[Question], tool_call_id: str | None
     ) -> list[list[str]] | None:
         """The chosen labels, one list per question; None if rejected or cancelled."""
-        elicitation = self._capabilities.elicitation
-        by_form = elicitation is not None and elicitation.form is not None
-        ask = ask_by_form if by_form else ask_by_extension
+        ask = ask_by_form if self._has_forms else ask_by_extension
         return await self._run_cancellable(session_id, ask(self.client, session_id, questions, tool_call_id))
+
+    async def fill_form(self, session_id: str, message: str, schema: dict[str, Any]) -> dict[str, Any]:
+        """The client's answer to a form of an MCP server; a client without forms declines it."""
+        if not self._has_forms:
+            return {"action": "decline", "content": None}
+        form = ElicitationFormSessionMode(
+            session_id=session_id, requested_schema=ElicitationSchema.model_validate(schema)
+        )
+
+        async def request() -> dict[str, Any]:
+            try:
+                answer = await self.client.create_elicitation(message, form)
+            except RequestError:
+                return {"action": "decline", "content": None}
+            return {"action": answer.action, "content": getattr(answer, "content", None)}
+
+        filled = await self._run_cancellable(session_id, request())
+        return filled or {"action": "cancel", "content": None}
+
+    @property
+    def _has_forms(self) -> bool:
+        elicitation = self._capabilities.elicitation
+        return elicitation is not None and elicitation.form is not None
 
     def cancel_requests(self, session_id: str) -> None:
         for task in self._open.get(session_id, ()):

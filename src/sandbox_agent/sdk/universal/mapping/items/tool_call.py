@@ -186,9 +186,15 @@ def _is_diff(content: Any) -> bool:
 
 
 def _own_text(raw: Any) -> str:
-    """The text that some agents put into `rawOutput` beside facts about it."""
+    """The text that some agents put into `rawOutput` beside facts about it, or the result of an MCP tool."""
     fields = as_dict(raw)
-    return as_text(fields.get("output")) or as_text(fields.get("content")) or ""
+    if text := as_text(fields.get("output")) or as_text(fields.get("content")):
+        return text
+    result, error = as_dict(fields.get("result")), as_dict(fields.get("error"))
+    texts = [block_text(block) for block in as_list(result.get("content"))]
+    if None in texts:
+        return ""  # The JSON shows pictures and resources too.
+    return "\n".join(text for text in texts if text) or as_text(error.get("message")) or ""
 
 
 def _terminal_text(before: str, meta: dict[str, Any]) -> str:
