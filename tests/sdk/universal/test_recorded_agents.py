@@ -75,10 +75,12 @@ def test_a_question_is_asked_once_without_its_header(path: Path) -> None:
 
 @pytest.mark.clause("events-shell-output")
 def test_results_are_text_and_diffs_instead_of_json() -> None:
-    """What Copilot, Qwen and Grok put into `rawOutput`, and what Kilo showed when it asked."""
+    """What Copilot, Qwen, Grok and Codex put into `rawOutput`, and what Kilo showed when it asked."""
     (path,) = (path for path in FIXTURES if path.stem == "tool-results-of-agents")
     results = [item["content"] for item in items(path, "tool_result", "item.completed")]
     shown = [(parts[0]["output"], [part.get("action") for part in parts[1:]]) for parts in results]
-    assert shown == [("old\n", ["read"]), ("", ["patch"]), ("Wrote file successfully.", ["patch"])]
+    assert shown[:3] == [("old\n", ["read"]), ("", ["patch"]), ("Wrote file successfully.", ["patch"])]
+    assert shown[3:5] == [("here\nand there", []), ("the server is gone", [])]
+    assert json.loads(shown[5][0])["result"]["content"][1]["type"] == "image"
     (question,) = events(path, "question.requested")
     assert question["data"]["prompt"] == "Which colour?"
