@@ -5,6 +5,7 @@ The fakes have the names and parameters of the services' packages; no service wa
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -176,3 +177,10 @@ async def test_sandbox_is_made_reached_found_again_and_deleted(make_provider: An
     await client.aclose()
     with pytest.raises(SandboxDestroyedError):
         await AsyncSandboxAgent.start(make_provider(), sandbox_id=client.sandbox_id)
+
+
+@pytest.mark.clause("rollouts-hosted", "rollouts-lease")
+async def test_idle_client_keeps_its_sandbox(make_provider: Any) -> None:
+    async with await AsyncSandboxAgent.start(make_provider(lease_s=2)) as client:
+        await asyncio.sleep(4)  # longer than the lease, without a request of the client
+        assert (await client.health())["status"] == "ok"

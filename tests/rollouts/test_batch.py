@@ -248,6 +248,11 @@ def test_tasks_come_from_json_lines_and_parquet(tmp_path: Path) -> None:
     rollouts(lines, ECHO, output=tmp_path / "out", id="name", progress=False)
     rollouts(str(tmp_path / "tasks.parquet"), ECHO, output=tmp_path / "out", id="name", progress=False)
     assert ids(tmp_path / "out") == ["n0", "n1", "n2", "n3"]
+    files = [{"id": "f1", "prompt": "read a", "files": {"a": "1"}}, {"id": "f2", "files": {"b": "2"}}]
+    parquet.write_table(pyarrow.Table.from_pylist(files), tmp_path / "files.parquet")  # one column for both
+    listed = Rollout(agent="mock", prompt="echo x", after=["ls"], keep=())
+    with_files = rollouts(tmp_path / "files.parquet", listed, output=tmp_path / "files", progress=False)
+    assert {row.id: row.outputs.get("ls") for row in with_files.rows()} == {"f1": "a\n", "f2": "b\n"}
     lines.write_text('{"prompt": "echo x"}\n[1]\n')
     with pytest.raises(ValueError, match="line 2"):
         rollouts(lines, ECHO, output=tmp_path / "other", progress=False)

@@ -18,7 +18,8 @@ from tests.support.processes import MARK_VARIABLE, marked
 # processes are counted; the next wave can only fill up when the sandboxes of the last one have gone.
 WAVES = """
 import asyncio, json, os, sys
-from sandbox_agent import LocalProvider
+from functools import partial
+from sandbox_agent import LocalProvider, SpawnOptions
 from sandbox_agent.rollouts import Rollout, rollouts
 from tests.support.processes import MARK_VARIABLE, marked, resident_bytes
 
@@ -33,6 +34,7 @@ async def ask(request):
         servers = sum("server" in words for words in commands)
         agents = sum("sandbox_agent.agents.mock" in words for words in commands)
         waves.append([servers, agents, resident_bytes(os.getpid()) // 1024])
+        print(waves[-1], file=sys.stderr, flush=True)
     return "once"
 
 def tasks():
@@ -46,7 +48,8 @@ def finished(result):
     global done
     done += 1
 
-rollout = Rollout(agent="mock", sandbox=LocalProvider, permissions=ask, keep=())
+sandbox = partial(LocalProvider, SpawnOptions(timeout=60.0))
+rollout = Rollout(agent="mock", sandbox=sandbox, permissions=ask, keep=(), timeout_s=1200)
 batch = rollouts(tasks(), rollout, output=output, at_once=at_once, progress=False, on_result=finished)
 print(json.dumps({"passed": batch.tally.passed, "waves": waves, "ahead": ahead}))
 """

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import pickle
+import signal
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox_agent import LocalProvider, PermissionRequest, SpawnOptions
+from sandbox_agent import AsyncSandboxAgent, LocalProvider, PermissionRequest, SpawnOptions
 from sandbox_agent.rollouts import Result, Rollout
+from tests.support.polling import eventually
+
+GIT_BASE = "git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm base"
 
 
 def half_marks(task: Any, result: Result) -> float:
@@ -20,6 +26,10 @@ def half_marks(task: Any, result: Result) -> float:
 
 def broken_score(task: Any, result: Result) -> float:
     raise KeyError("no such field")
+
+
+def late_score(task: Any, result: Result) -> float:
+    raise TimeoutError("the judge did not answer")
 
 
 def refuse(request: PermissionRequest) -> str:
@@ -61,7 +71,7 @@ async def test_transcript_events_and_patch_are_kept() -> None:
         prompt="diff",
         files={"tracked": "one\n"},
         before=[
-            "git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm base",
+            GIT_BASE,
             "echo two > tracked && echo new > untracked",
         ],
         keep=["transcript", "events", "patch"],
@@ -91,12 +101,14 @@ async def test_own_functions_score_and_decide() -> None:
     ("options", "task", "kind", "text"),
     [
         ({}, {"nothing": 1}, "task", "no prompt"),
+        ({}, 5, "task", "no prompt"),
         ({"before": ["echo broken >&2; exit 3"]}, "echo x", "setup", "exited with 3: broken"),
         ({"agent": "no-such-agent"}, "echo x", "agent", "no-such-agent"),
         ({}, "crash 7", "agent", "7"),
         ({"timeout_s": 3.0}, "hang", "timeout", "3 s"),
         ({"max_cost_usd": 0.0}, {"steps": ["big 4000", "usage"]}, "cost_limit", "0 allowed"),
         ({"score": broken_score}, "echo x", "grading", "no such field"),
+        ({"score": late_score}, "echo x", "grading", "the judge"),
     ],
 )
 @pytest.mark.clause("rollouts-rollout")
@@ -113,6 +125,75 @@ async def test_what_was_said_before_a_failure_is_kept() -> None:
     steps = json.loads(result.artifacts["trajectory.json"])["steps"]
     assert [step["message"] for step in steps][:3] == ["echo first", "first", "crash 3"]
     assert b"crash 3" in result.artifacts["messages.jsonl"]
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_patch_and_files_of_a_failed_rollout_are_kept() -> None:
+    rollout = Rollout(
+        agent="mock",
+        max_cost_usd=0.0,
+        files={"note": "one\n"},
+        before=[GIT_BASE, "echo two > note"],
+        keep=["patch"],
+        keep_files=["note"],
+    )
+    result = await rollout.run({"steps": ["big 4000", "usage"]})
+    assert result.error_kind == "cost_limit"
+    assert b"+two" in result.artifacts["patch.diff"] and result.artifacts["files/note"] == b"two\n"
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_large_patch_is_whole() -> None:
+    rollout = Rollout(agent="mock", files={"a": "1\n"}, before=[GIT_BASE, "seq 300000 > a"], keep=["patch"])
+    patch = (await rollout.run("echo x")).artifacts["patch.diff"]
+    assert len(patch) > 2_000_000 and patch.startswith(b"diff --git") and patch.endswith(b"+300000\n")
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_background_of_a_command_lives_until_the_end_of_the_rollout() -> None:
+    rollout = Rollout(
+        agent="mock",
+        before=["sleep 987 & echo $! > pid", "kill -0 $(cat pid)"],
+        after=["kill -0 $(cat pid)", "cat pid"],
+    )
+    result = await rollout.run("echo x")
+    assert (result.error, result.score) == (None, 1.0)
+    assert result.seconds < 60, "a command ends when its shell exits"
+    pid = int(result.outputs["cat pid"])
+    await eventually(lambda: not Path(f"/proc/{pid}").exists(), 10)
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_commands_may_take_longer_and_write_more_than_one_request_of_the_server() -> None:
+    limits = ["--process-max-run-timeout-ms", "500", "--process-output-bytes", "100"]
+    rollout = Rollout(agent="mock", after=["sleep 1.5; seq 100000", "cat", "kill -9 $$"])
+    async with await AsyncSandboxAgent.start(spawn={"args": limits}) as started:
+        async with await AsyncSandboxAgent.connect(started.base_url, started.token) as client:
+            result = await rollout.run("echo x", client=client)
+    assert list(result.exit_codes.values()) == [0, 0, 137], result
+    assert result.outputs["sleep 1.5; seq 100000"].endswith("99999\n100000\n")
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.clause("rollouts-rollout")
+async def test_server_that_no_longer_answers_does_not_hold_up_the_batch() -> None:
+    async with await AsyncSandboxAgent.start() as client:
+        provider = client.provider
+        assert isinstance(provider, LocalProvider)
+        (server,) = provider._servers.values()
+
+        async def in_a_turn() -> bool:
+            agents = await client.acp.list()
+            return any(agent.pending_requests and agent.last_event_id >= 2 for agent in agents)
+
+        running = asyncio.create_task(Rollout(agent="mock", timeout_s=8.0).run("slow 60000", client=client))
+        await eventually(in_a_turn)
+        os.kill(server.pid, signal.SIGSTOP)
+        try:
+            result = await running
+        finally:
+            os.kill(server.pid, signal.SIGCONT)
+    assert result.error_kind == "timeout" and result.seconds < 60
 
 
 @pytest.mark.clause("rollouts-rollout")

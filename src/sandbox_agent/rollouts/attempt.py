@@ -7,14 +7,14 @@ import inspect
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
+from sandbox_agent.rollouts.artifacts import Artifacts
 from sandbox_agent.rollouts.failures import RolloutFailure
-from sandbox_agent.rollouts.output.message_lines import message_lines
 from sandbox_agent.rollouts.result import Result
-from sandbox_agent.rollouts.sandbox_commands import run_command
+from sandbox_agent.rollouts.sandbox_commands import SandboxCommands
 from sandbox_agent.rollouts.task_fields import Task, fill_all, steps_of
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
@@ -26,15 +26,15 @@ from sandbox_agent.sdk.session.permissions.permission_request import (
 )
 from sandbox_agent.sdk.session.permissions.question import REJECT, OnQuestion
 from sandbox_agent.sdk.session.session import AsyncSession
-from sandbox_agent.sdk.transcripts.conversation_steps import read_steps
 from sandbox_agent.sdk.transcripts.spending import Spending
-from sandbox_agent.sdk.transcripts.transcript import Transcript, write_transcript
 
 if TYPE_CHECKING:
     from sandbox_agent.rollouts.rollout import Rollout
 
 # Gives the server that rollouts without a sandbox share.
 OpenClient = Callable[[], Awaitable[AsyncSandboxAgent]]
+# For each part of the end: the session, the background, what is kept of a rollout that has failed.
+_END_S = 30.0
 _READING_KINDS = ("read", "search", "think", "fetch")
 
 
@@ -48,38 +48,45 @@ class Attempt:
         self._shared = shared
         self.phase = "task"
         self._spending = Spending()
-        self._base_commit = ""
+        self._artifacts = Artifacts(rollout, result)
 
     async def run(self) -> None:
         rollout = self._rollout
         steps = steps_of(rollout.prompt, self._task)
         before, after = fill_all(rollout.before, self._task), fill_all(rollout.after, self._task)
+        limit = asyncio.timeout(rollout.timeout_s)
         try:
-            async with asyncio.timeout(rollout.timeout_s):
-                await self._run(steps, before, after)
+            async with limit:
+                await self._run(steps, before, after, limit)
         except TimeoutError:
+            if not limit.expired():
+                raise  # of a function of the rollout
             raise RolloutFailure("timeout", f"not done within {rollout.timeout_s:g} s") from None
 
-    async def _run(self, steps: list[str], before: list[str], after: list[str]) -> None:
+    async def _run(
+        self, steps: list[str], before: list[str], after: list[str], limit: asyncio.Timeout
+    ) -> None:
         self.phase = "sandbox"
         async with self._client() as client, self._directory(client) as directory:
             self._result.sandbox = client.sandbox_id
-            self.phase = "setup"
-            await self._prepare(client, directory, before)
-            self.phase = "agent"
-            session = await self._session(client, directory)
+            commands = SandboxCommands(client, directory, self._rollout.command_timeout_s)
             try:
-                for step in steps:
-                    await self._turn(session, step)
+                self.phase = "setup"
+                await self._prepare(client, directory, before, commands)
+                self.phase = "agent"
+                await self._converse(client, directory, steps)
+                self.phase = "grading"
+                for command in after:
+                    await self._command(commands, command)
+                await self._artifacts.keep_files(client, directory, commands)
+            except BaseException as error:
+                if isinstance(error, Exception) or limit.expired():
+                    with suppress(Exception):  # The row has the error that came first.
+                        async with asyncio.timeout(_END_S):
+                            await self._artifacts.keep_files(client, directory, commands)
+                raise
             finally:
-                await session.terminate()
-                await self._keep_messages(client, session)
-                # The store of a shared client would grow with every rollout.
-                await client.sessions.forget(session.id)
-            self.phase = "grading"
-            for command in after:
-                await self._command(client, command, directory)
-            await self._keep_files(client, directory)
+                await _within_limit(commands.end())
         await self._grade(after)
 
     # ---- sandbox ---------------------------------------------------------------------------------------
@@ -109,29 +116,42 @@ class Attempt:
         given = given or (None if provider is None else provider.default_cwd)
         yield await client.fs.mkdir(given) if given else (await client.fs.stat(".")).path
 
-    async def _prepare(self, client: AsyncSandboxAgent, directory: str, before: list[str]) -> None:
+    async def _prepare(
+        self, client: AsyncSandboxAgent, directory: str, before: list[str], commands: SandboxCommands
+    ) -> None:
         given = self._rollout.files
         files = dict(given(self._task) if callable(given) else given)
-        if not isinstance(self._task, str):
+        if isinstance(self._task, Mapping):
             files |= self._task.get("files") or {}
         for path, content in files.items():
-            await client.fs.write(os.path.join(directory, path), content)
+            # A column of Parquet has all names of all tasks, without content where a task has no such file.
+            if content is not None:
+                await client.fs.write(os.path.join(directory, path), content)
         for command in before:
-            if (code := await self._command(client, command, directory)) != 0:
+            if (code := await self._command(commands, command)) != 0:
                 raise RolloutFailure(
                     "setup", f"{command!r} exited with {code}: {self._result.outputs[command]}"
                 )
-        if "patch" in self._rollout.keep:
-            told = await run_command(client, "git rev-parse HEAD", directory, self._rollout.command_timeout_s)
-            self._base_commit = told.stdout.strip() if told.exit_code == 0 else ""
+        await self._artifacts.note_base(commands)
 
-    async def _command(self, client: AsyncSandboxAgent, command: str, directory: str) -> int:
-        done = await run_command(client, command, directory, self._rollout.command_timeout_s)
+    async def _command(self, commands: SandboxCommands, command: str) -> int:
+        done = await commands.run(command)
         self._result.exit_codes[command] = done.exit_code
-        self._result.outputs[command] = done.tail
+        self._result.outputs[command] = done.output
         return done.exit_code
 
     # ---- turns -----------------------------------------------------------------------------------------
+
+    async def _converse(self, client: AsyncSandboxAgent, directory: str, steps: list[str]) -> None:
+        session = await self._session(client, directory)
+        try:
+            for step in steps:
+                await self._turn(session, step)
+        finally:
+            await _within_limit(session.terminate())
+            await self._artifacts.keep_messages(client, session, self._spending)
+            # The store of a shared client would grow with every rollout.
+            await client.sessions.forget(session.id)
 
     async def _session(self, client: AsyncSandboxAgent, directory: str) -> AsyncSession:
         rollout = self._rollout
@@ -164,8 +184,6 @@ class Attempt:
         result.input_tokens, result.output_tokens = usage.get("inputTokens"), usage.get("outputTokens")
         result.total_tokens, result.cost_usd = usage.get("totalTokens"), self._spending.cost_usd
 
-    # ---- grading and what is kept ----------------------------------------------------------------------
-
     async def _grade(self, after: list[str]) -> None:
         result = self._result
         if self._rollout.score is not None:
@@ -175,33 +193,12 @@ class Attempt:
         elif after:
             result.score = float(all(result.exit_codes[command] == 0 for command in after))
 
-    async def _keep_files(self, client: AsyncSandboxAgent, directory: str) -> None:
-        rollout, artifacts = self._rollout, self._result.artifacts
-        if "patch" in rollout.keep:
-            against = self._base_commit or "$(git hash-object -t tree /dev/null)"
-            command = f"git add --all --intent-to-add . && git diff --binary {against}"
-            patch = await run_command(client, command, directory, rollout.command_timeout_s)
-            artifacts["patch.diff"] = patch.stdout.encode()
-        for path in rollout.keep_files:
-            full = os.path.join(directory, path)
-            if await client.fs.exists(full):
-                artifacts[f"files/{path}"] = await client.fs.read(full)
 
-    async def _keep_messages(self, client: AsyncSandboxAgent, session: AsyncSession) -> None:
-        """Also of a rollout that has failed."""
-        rollout, result = self._rollout, self._result
-        if "events" in rollout.keep:
-            result.artifacts["messages.jsonl"] = await message_lines(client.store, session.id)
-        if "transcript" in rollout.keep:
-            transcript = Transcript(
-                session_id=result.id,
-                agent=rollout.agent,
-                steps=read_steps(await session.events()),
-                model=rollout.model,
-                usage=self._spending.usage,
-                cost_usd=self._spending.cost_usd,
-            )
-            result.artifacts["trajectory.json"] = write_transcript(transcript, "atif").encode()
+async def _within_limit(end: Coroutine[Any, Any, object]) -> None:
+    """Part of the end of a rollout: a sandbox that no longer answers does not hold up the batch."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_END_S):
+            await end
 
 
 def _permissions(rollout: Rollout) -> OnPermission:

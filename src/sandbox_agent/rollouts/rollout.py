@@ -89,4 +89,4 @@ class Rollout:
 
 
 def own_id(task: Task) -> str:
-    return "" if isinstance(task, str) else str(task.get("id", ""))
+    return str(task.get("id", "")) if isinstance(task, Mapping) else ""

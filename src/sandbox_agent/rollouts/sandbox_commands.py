@@ -1,77 +1,79 @@
-"""Commands in the sandbox of a rollout: before the first prompt, and after the last one for grading."""
+"""Commands in the sandbox of a rollout: before the first prompt, and after the last one for grading.
+
+A command is a process of the server. So it may take longer than one request, a broken connection does not run
+it twice, and what it leaves in the background lives until the end of the rollout, and no longer.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
+from contextlib import aclosing
 from dataclasses import dataclass
 
-from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+from sandbox_agent.sdk.resources.processes.process import AsyncProcess
+from sandbox_agent.sdk.resources.processes.process_models import shell_exit_code
 
 TAIL_CHARS = 4000
-MAX_OUTPUT_BYTES = 1024 * 1024
 # The exit code of `timeout` for a command that took too long.
 TIMED_OUT = 124
-# Shells add the number of the signal; here it is one of many.
-KILLED = 128
+_MAX_CHAR_BYTES = 4
+# A command that reads its input finds the end of it.
+_SHELL = ("sh", "-c", 'exec sh -c "$0" </dev/null')
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
     exit_code: int
     output: str
-    """What the command wrote to stdout, and then to stderr."""
+    """The end of what the command wrote to stdout and stderr."""
     stdout: str
-
-    @property
-    def tail(self) -> str:
-        return self.output[-TAIL_CHARS:]
+    """The end of what it wrote to stdout."""
 
 
-async def run_command(
-    client: AsyncSandboxAgent, command: str, directory: str, limit_s: float
-) -> CommandResult:
-    """Run a shell command in the sandbox; one that takes too long is killed and has exit code 124."""
-    if client.provider is not None and client.provider.same_environment:
-        return await _run_here(command, directory, limit_s)
-    body = {
-        "command": "sh",
-        "args": ["-c", command],
-        "cwd": directory,
-        "timeoutMs": int(limit_s * 1000),
-        "maxOutputBytes": MAX_OUTPUT_BYTES,
-    }
-    answer = await client._api.request("POST", "/v1/processes/run", json=body, timeout_s=limit_s + 30)
-    facts = json_codec.decode(answer.content)
-    code = TIMED_OUT if facts.get("timedOut") else facts.get("exitCode")
-    if code is None:
-        code = KILLED  # It was ended by a signal.
-    return CommandResult(code, facts["stdout"] + facts["stderr"], facts["stdout"])
+class SandboxCommands:
+    """The commands of one rollout, in its working directory."""
+
+    def __init__(self, client: AsyncSandboxAgent, directory: str, limit_s: float) -> None:
+        """`limit_s` is for each command."""
+        self._client = client
+        self._directory = directory
+        self._limit_s = limit_s
+        self._started: list[AsyncProcess] = []
+
+    async def run(self, command: str) -> CommandResult:
+        """Run a shell command to its end; one that takes too long is killed and has exit code 124."""
+        process = await self._client.processes.start([*_SHELL, command], cwd=self._directory)
+        self._started.append(process)
+        both, stdout = _Tail(), _Tail()
+        try:
+            async with asyncio.timeout(self._limit_s), aclosing(process.output()) as pieces:
+                async for piece in pieces:
+                    both.add(piece.data)
+                    if piece.stream == "stdout":
+                        stdout.add(piece.data)
+            info = await process.refresh()
+            code = shell_exit_code(info.exit_code, info.signal)
+        except TimeoutError:
+            await process.kill()
+            code = TIMED_OUT
+        return CommandResult(code, both.text(), stdout.text())
+
+    async def end(self) -> None:
+        """Kill what still runs, and what the commands have left in the background."""
+        while self._started:
+            await self._started.pop().delete()
 
 
-async def _run_here(command: str, directory: str, limit_s: float) -> CommandResult:
-    """On this machine: the sandbox is a directory, and a process of this program needs no request."""
-    process = await asyncio.create_subprocess_exec(
-        "/bin/sh",
-        "-c",
-        command,
-        cwd=directory,
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        async with asyncio.timeout(limit_s):
-            stdout, stderr = await process.communicate()
-        code = process.returncode or 0
-    except TimeoutError:
-        code, stdout, stderr = TIMED_OUT, b"", b""
-    finally:
-        if process.returncode is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
-    out, err = (data[-MAX_OUTPUT_BYTES:].decode("utf-8", "replace") for data in (stdout, stderr))
-    return CommandResult(code, out + err, out)
+class _Tail:
+    """The end of an output of any length."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+
+    def add(self, data: bytes) -> None:
+        self._kept += data
+        del self._kept[: -TAIL_CHARS * _MAX_CHAR_BYTES]
+
+    def text(self) -> str:
+        return self._kept.decode("utf-8", "replace")[-TAIL_CHARS:]

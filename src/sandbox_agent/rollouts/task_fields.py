@@ -47,7 +47,7 @@ def steps_of(prompt: Template | Templates | None, task: Task) -> list[str]:
     elif isinstance(task, str):
         steps = [task]
     else:
-        given = task.get("steps") or task.get("prompt")
+        given = (task.get("steps") or task.get("prompt")) if isinstance(task, Mapping) else None
         steps = [given] if isinstance(given, str) else list(given or ())
     if not steps or not all(isinstance(step, str) and step.strip() for step in steps):
         raise ValueError("the task has no prompt: it is a text, or a mapping with `prompt` or `steps`")

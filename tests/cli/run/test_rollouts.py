@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 import pexpect
 import pytest
 
+from tests.support.polling import wait_until
+
 
 def command(place: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "HOME": str(place), "XDG_DATA_HOME": str(place / "data"), **variables}
@@ -99,8 +101,43 @@ def test_wrong_usage_is_named(tmp_path: Path) -> None:
     assert no_output.returncode == 2 and "no rollouts" in no_output.stderr
     half_address = command(tmp_path, *words, "-o", "out", "--model-base-url", "http://127.0.0.1:1")
     assert half_address.returncode == 2 and "--model-key-env" in half_address.stderr
+    unset = command(tmp_path, *words, "-o", "out", "--env", "NOT_SET_HERE")
+    assert unset.returncode == 2 and "NOT_SET_HERE" in unset.stderr
     image = command(tmp_path, "rollouts", "t.jsonl", "--agent", "mock", "-o", "out", "--sandbox", "docker")
     assert image.returncode == 2 and "--image" in image.stderr
+
+
+@pytest.mark.clause("rollouts-cli")
+def test_missing_package_is_named(tmp_path: Path) -> None:
+    for package, extra in (("pyarrow", "rollouts"), ("ray", "ray")):
+        (tmp_path / f"{package}.py").write_text(f"raise ModuleNotFoundError(name={package!r})")
+        (tmp_path / "tasks.parquet").write_text("")
+        (tmp_path / "tasks.jsonl").write_text('{"prompt": "echo x"}\n')
+        words = ["tasks.jsonl", "--engine", "ray"] if package == "ray" else ["tasks.parquet"]
+        told = command(
+            tmp_path, "rollouts", *words, "--agent", "mock", "-o", "out", "-q", PYTHONPATH=str(tmp_path)
+        )
+        assert told.returncode == 2 and f"pip install 'sandbox-agent[{extra}]'" in told.stderr, told.stderr
+
+
+@pytest.mark.clause("rollouts-cli", "rollouts-resume")
+def test_sigterm_ends_the_batch_as_ctrl_c_does(tmp_path: Path) -> None:
+    lines = [json.dumps({"id": str(n), "prompt": "echo x" if n < 2 else "hang"}) for n in range(4)]
+    (tmp_path / "tasks.jsonl").write_text("\n".join(lines))
+    words = ["rollouts", "tasks.jsonl", "--agent", "mock", "-o", "out", "--at-once", "2", "-q"]
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    batch = subprocess.Popen(
+        [sys.executable, "-m", "sandbox_agent", *words],
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    journal = tmp_path / "out" / "journal.jsonl"
+    wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") == 2, 60, "two rows")
+    batch.terminate()
+    _, errors = batch.communicate(timeout=60)
+    assert batch.returncode == 130 and "the same command continues" in errors
 
 
 @pytest.mark.clause("rollouts-cli")

@@ -13,9 +13,10 @@ from concurrent.futures import CancelledError
 import click
 
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
-from sandbox_agent.cli.processes.launch_options import exit_code, launch_options
+from sandbox_agent.cli.processes.launch_options import launch_options
 from sandbox_agent.sdk.errors import ConflictError, NotFoundError
 from sandbox_agent.sdk.resources.processes.process import AsyncProcess
+from sandbox_agent.sdk.resources.processes.process_models import shell_exit_code
 from sandbox_agent.sdk.resources.processes.processes import AsyncProcesses
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
@@ -95,7 +96,7 @@ class _Execution:
             feeding.cancel()
             await asyncio.gather(feeding, *self._ending, return_exceptions=True)
         await self._process.delete()
-        return exit_code(info.exit_code, info.signal)
+        return shell_exit_code(info.exit_code, info.signal)
 
     def _end_command(self) -> None:
         """The first interrupt asks the command to end, a further one kills it."""

@@ -14,9 +14,10 @@ from contextlib import contextmanager
 import click
 
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
-from sandbox_agent.cli.processes.launch_options import exit_code, launch_options
+from sandbox_agent.cli.processes.launch_options import launch_options
 from sandbox_agent.cli.processes.screen_modes import ScreenModes
 from sandbox_agent.sdk.errors import APIConnectionError
+from sandbox_agent.sdk.resources.processes.process_models import shell_exit_code
 from sandbox_agent.sdk.resources.processes.terminals import SHELL, AsyncTerminal, AsyncTerminals
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
@@ -94,7 +95,7 @@ class _TerminalBridge:
             click.echo(f"\ndetached; return with: sandbox-agent shell --attach {self._terminal.id}", err=True)
             return 0
         await self._terminal.process.delete()
-        return exit_code(self._terminal.exit_code, self._terminal.exit_signal)
+        return shell_exit_code(self._terminal.exit_code, self._terminal.exit_signal)
 
     def _read(self, stdin: int) -> None:
         data = os.read(stdin, _READ_BYTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from sandbox_agent.cli.rollouts.show_command import print_summary
 from sandbox_agent.cli.rollouts.time_histogram import svg_histogram
 from sandbox_agent.rollouts import Rollout
 from sandbox_agent.rollouts import rollouts as run_rollouts
+from sandbox_agent.rollouts.engines.shared_server import START_S
 from sandbox_agent.rollouts.output.output_directory import OutputInUseError, is_output
 from sandbox_agent.rollouts.rollout import KEPT_BY_DEFAULT
 from sandbox_agent.sdk.providers.containers.container_provider import docker, podman
@@ -30,6 +32,7 @@ from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
 
 SOME_FAILED = 1
+_EXTRAS = {"pyarrow": "rollouts", "ray": "ray"}
 
 
 class CannotRunError(click.ClickException):
@@ -45,6 +48,16 @@ class TasksOrCommand(LazyGroup):
         if args and args[0] not in self.list_commands(ctx):
             args = ["run", *args]
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            extra = _EXTRAS.get(error.name or "")
+            if extra is None:
+                raise
+            text = f"this needs the package {error.name}: pip install 'sandbox-agent[{extra}]'"
+            raise CannotRunError(text) from error
 
 
 _LAZY = {
@@ -120,6 +133,8 @@ def run(tasks: str, output: Path, agent: str, **options: Any) -> int:
         permissions=options["permissions"],
         keep=list(options["keep"]),
     )
+    # A scheduler ends its jobs with SIGTERM; asyncio ends the sandboxes at SIGINT.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         batch = run_rollouts(
             tasks,
@@ -164,8 +179,12 @@ def show(output: Path, as_json: bool, picture: Path | None) -> None:
 
 def _environment(given: tuple[str, ...]) -> dict[str, str]:
     """NAME=VALUE, or NAME for the value that it has here."""
-    pairs = [entry.partition("=") for entry in given]
-    return {name: value if equals else os.environ.get(name, "") for name, equals, value in pairs}
+    found = {}
+    for name, equals, value in (entry.partition("=") for entry in given):
+        if not equals and name not in os.environ:
+            raise click.UsageError(f"--env {name}: the variable is not set here")
+        found[name] = value if equals else os.environ[name]
+    return found
 
 
 def _sandbox(
@@ -184,5 +203,5 @@ def _sandbox(
             env=environment,
         )
     if kind == "local" or environment:
-        return LocalProvider(SpawnOptions(env=environment))
+        return LocalProvider(SpawnOptions(env=environment, timeout=START_S))
     return None

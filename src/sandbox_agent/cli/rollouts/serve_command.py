@@ -40,9 +40,11 @@ def serve(
     token = given_token(ctx, token_file)
     settings = Settings(host=host, port=port, token=token, no_token=token_choice(ctx).no_token)
     loop = Loop()
+    overview = OutputOverview(output)
+    overview.rows()  # A package that is missing is told here, not with every request.
     try:
         check_exposure(settings)
-        routes = PageRoutes(OutputOverview(output), AccessCheck(settings), loop)
+        routes = PageRoutes(overview, AccessCheck(settings), loop)
         server = Http1Server(loop, routes, _options(settings))
         bound = server.start(host, port)
     except (SettingsError, OSError) as error:

@@ -37,4 +37,5 @@ class E2BProvider(HostedProvider):
         await sandbox.kill()
 
     async def pause(self, sandbox_id: str) -> None:
-        await self._sandboxes.pop(sandbox_id).pause()
+        if (sandbox := await self._forget(sandbox_id)) is not None:
+            await sandbox.pause()

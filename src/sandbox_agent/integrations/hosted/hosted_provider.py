@@ -9,13 +9,24 @@ from __future__ import annotations
 import secrets
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sandbox_agent.sdk.errors import SandboxDestroyedError
-from sandbox_agent.sdk.providers.lease_keeper import DEFAULT_LEASE_S
+from sandbox_agent.sdk.providers.lease_keeper import DEFAULT_LEASE_S, LeaseKeeper
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 
 PORT = 2468
+
+
+@dataclass(frozen=True, slots=True)
+class _HostedSandbox:
+    """What this process knows of a sandbox."""
+
+    sandbox: Any
+    """The object of the service."""
+    url: str
+    keeper: LeaseKeeper | None
 
 
 class HostedProvider(SandboxProvider):
@@ -34,7 +45,7 @@ class HostedProvider(SandboxProvider):
         self._token = token or secrets.token_hex(24)
         self._lease_s = lease_s
         self._port = port
-        self._sandboxes: dict[str, Any] = {}
+        self._sandboxes: dict[str, _HostedSandbox] = {}
 
     @abstractmethod
     async def _make(self, variables: Mapping[str, str]) -> tuple[str, Any]:
@@ -58,27 +69,42 @@ class HostedProvider(SandboxProvider):
     async def create(self) -> str:
         own = {"SANDBOX_AGENT_TOKEN": self._token, "SANDBOX_AGENT_LEASE_S": str(self._lease_s)}
         sandbox_id, sandbox = await self._make({**self._variables, **own})
-        self._sandboxes[sandbox_id] = sandbox
         try:
             await self._run(sandbox, f"sandbox-agent server --host 0.0.0.0 --port {self._port}")
+            await self._open(sandbox_id, sandbox)
         except BaseException:
-            await self.destroy(sandbox_id)
+            await self._delete(sandbox)
             raise
         return sandbox_id
 
     async def reconnect(self, sandbox_id: str) -> None:
         if sandbox_id not in self._sandboxes:
             try:
-                self._sandboxes[sandbox_id] = await self._find(sandbox_id)
+                sandbox = await self._find(sandbox_id)
             except Exception as error:
                 raise SandboxDestroyedError(sandbox_id, self.name) from error
+            await self._open(sandbox_id, sandbox)
+
+    async def _open(self, sandbox_id: str, sandbox: Any) -> None:
+        url = await self._address(sandbox, self._port)
+        keeper = LeaseKeeper(url, self._token, self._lease_s) if self._lease_s else None
+        self._sandboxes[sandbox_id] = _HostedSandbox(sandbox, url, keeper)
 
     async def destroy(self, sandbox_id: str) -> None:
-        if (sandbox := self._sandboxes.pop(sandbox_id, None)) is not None:
+        if (sandbox := await self._forget(sandbox_id)) is not None:
             await self._delete(sandbox)
 
+    async def _forget(self, sandbox_id: str) -> Any:
+        """The object of the service, whose lease is no longer renewed; None if this provider has none."""
+        found = self._sandboxes.pop(sandbox_id, None)
+        if found is None:
+            return None
+        if found.keeper is not None:
+            await found.keeper.stop()
+        return found.sandbox
+
     async def get_url(self, sandbox_id: str) -> str:
-        return await self._address(self._sandboxes[sandbox_id], self._port)
+        return self._sandboxes[sandbox_id].url
 
     async def get_token(self, sandbox_id: str) -> str | None:
         return self._token

@@ -5,6 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+from sandbox_agent.sdk.providers.spawn_options import SpawnOptions
+
+START_S = 60.0
+"""How long a local server may take to start: batches load a machine."""
+# The commands of all rollouts of the process; an exited one is kept for what it has left in the background.
+_ARGUMENTS = ("--max-processes", "10000", "--max-exited-processes", "100000")
 
 
 class SharedServer:
@@ -15,7 +21,8 @@ class SharedServer:
 
     async def client(self) -> AsyncSandboxAgent:
         if not self._starts or not _is_usable(self._starts[-1]):
-            self._starts.append(asyncio.create_task(AsyncSandboxAgent.start()))
+            opening = AsyncSandboxAgent.start(spawn=SpawnOptions(args=_ARGUMENTS, timeout=START_S))
+            self._starts.append(asyncio.create_task(opening))
         return await asyncio.shield(self._starts[-1])
 
     async def aclose(self) -> None:

@@ -29,6 +29,8 @@ log = logging.getLogger("sandbox_agent.server")
 
 STOP_S = 5.0
 POLL_S = 0.05
+# For one health request: where hundreds of servers start, the first answer of one takes seconds.
+ANSWER_S = 5.0
 TAIL_LINES = 50
 PORT_TRIES = 3
 
@@ -70,7 +72,7 @@ class EmbeddedServer:
 
     async def wait_healthy(self, timeout_s: float) -> None:
         """Return when the server is healthy; raise `SpawnError` if it ends or takes too long."""
-        api = HttpApi(self.base_url, token=self.token, timeout=2.0, max_retries=0)
+        api = HttpApi(self.base_url, token=self.token, timeout=ANSWER_S, max_retries=0)
         try:
             async with asyncio.timeout(timeout_s):
                 while not await is_healthy(api):

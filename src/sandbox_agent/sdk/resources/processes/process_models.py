@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from collections.abc import Mapping, Sequence
 from os import fspath
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from sandbox_agent.sdk.transport.http_api import RemotePath
 
 Command = str | Sequence[str]
 """A text for the shell, or a program with its arguments."""
+_SIGNALLED = 128
 
 
 class ProcessInfo(msgspec.Struct, rename="camel", frozen=True):
@@ -77,6 +79,14 @@ class ProcessOutput(msgspec.Struct, frozen=True):
     time_ms: int
     missed: int = 0
     """How many pieces before this one are no longer kept."""
+
+
+def shell_exit_code(code: int | None, signal_name: str | None) -> int:
+    """The exit code that a shell tells of a command: for a signal 128 plus its number."""
+    if code is not None:
+        return code
+    number = signal.Signals.__members__.get(signal_name or "")
+    return _SIGNALLED + number if number is not None else 1
 
 
 def launch_body(command: Command, cwd: RemotePath | None, env: Mapping[str, str] | None) -> dict[str, Any]:

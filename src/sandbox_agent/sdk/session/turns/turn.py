@@ -7,6 +7,7 @@ may start late, read twice, or stop. Leaving the `async with` block of an unfini
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -177,14 +178,15 @@ class AsyncTurn:
 
     async def stop(self, timeout_s: float = CANCEL_TIMEOUT_S) -> None:
         """Cancel, and wait up to `timeout_s` seconds for the agent to stop."""
-        try:
-            await self.cancel()
-        except SandboxAgentError as error:
-            log.debug("turn %s could not be cancelled: %s", self.id, error)
-        if self._task is None:
-            return
-        await asyncio.wait([self._task], timeout=timeout_s)
-        if not self._task.done():
+        with contextlib.suppress(TimeoutError):  # also of a server that no longer answers
+            async with asyncio.timeout(timeout_s):
+                try:
+                    await self.cancel()
+                except SandboxAgentError as error:
+                    log.debug("turn %s could not be cancelled: %s", self.id, error)
+                if self._task is not None:
+                    await asyncio.wait([self._task])
+        if self._task is not None and not self._task.done():
             self.give_up(APITimeoutError(f"the agent did not stop within {timeout_s:g} s of being cancelled"))
             await asyncio.wait([self._task])
 
