@@ -34,7 +34,6 @@ async def ask(request):
         servers = sum("server" in words for words in commands)
         agents = sum("sandbox_agent.agents.mock" in words for words in commands)
         waves.append([servers, agents, resident_bytes(os.getpid()) // 1024])
-        print(waves[-1], file=sys.stderr, flush=True)
     return "once"
 
 def tasks():

@@ -31,7 +31,7 @@ def test_each_task_is_prepared_and_graded_in_a_container_of_its_own(engine: Engi
         files={"answer": "42"},
         before=["test ! -e used && touch used"],
         after=["grep -q {wanted} answer", "kill -9 $$"],
-        score=lambda _, result: float(result.exit_codes.popitem()[1] == 128),
+        score=lambda _, result: float(result.exit_codes.popitem()[1] == 137),
     )
     tasks = [{"id": str(number), "prompt": "echo x", "wanted": "42"} for number in range(3)]
     batch = rollouts(tasks, rollout, output=tmp_path / "out", at_once=3, progress=False)

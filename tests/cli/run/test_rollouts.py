@@ -171,9 +171,29 @@ def test_run_writes_trajectory_and_usage_also_of_a_failed_turn(tmp_path: Path) -
     assert usage["stop_reason"] == "end_turn" and usage["usage"]["totalTokens"] > 0
     late = command(tmp_path, "run", "mock", "hang", "-q", *files, "--timeout-s", "5")
     assert late.returncode == 124
-    assert json.loads((tmp_path / "usage.json").read_text())["stop_reason"] == "timeout"
+    told = json.loads((tmp_path / "usage.json").read_text())
+    assert told["stop_reason"] == "timeout" and told["usage"]["totalTokens"] > 0
     assert command(tmp_path, "run", "mock", "crash", "-q", *files).returncode == 1
     assert json.loads((tmp_path / "usage.json").read_text())["stop_reason"] == "failed"
+
+
+@pytest.mark.clause("rollouts-run")
+def test_run_ended_by_a_framework_writes_what_it_has_spent(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "sandbox_agent", "run", "mock", "hang", "-q", "--session", "s"]
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data")}
+    run = subprocess.Popen([*words, "--usage", "usage.json"], cwd=tmp_path, env=environment)
+    store = tmp_path / "data" / "sandbox-agent" / "conversations.db"
+    wait_until(lambda: store.exists() and b"session/prompt" in _stored(store), 60, "the agent has the prompt")
+    run.terminate()
+    assert run.wait(60) == 130
+    told = json.loads((tmp_path / "usage.json").read_text())
+    assert told["stop_reason"] == "cancelled" and told["usage"]["totalTokens"] > 0
+
+
+def _stored(store: Path) -> bytes:
+    """The database and what its journal has beyond it."""
+    files = [store, store.with_name(store.name + "-wal")]
+    return b"".join(file.read_bytes() for file in files if file.exists())
 
 
 @pytest.mark.clause("rollouts-run")

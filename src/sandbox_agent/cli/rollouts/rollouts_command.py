@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from sandbox_agent.cli.model_options import (
 from sandbox_agent.cli.new_file import NEW_FILE
 from sandbox_agent.cli.rollouts.show_command import print_summary
 from sandbox_agent.cli.rollouts.time_histogram import svg_histogram
+from sandbox_agent.cli.run.interrupts import interrupt_on_sigterm
 from sandbox_agent.rollouts import Rollout
 from sandbox_agent.rollouts import rollouts as run_rollouts
 from sandbox_agent.rollouts.engines.shared_server import START_S
@@ -133,8 +133,7 @@ def run(tasks: str, output: Path, agent: str, **options: Any) -> int:
         permissions=options["permissions"],
         keep=list(options["keep"]),
     )
-    # A scheduler ends its jobs with SIGTERM; asyncio ends the sandboxes at SIGINT.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    interrupt_on_sigterm()
     try:
         batch = run_rollouts(
             tasks,

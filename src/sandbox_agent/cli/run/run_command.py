@@ -20,6 +20,7 @@ from sandbox_agent.cli.model_options import (
     session_model,
 )
 from sandbox_agent.cli.new_file import NEW_FILE
+from sandbox_agent.cli.run.interrupts import interrupt_on_sigterm
 from sandbox_agent.cli.run.renderer import JsonLinesRenderer, TerminalRenderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 from sandbox_agent.cli.run.turn_report import TurnReport
@@ -128,13 +129,14 @@ def run(
     )
     renderer = JsonLinesRenderer() if as_json else TerminalRenderer(quiet=quiet)
     report = TurnReport(agent, model, atif, usage)
+    interrupt_on_sigterm()
     try:
         stop_reason = asyncio.run(_limited(run_turn(request, prompter, renderer, report), timeout_s))
     except TimeoutError:
         click.echo(f"stopped: not done within {timeout_s:g} s", err=True)
         stop_reason = "timeout"
-    except BaseException:
-        report.write("failed")
+    except BaseException as error:
+        report.write("cancelled" if isinstance(error, KeyboardInterrupt) else "failed")
         raise
     report.write(stop_reason)
     return EXIT_CODES.get(stop_reason, FAILED)

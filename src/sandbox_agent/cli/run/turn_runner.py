@@ -61,14 +61,16 @@ async def run_turn(
                 renderer.show(event)
         for what, reason in session.restored.not_applied.items():
             click.echo(f"{what} was not applied: {reason}", err=True)
-        async with session.stream(request.prompt, attachments=request.attachments) as turn:
-            try:
+        turn = session.stream(request.prompt, attachments=request.attachments)
+        try:
+            async with turn:
                 async for event in turn:
                     report.events.append(event)
                     renderer.show(event)
                 result = await turn.result()
-            finally:
-                report.messages += [message async for message in turn.raw_events] if turn.done else []
+        finally:
+            # Leaving a turn ends it, so this is all of it: what one that is stopped has cost counts too.
+            report.messages += [message async for message in turn.raw_events] if turn.done else []
         renderer.finish(result)
         return result.stop_reason
 
