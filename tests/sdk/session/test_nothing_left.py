@@ -7,6 +7,7 @@ import gc
 import weakref
 from pathlib import Path
 
+import httpx
 import pytest
 
 from sandbox_agent import (
@@ -45,6 +46,29 @@ async def test_terminate_deletes_the_instance_of_a_crashed_agent(
             await session.prompt("crash 3")
         await session.terminate()
         assert await client.acp.list() == []
+
+
+async def test_a_turn_and_its_requests_are_freed_without_the_garbage_collector(connect: Connect) -> None:
+    client = await connect()
+    session = await client.sessions.create("mock")
+    await session.prompt("echo first")
+    gc.collect()
+    gc.disable()
+    try:
+        responses = _responses()
+        turn = session.start("echo second")
+        await turn.result()
+        left = weakref.ref(turn)
+        del turn
+        await eventually(lambda: left() is None)
+        await client.health()
+        assert _responses() <= responses
+    finally:
+        gc.enable()
+
+
+def _responses() -> int:
+    return sum(isinstance(one, httpx.Response) for one in gc.get_objects())
 
 
 @pytest.mark.clause("sdk-instances-deleted")

@@ -31,6 +31,7 @@ HEALTH_PATH = "/v1/health"
 CONTROL_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 10.0
 NETWORK_PATIENCE_S = 60.0
+CLOSED_STREAM = httpx.ByteStream(b"")
 
 RemotePath = str | PathLike[str]
 """A path in the sandbox."""
@@ -186,6 +187,8 @@ class HttpApi:
                 yield response
             finally:
                 await asyncio.shield(response.aclose())
+                # The stream refers to its response; without it the garbage collector is not needed.
+                response.stream = CLOSED_STREAM
 
 
 class network_errors:

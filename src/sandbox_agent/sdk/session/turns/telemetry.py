@@ -38,6 +38,9 @@ def prompt_span(
     except ImportError:
         yield PromptSpan()
         return
+    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):  # none is configured
+        yield PromptSpan()
+        return
     attributes = {
         "gen_ai.operation.name": "invoke_agent",
         "gen_ai.agent.name": agent,

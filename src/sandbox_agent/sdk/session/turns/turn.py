@@ -33,8 +33,8 @@ class TurnOwner(Protocol):
         """Put a turn into the queue as it starts; raises if it may not wait."""
         ...
 
-    def older_turn_open(self, turn: AsyncTurn) -> bool:
-        """Whether the agent still works on a prompt before this one."""
+    def older_turn_open(self, turn_id: str) -> bool:
+        """Whether the agent still works on a prompt before this turn's."""
         ...
 
     def watch(self, change: int) -> None:
@@ -58,7 +58,7 @@ class AsyncTurn:
         """Whether it may wait in the queue behind other turns."""
         self._owner = owner
         self._work = work
-        self.messages = TurnMessages(lambda: owner.older_turn_open(self))
+        self.messages = TurnMessages(turn_id, owner.older_turn_open)
         """What it has received so far."""
         self.cost_before: Cost | None = None
         """The cost of the session before this turn."""

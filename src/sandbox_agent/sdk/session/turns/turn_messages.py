@@ -14,7 +14,7 @@ from sandbox_agent.sdk.universal import UniversalEvent
 class TurnMessages:
     """What a turn has received so far, for its readers and its result."""
 
-    def __init__(self, older_turn_open: Callable[[], bool]) -> None:
+    def __init__(self, turn_id: str, older_turn_open: Callable[[str], bool]) -> None:
         self.events: list[UniversalEvent] = []
         self.raw: list[Envelope] = []
         self.deltas: list[str] = []
@@ -24,6 +24,9 @@ class TurnMessages:
         """The state that ended the turn (ACP v2)."""
         self.sent = SmallEvent()
         """Set once the agent has the prompt."""
+        # The id instead of the turn: a reference to it would keep the turn, and its events, until the
+        # garbage collector runs.
+        self._turn_id = turn_id
         self._older_turn_open = older_turn_open
         self._undecided: list[RecordedMessage] = []
         """Messages that may still belong to an older turn."""
@@ -38,7 +41,7 @@ class TurnMessages:
         self.sent.set()
         if entry.sender == "client":
             self._add(entry)
-        elif self._older_turn_open():
+        elif self._older_turn_open(self._turn_id):
             self._behind = True
             self._undecided.append(entry)
         elif self._behind:

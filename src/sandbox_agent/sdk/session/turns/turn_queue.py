@@ -61,11 +61,11 @@ class TurnQueue:
             raise ConcurrentPromptError(self._channel.record.id)
         self._entered.append(turn)
 
-    def older_turn_open(self, turn: AsyncTurn) -> bool:
-        """Whether the agent still works on a prompt before this one, which was given up."""
+    def older_turn_open(self, turn_id: str) -> bool:
+        """Whether the agent still works on a prompt before this turn's, which was given up."""
         if self._channel.leftovers:
             return True
-        return any(open_id != turn.id for open_id in self._channel.mapper.open_turn_ids)
+        return any(open_id != turn_id for open_id in self._channel.mapper.open_turn_ids)
 
     @property
     def _running(self) -> AsyncTurn | None:
