@@ -80,9 +80,14 @@ def test_a_store_is_a_store_a_path_or_a_url(tmp_path: Path) -> None:
     assert isinstance(open_store("postgresql://db/x"), PostgresStore)
     assert isinstance(open_store(tmp_path / "x.db"), SqliteStore)
     assert isinstance(open_store(str(tmp_path / "x.db")), SqliteStore)
-    for wrong in ("mysql://db", "sqlite:///x.db", "host=db dbname=x"):
+    assert isinstance(open_store(r"C:\data\me@home.db"), SqliteStore)
+    for wrong in ("mysql://db", "sqlite:///x.db", "sqlite:x.db", "host=db dbname=x", "", " "):
         with pytest.raises(ValueError, match=r"path|PostgresStore"):
             open_store(wrong)
+    for wrong in ("postgresql:/db", " postgresql://db/x", "db:5432/x", "ada:secret@db/x"):
+        with pytest.raises(ValueError, match="postgresql://") as refused:
+            open_store(wrong)
+        assert "secret" not in str(refused.value)
     with pytest.raises(TypeError, match="SessionStore"):
         open_store({})  # type: ignore[arg-type]
     assert list(tmp_path.iterdir()) == []
@@ -96,6 +101,69 @@ async def test_wrong_arguments_are_named_before_a_server_is_started() -> None:
         AsyncSandboxAgent.start("http://127.0.0.1:1")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="on_permision"):
         AsyncSandboxAgent.connect("http://127.0.0.1:1", on_permision=None)  # type: ignore[call-arg]
+
+
+@pytest.mark.clause("sdk-first-contact")
+@pytest.mark.parametrize(
+    ("option", "value", "kind"),
+    [
+        ("on_permission", 3, "a function"),
+        ("timeout", "60", "a number"),
+        ("max_retries", 1.5, "a whole number"),
+        ("restore", "always", "'auto'"),
+        ("headers", ["x: y"], "a mapping"),
+        ("elicitation", "no", "True or False"),
+    ],
+)
+def test_an_option_of_another_kind_is_named_before_a_server_is_started(
+    option: str, value: Any, kind: str
+) -> None:
+    for call in (AsyncSandboxAgent.start, AsyncSandboxAgent.connect):
+        with pytest.raises(TypeError, match=rf"^{option} is .*{kind}.*, not "):
+            call(**{option: value})
+
+
+@pytest.mark.clause("sdk-first-contact")
+@pytest.mark.parametrize(
+    ("option", "value", "kind"),
+    [
+        ("on_question", "Ada", "a function"),
+        ("before_tool", [print], "a function"),
+        ("permission_timeout", "60", "a number"),
+        ("isolated", "no", "True or False"),
+        ("title", 3, "a text"),
+        ("id", 42, "a text"),
+        ("directory", 3, "a text or a PathLike"),
+    ],
+)
+async def test_an_option_of_a_session_of_another_kind_is_named(
+    client: AsyncSandboxAgent, option: str, value: Any, kind: str
+) -> None:
+    with pytest.raises(TypeError, match=rf"^{option} is {kind}, not "):
+        await client.sessions.create("mock", **{option: value})
+    with pytest.raises(TypeError, match=option):
+        await client.sessions.resume("unknown", **{option: value})
+    assert await client.sessions.list() == []
+
+
+@pytest.mark.clause("sdk-first-contact")
+async def test_wrong_values_leave_a_session_as_it_was(client: AsyncSandboxAgent) -> None:
+    with pytest.raises(ValueError, match="id is empty"):
+        await client.sessions.create("mock", id="")
+    session = await client.sessions.create("mock")
+    before = await session.raw_events()
+    with pytest.raises(TypeError, match="timeout"):
+        await session.prompt("x", timeout="60")  # type: ignore[arg-type]
+    for attachments in (3, {"type": "text"}):
+        with pytest.raises(TypeError, match="list of files"):
+            await session.prompt("x", attachments=attachments)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="function"):
+        session.on_event(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="offset"):
+        await session.events(-1)
+    with pytest.raises(ValueError, match="offset"):
+        await client.sessions.raw_events(session.id, -1)
+    assert await session.raw_events() == before
 
 
 @pytest.mark.clause("sdk-first-contact")

@@ -1,14 +1,18 @@
-"""Checks of what a client is given, before anything is started: URL and names of options."""
+"""Checks of what a client is given, before anything is started: URL and options."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlsplit
 
 from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions
+from sandbox_agent.sdk.option_values import check_values
 
 DEFAULT_URL = "http://127.0.0.1:2468"
+_OF_START = ("agents", "sandbox_id", "spawn")
+"""The options that are parameters of `start` itself."""
 _HINTS = {
     "token": 'the token of a started server is spawn={"token": ...}',
     "base_url": "start() makes a server; connect(base_url) uses one that runs",
@@ -32,13 +36,14 @@ def server_url(given: str | None) -> str:
     return url
 
 
-def check_client_options(call: str, options: Iterable[str]) -> None:
-    """Raise `TypeError` for options that `connect` or `start` does not have."""
-    known = {**CommonOptions.__annotations__}
-    if call == "connect":
-        known |= ConnectOptions.__annotations__
+def check_client_options(call: str, options: Mapping[str, Any]) -> None:
+    """Raise `TypeError` for options that `connect` or `start` does not have, or of another kind."""
+    kind = ConnectOptions if call == "connect" else CommonOptions
+    known = kind.__annotations__
     unknown = [name for name in options if name not in known]
     if unknown:
         hints = "".join(f"; {_HINTS[name]}" for name in unknown if name in _HINTS)
-        offered = ", ".join(sorted(known))
+        offered = ", ".join(sorted({*known, *(() if call == "connect" else _OF_START)}))
         raise TypeError(f"{call}() has no option {', '.join(unknown)}{hints}; it has {offered}")
+    # `open_store` says more about a store.
+    check_values({name: value for name, value in options.items() if name != "store"}, kind)

@@ -15,6 +15,8 @@ log = logging.getLogger("sandbox_agent")
 # A database that does not answer must not keep the program from ending.
 CLOSE_STORE_S = 5.0
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_POSTGRES_IN_ANOTHER_FORM = re.compile(r"\s*postgres(ql)?:|[^/\\]*:[^/\\]*@|[\w.-]+:\d+/")
+"""What would be a strange name of a file and is a usual mistake: `postgresql:db`, `user:secret@host/db`."""
 _CONNECTION_STRING = re.compile(r"\s*(host|hostaddr|port|dbname|user|service)\s*=")
 
 
@@ -47,6 +49,12 @@ def _store_by_text(text: str) -> SessionStore:
     if scheme is None:
         if _CONNECTION_STRING.match(text):
             raise ValueError("a connection string of Postgres is given as store=PostgresStore(...)")
+        if _POSTGRES_IN_ANOTHER_FORM.match(text):
+            raise ValueError("the store is no URL: that of a Postgres database begins with postgresql://")
+        if text.startswith("sqlite:"):
+            raise ValueError(f"the store {text!r} is given by its path, without 'sqlite:'")
+        if not text.strip():
+            raise ValueError("the store is an empty text; a store is a path (SQLite) or a postgresql:// URL")
         return SqliteStore(text)
     if scheme[1] in ("postgresql", "postgres"):
         return PostgresStore(text)

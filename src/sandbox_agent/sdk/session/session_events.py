@@ -111,6 +111,8 @@ class SessionEvents:
 
     def on_event(self, callback: EventCallback, type: str | None) -> Callable[[], None]:
         """Call `callback` for every event, or those of one type; returns a function that unsubscribes."""
+        if not callable(callback):
+            raise TypeError(f"the callback for events is a function, not {callback!r}")
         if type is not None and type not in EVENT_TYPES:
             raise ValueError(f"there is no event {type!r}; events are {', '.join(EVENT_TYPES)}")
         queue: asyncio.Queue[UniversalEvent] = asyncio.Queue()

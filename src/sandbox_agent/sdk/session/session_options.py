@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from sandbox_agent.sdk.option_values import check_values
 from sandbox_agent.sdk.session.config.config_options import OptionValue
 from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions
 from sandbox_agent.sdk.tools.tool import as_tools
@@ -64,7 +65,10 @@ def check_options(options: SessionOptions) -> None:
     allowed = options.get("allowed_tools")
     if isinstance(allowed, str) or (allowed is not None and not isinstance(allowed, Sequence)):
         raise TypeError(f"allowed_tools is a list of names, such as ['Read'], not {allowed!r}")
+    if options.get("id") == "":
+        raise ValueError("id is empty; without the option a session gets a random one")
     _check_common(options)
+    check_values(options, SessionOptions)
 
 
 def check_callbacks(options: CallbackOptions) -> None:
@@ -73,6 +77,7 @@ def check_callbacks(options: CallbackOptions) -> None:
     if unknown:
         raise TypeError(f"resume() has no option {', '.join(unknown)}")
     _check_common(options)
+    check_values(options, CallbackOptions)
 
 
 def _check_common(options: CallbackOptions) -> None:

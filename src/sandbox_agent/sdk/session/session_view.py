@@ -127,11 +127,11 @@ class AsyncSessionView:
 
     async def events(self, offset: int = 0, limit: int | None = None) -> list[UniversalEvent]:
         """Stored universal events: all of them, or `limit` after skipping `offset`."""
-        return await self._events.page(offset, page_limit(limit))
+        return await self._events.page(offset, page_limit(offset, limit))
 
     async def raw_events(self, offset: int = 0, limit: int | None = None) -> list[Envelope]:
         """Stored ACP messages, in both directions: all of them, or `limit` after skipping `offset`."""
-        return await self._events.raw_page(offset, page_limit(limit))
+        return await self._events.raw_page(offset, page_limit(offset, limit))
 
     async def export(self, format: TranscriptFormat = "markdown") -> str:
         """The conversation so far as text: `markdown`, `chat` (JSONL for training) or `atif`."""

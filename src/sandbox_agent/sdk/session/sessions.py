@@ -122,14 +122,14 @@ class AsyncSessions:
         known = self._open.get(session_id)
         if known is not None:
             return await known.events(offset, limit)
-        return await self._pager(await self.get(session_id)).events(offset, page_limit(limit))
+        return await self._pager(await self.get(session_id)).events(offset, page_limit(offset, limit))
 
     async def raw_events(self, session_id: str, offset: int = 0, limit: int | None = None) -> EnvelopeList:
         """Stored ACP messages of a session, in both directions, all or a part."""
         known = self._open.get(session_id)
         if known is not None:
             return await known.raw_events(offset, limit)
-        return await self._pager(await self.get(session_id)).messages(offset, page_limit(limit))
+        return await self._pager(await self.get(session_id)).messages(offset, page_limit(offset, limit))
 
     async def export(self, session_id: str, format: TranscriptFormat = "markdown") -> str:
         """A stored conversation as text: `markdown`, `chat` (JSONL for training) or `atif`."""
@@ -194,6 +194,7 @@ class AsyncSessions:
             "env": options.get("env"),
             "max_cost": options.get("max_cost"),
             "max_turns": options.get("max_turns"),
+            "include_raw": options.get("include_raw", False),
         }
         async with self._locks.hold(session_id):
             if await self._pool.store.get_session(session_id) is None:

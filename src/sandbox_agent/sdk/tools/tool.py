@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, get_type_hints, overload
 
 import msgspec
@@ -23,9 +23,9 @@ class Tool:
 
     name: str
     description: str
-    schema: Mapping[str, Any]
-    function: Callable[..., Any]
-    arguments: TypedJson[Any] | None
+    schema: Mapping[str, Any] = field(repr=False)
+    function: Callable[..., Any] = field(repr=False)
+    arguments: TypedJson[Any] | None = field(repr=False)
     """Checks the arguments; None for a schema of the caller."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

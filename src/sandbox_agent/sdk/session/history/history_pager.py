@@ -24,8 +24,10 @@ MAX_CHECKPOINTS = 32
 ALL = 2**53
 
 
-def page_limit(limit: int | None) -> int:
-    """The number of entries for `limit=`; None means all."""
+def page_limit(offset: int, limit: int | None) -> int:
+    """The number of entries for `limit=`; None means all. Raises `ValueError` if one is negative."""
+    if offset < 0:
+        raise ValueError(f"offset is the number of entries to skip, not {offset}")
     if limit is None:
         return ALL
     if limit < 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sandbox_agent.sdk.resources.files import AsyncFiles
@@ -46,6 +46,8 @@ def prompt_request(
 ) -> PromptRequest:
     """A prompt whose form was checked; raises `TypeError` before anything is sent."""
     blocks = prompt_blocks(prompt)
-    if isinstance(attachments, str):
-        raise TypeError(f"attachments is a list of files, not the text {attachments!r}")
+    if isinstance(attachments, str | Mapping) or not isinstance(attachments, Iterable):
+        raise TypeError(f"attachments is a list of files, not {attachments!r}")
+    if timeout_s is not None and not isinstance(timeout_s, int | float):
+        raise TypeError(f"timeout is a number of seconds, not {timeout_s!r}")
     return PromptRequest(blocks, attachments, timeout_s, respond_async)
