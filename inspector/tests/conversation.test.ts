@@ -369,6 +369,39 @@ test("a notice has its severity, and a compaction its summary or its error", () 
   });
 });
 
+test("a compaction is one note, whose summary grows by chunks", () => {
+  const compaction = (fields: JsonObject) => update({ compactionId: "c", ...fields });
+  const chunk = (text: string) =>
+    compaction({ sessionUpdate: "compaction_summary_chunk", content: { type: "text", text } });
+  const log = run(
+    chunk("We talked "),
+    chunk("about mocks."),
+    compaction({ sessionUpdate: "compaction_update", status: "completed" }),
+  );
+  expect(log.conversation.items).toHaveLength(1);
+  expect(last(log)).toMatchObject({ kind: "note", label: "compaction", detail: "We talked about mocks." });
+  const cleared = compaction({ sessionUpdate: "compaction_update", status: "completed", summary: null });
+  expect(last(run(chunk("x"), cleared))).toMatchObject({ detail: "completed" });
+});
+
+test("a deleted session, a logout and a cancelled request are told", () => {
+  const answered = (id: number, method: string, params: JsonObject) => [
+    message("client", { jsonrpc: "2.0", id, method, params }),
+    message("agent", { jsonrpc: "2.0", id, result: {} }),
+  ];
+  const log = run(
+    message("client", { jsonrpc: "2.0", method: "$/cancel_request", params: { requestId: 9 } }),
+    ...answered(1, "logout", {}),
+    ...answered(2, "session/delete", { sessionId: "s1" }),
+  );
+  expect(log.conversation.items.map((item) => item.kind === "note" && item.label)).toEqual([
+    "Cancellation of a request",
+    "The agent is logged out",
+    "The agent has deleted the session",
+  ]);
+  expect(log.conversation.needsLogin).toBe(true);
+});
+
 test("what is no object, and unknown updates, become notes and break nothing", () => {
   const log = run(
     message("agent", [1, 2]),

@@ -9,12 +9,17 @@ import { withV1Names } from "./acpV2";
 import { readAgentRequest, type AgentRequest } from "./agentRequest";
 import type { Sender } from "./message";
 
+/** Of ACP v1 and of v2. */
+export const LOGOUT_METHODS = ["logout", "auth/logout"];
+
 export interface Call {
   method: string;
   /** In the terms of ACP v1; the payload has them as they were sent. */
   params: JsonObject;
   /** Set if the agent asks for a decision of the user. */
   request?: AgentRequest;
+  /** The method of the request that a `$/cancel_request` names, if that has no answer yet. */
+  cancels?: string;
 }
 
 export type Reading =
@@ -64,6 +69,8 @@ export class MessageReader {
     const { id } = payload;
     const params = asObject(payload.params);
     const call: Call = { method, params: sender === "agent" ? withV1Names(method, params) : params };
+    if (method === "$/cancel_request")
+      call.cancels = this.calls.get(`${sender} ${idKey(params.requestId)}`)?.method;
     if (id !== undefined) {
       if (sender === "agent") call.request = readAgentRequest(id, method, call.params);
       this.calls.set(`${sender} ${idKey(id)}`, call);

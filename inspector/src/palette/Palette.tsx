@@ -4,7 +4,9 @@ import { useEffect, useMemo, useRef, useState, type KeyboardEvent } from "react"
 import { sessionRows } from "../sidebar/sessionRows";
 import { useAppState } from "../state/appState";
 import { useObservable } from "../state/observable";
+import { selectedInstance } from "../state/selection";
 import { Dialog } from "../ui/Dialog";
+import { agentCommands } from "./agentCommands";
 import {
   matchingCommands,
   paletteCommands,
@@ -20,13 +22,17 @@ export function Palette({ actions, close }: { actions: PaletteActions; close: ()
   const sessions = useObservable(app.sessions.sessions);
   const { servers } = useObservable(app.servers.state);
   const phases = useObservable(app.open.phases);
+  const instance = useObservable(selectedInstance);
   const [typed, setTyped] = useState("");
   const [active, setActive] = useState(0);
   const current = useRef<HTMLLIElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const commands = useMemo(
-    () => paletteCommands(sessionRows(sessions ?? [], servers, phases, false), actions),
-    [sessions, servers, phases, actions],
+    () => [
+      ...paletteCommands(sessionRows(sessions ?? [], servers, phases, false), actions),
+      ...agentCommands(instance, (serverId) => app.api.closeServer(serverId)),
+    ],
+    [app, sessions, servers, phases, actions, instance],
   );
   const shown = matchingCommands(commands, typed).slice(0, SHOWN);
   // After the dialog was shown, which gives the focus to its first button.

@@ -36,6 +36,7 @@ RESULTS: dict[str, Any] = {
     "session/list": schema.ListSessionsResponse,
     "session/close": schema.CloseSessionResponse,
     "session/delete": schema.DeleteSessionResponse,
+    "logout": schema.LogoutResponse,
     "session/set_mode": schema.SetSessionModeResponse,
     "session/set_config_option": schema.SetSessionConfigOptionResponse,
     "session/prompt": schema.PromptResponse,

@@ -18,12 +18,26 @@ from tests.agents.mock.mock_process import PNG, WAIT_S, Json, Start
 def test_initialize_returns_version_capabilities_and_name(start: Start) -> None:
     result = start().call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
     assert result["protocolVersion"] == 1
-    assert result["authMethods"] == []
+    assert [one["id"] for one in result["authMethods"]] == ["mock-login"]
     assert result["agentInfo"]["name"] == "mock"
     capabilities = result["agentCapabilities"]
     assert capabilities["loadSession"] is True
     assert capabilities["promptCapabilities"] == {"image": True, "audio": True, "embeddedContext": True}
     assert {"list", "resume", "close"} <= set(capabilities["sessionCapabilities"])
+    assert capabilities["auth"] == {"logout": {}}
+
+
+@pytest.mark.clause("mock-handshake-and-sessions")
+def test_after_a_logout_it_wants_a_login(start: Start) -> None:
+    agent = start()
+    session = agent.new_session()
+    agent.call("logout", {})
+    opened = {"cwd": "/project", "mcpServers": []}
+    prompt = {"sessionId": session, "prompt": [{"type": "text", "text": "hello"}]}
+    for method, params in (("session/new", opened), ("session/prompt", prompt)):
+        assert agent.failure(method, params) == -32000
+    agent.call("authenticate", {"methodId": "mock-login"})
+    assert agent.call("session/prompt", prompt)["stopReason"] == "end_turn"
 
 
 @pytest.mark.clause("mock-handshake-and-sessions")

@@ -45,3 +45,30 @@ def test_sessions_panels_and_actions_are_reached_by_name(inspector: InspectorPag
     expect(page.get_by_role("dialog")).to_have_count(0)
     inspector.composer.fill("what?")
     expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+@pytest.mark.clause("inspector-palette")
+def test_the_agent_is_logged_out_and_the_session_deleted_where_it_can(inspector: InspectorPage) -> None:
+    page = inspector.page
+    inspector.create_session()
+    inspector.say_and_wait("hello")
+    page.on("dialog", lambda dialog: dialog.accept())
+
+    def choose(words: str) -> None:
+        page.keyboard.press("Control+k")
+        expect(page.get_by_role("dialog", name="Go to").get_by_role("combobox")).to_be_focused()
+        page.keyboard.type(words)
+        page.keyboard.press("Enter")
+
+    choose("log the agent out")
+    expect(inspector.conversation).to_contain_text("The agent is logged out")
+    advice = page.get_by_role("region", name="Login of the agent")
+    advice.get_by_role("button", name="Mock login").click()
+    expect(advice).to_contain_text("the agent accepted the login")
+    inspector.say("hello again")
+    inspector.wait_for_turns(2)
+    expect(advice).to_have_count(0)
+    choose("delete the session")
+    expect(inspector.conversation).to_contain_text("The agent has deleted the session")
+    expect(page.get_by_role("button", name="Resume").first).to_be_visible()
+    assert inspector.server.acp.list() == []

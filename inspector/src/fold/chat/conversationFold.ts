@@ -3,7 +3,7 @@
 import { AUTH_REQUIRED, SERVER_PROBLEM } from "../../api/errorCodes";
 import { isObject, numberAt, objectAt, textAt, type Json, type JsonObject } from "../../json";
 import { isAcceptance } from "../acpV2";
-import { idKey, type Reading } from "../messageReader";
+import { idKey, LOGOUT_METHODS, type Reading } from "../messageReader";
 import { outcomeText, readOutcome } from "../requestResult";
 import type { Conversation } from "./conversation";
 import { ConversationState } from "./conversationState";
@@ -64,6 +64,7 @@ export class ConversationFold {
     else if (method === "session/load" || method === "session/resume")
       this.state.restoring = this.state.hasMessages();
     else if (method === "session/cancel") this.state.note("info", "Stop requested");
+    else if (method === "$/cancel_request") this.state.remark("Cancellation of a request");
   }
 
   private startTurn(id: Json, params: JsonObject): void {
@@ -124,8 +125,18 @@ export class ConversationFold {
     // A login that comes before the session is offered by the page, not told as an error of the conversation.
     if (error && !(opens && needsLogin)) state.note("error", errorLabel(error), errorDetail(error));
     if (turn || opens) state.change({ needsLogin });
+    else if (call && !error) this.callSucceeded(call.method);
     if (result) state.applyResult(result, call?.params);
     if (call?.method === "session/load" || call?.method === "session/resume") state.restoring = false;
+  }
+
+  private callSucceeded(method: string): void {
+    if (method === "session/delete") {
+      this.state.note("info", "The agent has deleted the session");
+    } else if (LOGOUT_METHODS.includes(method)) {
+      this.state.note("info", "The agent is logged out");
+      this.state.change({ needsLogin: true });
+    }
   }
 
   private agentExited(params: JsonObject): void {

@@ -11,6 +11,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
 import { WaitingOutput } from "../acpV2";
+import type { Compaction } from "./compaction";
 import {
   EMPTY_CONVERSATION,
   type Conversation,
@@ -36,6 +37,7 @@ export class ConversationState {
   /** Index of the message or thought that the next chunk may extend. */
   openIndex: number | undefined;
   readonly toolIndexes = new Map<string, number>();
+  readonly compactions = new Map<string, Compaction>();
   /** Output of terminals that no tool call shows yet. */
   readonly terminalOutputs = new WaitingOutput();
   /** Index of the item of each request of the agent, by the key of its id. */
@@ -92,8 +94,8 @@ export class ConversationState {
   }
 
   /** A note that leaves the message before it open: the agent may go on with it. */
-  remark(label: string, detail?: string, level: NoteItem["level"] = "info"): void {
-    this.push({ kind: "note", level, label, ...(detail ? { detail } : {}) });
+  remark(label: string, detail?: string, level: NoteItem["level"] = "info"): number {
+    return this.push({ kind: "note", level, label, ...(detail ? { detail } : {}) });
   }
 
   closeMessage(): void {

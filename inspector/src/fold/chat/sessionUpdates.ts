@@ -4,6 +4,7 @@ import type { ContentBlock, PlanEntry, ToolCallContent, ToolCallLocation } from 
 import { isObject, listAt, numberAt, objectAt, textAt, type JsonObject } from "../../json";
 import type { MessageItem, NoteItem, ToolItem, Usage } from "./conversation";
 import { applyState, contentChunk, terminalUpdate, wholeMessage } from "./acpV2";
+import { compaction } from "./compaction";
 import { terminalText } from "../terminalOutput";
 import { commands, configOptions, type ConversationState } from "./conversationState";
 
@@ -47,19 +48,15 @@ export function applySessionUpdate(state: ConversationState, params: JsonObject)
     case "usage_update":
       return state.change({ usage: { ...state.facts.usage, ...usage(update) } });
     case "notice":
-      return state.remark(
-        textAt(update, "title") ?? "notice",
-        textAt(update, "description"),
-        severity(update),
-      );
+      state.remark(textAt(update, "title") ?? "notice", textAt(update, "description"), severity(update));
+      return;
     case "compaction_update":
+    case "compaction_summary_chunk":
       return compaction(state, update);
     case "state_update":
       return applyState(state, sessionId, update);
-    case "compaction_summary_chunk":
-      return; // The update that completes the compaction follows.
     default:
-      return state.remark(textAt(update, "sessionUpdate") ?? "update", JSON.stringify(update));
+      state.remark(textAt(update, "sessionUpdate") ?? "update", JSON.stringify(update));
   }
 }
 
@@ -201,12 +198,6 @@ function planUpdate(state: ConversationState, update: JsonObject): void {
 
 function severity(update: JsonObject): NoteItem["level"] {
   return update.severity === "warning" || update.severity === "error" ? update.severity : "info";
-}
-
-function compaction(state: ConversationState, update: JsonObject): void {
-  const summary = listAt(update, "summary").map((block) => (isObject(block) ? textAt(block, "text") : ""));
-  const detail = textAt(update, "error") ?? (summary.join("") || textAt(update, "status"));
-  state.remark("compaction", detail, update.status === "failed" ? "warning" : "info");
 }
 
 function mode(state: ConversationState, currentModeId: string): void {

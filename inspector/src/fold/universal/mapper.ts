@@ -19,7 +19,7 @@ import {
 import { isAcceptance } from "../acpV2";
 import { REQUEST_METHODS } from "../agentRequest";
 import type { RequestIds } from "../answerMeta";
-import { idKey, type Reading } from "../messageReader";
+import { idKey, LOGOUT_METHODS, type Reading } from "../messageReader";
 import { Emitter } from "./emitter";
 import { Items, readSnapshot } from "./items";
 import { Messages, SLOT_OF_UPDATE, SLOT_OF_WHOLE, type Slot } from "./messages";
@@ -72,7 +72,7 @@ export class UniversalMapper {
     return this.requests.idsOf(requestId);
   }
 
-  private fromClient({ id, method, params, payload }: CallReading): void {
+  private fromClient({ id, method, params, payload, cancels }: CallReading): void {
     if (method === "session/prompt") {
       this.turns.start(idKey(id), params);
     } else if (method === "_session/steering") {
@@ -81,6 +81,8 @@ export class UniversalMapper {
       this.turns.abandon("the session was started again before the agent answered", "session_restarted");
       this.requests.rejectAll();
       this.session.request(method);
+    } else if (method === "$/cancel_request") {
+      this.updated("cancel_request", cancels ?? null, params, true);
     } else if (EXTENSION.test(method)) {
       this.notification(payload, method, params, true);
     }
@@ -95,8 +97,7 @@ export class UniversalMapper {
     } else if (method === "$/cancel_request") {
       understood = this.requests.withdraw(params.requestId) || "requestId" in params;
     } else if (method === "elicitation/complete") {
-      const detail = asText(params.elicitationId);
-      this.out.emit("session.updated", { label: "elicitation_complete", detail, update: params });
+      this.updated("elicitation_complete", asText(params.elicitationId), params);
     } else if (EXTENSION.test(method)) {
       this.notification(payload, method, params, method.startsWith("_adapter/"));
     }
@@ -215,7 +216,15 @@ export class UniversalMapper {
       this.messages.closeAll("completed");
       this.tools.closeAll("completed");
       this.session.started(call.method, call.params, asObject(payload.result), true);
+    } else if (call.method === "session/delete") {
+      this.updated("session_delete", asText(call.params.sessionId), call.params);
+    } else if (LOGOUT_METHODS.includes(call.method)) {
+      this.updated("logout", null, call.params);
     }
+  }
+
+  private updated(label: string, detail: string | null, update: JsonObject, synthetic = false): void {
+    this.out.emit("session.updated", { label, detail, update }, synthetic);
   }
 
   private failure(message: JsonObject, key: string, method: string | undefined): void {

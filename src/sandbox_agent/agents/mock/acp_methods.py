@@ -16,7 +16,7 @@ from sandbox_agent.agents.mock.prompt import Prompt
 from sandbox_agent.agents.mock.scripts.commands import script_for
 from sandbox_agent.agents.mock.scripts.script_steps import Script, SendUpdate
 from sandbox_agent.agents.mock.turn_scheduler import MockTurn, TurnScheduler, estimated_tokens
-from sandbox_agent.jsonrpc_error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
+from sandbox_agent.jsonrpc_error_codes import AUTH_REQUIRED, INVALID_PARAMS, METHOD_NOT_FOUND
 
 PROTOCOL_VERSION = 1
 # The version of the scripts, not of the package: importlib.metadata would add to the start-up time.
@@ -27,7 +27,10 @@ CAPABILITIES: Json = {
     "promptCapabilities": {"image": True, "audio": True, "embeddedContext": True},
     "mcpCapabilities": {"http": True, "sse": True},
     "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}},
+    "auth": {"logout": {}},
 }
+LOGIN = "mock-login"
+_NEEDS_LOGIN = frozenset(("session/new", "session/load", "session/resume", "session/fork", "session/prompt"))
 
 
 def _require(params: Json, name: str, kind: type, described: str) -> Any:
@@ -63,6 +66,7 @@ class AcpMethods:
         self._sessions = sessions
         self._turns = turns
         self._client: Json = {}
+        self._logged_in = True
         self._table = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
@@ -87,6 +91,8 @@ class AcpMethods:
         Raises:
             JsonRpcError: to be sent as the answer.
         """
+        if method in _NEEDS_LOGIN and not self._logged_in:
+            raise JsonRpcError(AUTH_REQUIRED, "Authentication required", {"detail": "logged out"})
         if method == "session/prompt":
             self._prompt(request_id, params)
             return None
@@ -123,21 +129,23 @@ class AcpMethods:
                 "protocolVersion": protocol_v2.VERSION,
                 "info": info,
                 "capabilities": protocol_v2.CAPABILITIES,
-                "authMethods": [],
+                "authMethods": [{"type": "agent", "methodId": LOGIN, "name": "Mock login"}],
             }
         return {
             "protocolVersion": PROTOCOL_VERSION,
             "agentCapabilities": CAPABILITIES,
             "agentInfo": info,
-            "authMethods": [],
+            "authMethods": [{"id": LOGIN, "name": "Mock login"}],
             "_meta": {"steering": {"supported": True}, **updates.product_meta(changedInput=True)},
         }
 
     def _authenticate(self, params: Json) -> Json:
         _require_text(params, "methodId")
+        self._logged_in = True
         return {}
 
     def _logout(self, _params: Json) -> Json:
+        self._logged_in = False
         return {}
 
     def _result(self, result: Json) -> Json:

@@ -36,7 +36,7 @@ class UnsupportedSessionConfigOptionError(SandboxAgentError):
 
 
 class UnsupportedSessionOptionError(SandboxAgentError):
-    """The agent has nothing for an option of `sessions.create`."""
+    """The agent has nothing for an option of `sessions.create`, or for a method of a session."""
 
     def __init__(self, option: str, agent: str, reason: str) -> None:
         self.option = option

@@ -54,8 +54,18 @@ class AsyncAcpClient:
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - also sent to the server, as `Prefer: wait`
     ) -> Any:
-        """Send a request and return its result; raises a typed error."""
-        return await self._connection.request(method, plain(params or {}), timeout_s=timeout)
+        """Send a request and return its result; raises a typed error.
+
+        Cancelling the wait sends `$/cancel_request`.
+        """
+        call_id = self._connection.new_id()
+        try:
+            return await self._connection.request(
+                method, plain(params or {}), call_id=call_id, timeout_s=timeout
+            )
+        except asyncio.CancelledError:
+            self._connection.cancel_request(call_id)
+            raise
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send a notification; it has reached the agent when this returns."""

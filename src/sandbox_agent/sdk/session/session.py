@@ -214,6 +214,14 @@ class AsyncSession(AsyncSessionView):
         await self._config.set_category(category, value)
         await self._channel.settle()
 
+    async def logout(self) -> None:
+        """Log the agent out of its account, also for the sessions that share its process.
+
+        Raises `UnsupportedSessionOptionError` if the agent has no logout.
+        """
+        await self._lifecycle.ensure_live()
+        await self._lifecycle.log_out()
+
     # -- permissions and questions ----------------------------------------------------------------------
 
     async def reply_permission(
@@ -251,7 +259,7 @@ class AsyncSession(AsyncSessionView):
         *,
         timeout: float | None = None,  # noqa: ASYNC109 - also sent to the server, as `Prefer: wait`
     ) -> Any:
-        """Send any ACP request; `sessionId` is filled in."""
+        """Send any ACP request; `sessionId` is filled in. Cancelling the wait sends `$/cancel_request`."""
         await self._lifecycle.ensure_live()
         full = {"sessionId": self._channel.native_id, **dict(params or {})}
         return await self._channel.request(method, full, timeout_s=timeout)
@@ -272,6 +280,17 @@ class AsyncSession(AsyncSessionView):
         self._lifecycle.mark_destroyed()
         if self._channel.live:
             await self._lifecycle.close_in_agent(self.cancel if self.busy else None)
+        self._lifecycle.record_end()
+        await self._finish(keep_running=False)
+
+    async def delete(self) -> None:
+        """Delete what the agent has stored of the session, and end it; the history stays in the store.
+
+        Raises `UnsupportedSessionOptionError` if the agent cannot delete sessions; the session then goes on.
+        """
+        await self._lifecycle.ensure_live()
+        await self._lifecycle.delete_in_agent(self.cancel if self.busy else None)
+        self._lifecycle.mark_destroyed()
         self._lifecycle.record_end()
         await self._finish(keep_running=False)
 

@@ -64,8 +64,7 @@ async def _opened(source: SessionChannel, record: SessionRecord, instance: Agent
 
 def _able_instance(source: SessionChannel) -> AgentInstance:
     instance = source.instance
-    offered = instance.capability("sessionCapabilities", "fork") if instance is not None else None
-    if instance is None or offered is None or offered is False:
+    if instance is None or not instance.offers("sessionCapabilities", "fork"):
         raise UnsupportedSessionOptionError("fork", source.record.agent, "it does not offer session/fork")
     return instance
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-from sandbox_agent.sdk.errors import SandboxAgentError, SessionEndedError
+from sandbox_agent.sdk.errors import SandboxAgentError, SessionEndedError, UnsupportedSessionOptionError
 from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.history.restorer import Restored, Restorer
 from sandbox_agent.sdk.session.session_info import SessionSettings
@@ -70,13 +70,29 @@ class SessionLifecycle:
             async with asyncio.timeout(CLOSE_IN_AGENT_S):
                 if stop_turn is not None:
                     await stop_turn()
-                closes = channel.instance is not None and channel.instance.capability(
-                    "sessionCapabilities", "close"
-                )
-                if closes is not None and closes is not False:
+                if channel.instance is not None and channel.instance.offers("sessionCapabilities", "close"):
                     await channel.request("session/close", {"sessionId": channel.native_id})
         except (SandboxAgentError, TimeoutError) as error:
             log.debug("session %s was not closed in the agent: %s", channel.record.id, error)
+
+    async def delete_in_agent(self, stop_turn: Callable[[], Awaitable[None]] | None) -> None:
+        """Delete what a live agent has stored of the session; raises if it cannot or refuses."""
+        channel = self.channel
+        if channel.instance is None or not channel.instance.offers("sessionCapabilities", "delete"):
+            raise UnsupportedSessionOptionError(
+                "delete", channel.record.agent, "it does not offer session/delete"
+            )
+        if stop_turn is not None:
+            await stop_turn()
+        await channel.request("session/delete", {"sessionId": channel.native_id})
+
+    async def log_out(self) -> None:
+        """Log a live agent out of its account; raises if it cannot or refuses."""
+        channel = self.channel
+        method = channel.instance.logout_method if channel.instance is not None else None
+        if method is None:
+            raise UnsupportedSessionOptionError("logout", channel.record.agent, "it does not offer logout")
+        await channel.request(method, {})
 
     def record_end(self) -> None:
         """Add the end of the session to its history, unless it is there."""

@@ -161,6 +161,13 @@ class AcpConnection:
         self._check()
         await self._send({"jsonrpc": "2.0", "method": method, "params": dict(params)}, retry=False)
 
+    def cancel_request(self, call_id: str) -> Envelope:
+        """Cancel a request in the agent, in the background; returns the message."""
+        message = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": call_id}}
+        if self.lost is None:
+            self._spawn(self._send_if_possible(message), "cancel request")
+        return message
+
     async def respond(self, envelope: Envelope) -> None:
         """Answer a request of the agent; repeated until the server has it, which is safe."""
         self._check()
@@ -192,6 +199,12 @@ class AcpConnection:
                 raise
             self.lose(gone)
             raise gone from error
+
+    async def _send_if_possible(self, envelope: Envelope) -> None:
+        try:
+            await self._send(envelope, retry=False)
+        except SandboxAgentError as error:
+            log.debug("%s was not delivered: %s", envelope["method"], error)
 
     # -- closing ------------------------------------------------------------------------------------
 

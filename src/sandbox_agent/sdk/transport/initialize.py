@@ -44,12 +44,15 @@ def agent_capabilities(result: Mapping[str, Any]) -> Any:
     """The `agentCapabilities` of an answer to `initialize`; those of version 2 in the same form."""
     if "agentCapabilities" in result or not isinstance(result.get("capabilities"), Mapping):
         return result.get("agentCapabilities")
+    # In version 2 an agent that has logins has a logout too.
+    auth: dict[str, Any] = {"auth": {"logout": {}}} if result.get("authMethods") else {}
     session = result["capabilities"].get("session")
     if not isinstance(session, Mapping):
-        return {}
+        return auth
     prompt = session.get("prompt")
     offered = prompt if isinstance(prompt, Mapping) else {}
     return {
+        **auth,
         "promptCapabilities": {key: value is not None for key, value in offered.items()},
         "sessionCapabilities": {
             "list": {},

@@ -242,9 +242,9 @@ async def test_load_is_the_next_best_and_its_history_is_not_stored_twice(
 ) -> None:
     from sandbox_agent.sdk.session.instances.agent_instance import AgentInstance
 
-    real = AgentInstance.capability
+    real = AgentInstance.offers
     monkeypatch.setattr(
-        AgentInstance, "capability", lambda self, *path: None if "resume" in path else real(self, *path)
+        AgentInstance, "offers", lambda self, *path: "resume" not in path and real(self, *path)
     )
     client = await connect()
     session = await client.sessions.create("mock")

@@ -72,6 +72,11 @@ class OutgoingMessages:
                 respond_async=respond_async,
                 on_accepted=accepted,
             )
+        except asyncio.CancelledError:
+            # A prompt is stopped by `session/cancel` instead, which also ends its turn.
+            if method != "session/prompt" and call_id in self._mapper.open_call_ids:
+                self._recorder.add(instance.connection.cancel_request(call_id), "client")
+            raise
         except AgentExitedError as error:
             instance.disown(call_id)
             if recorded_late:  # after the end of the session, which therefore did not end this turn

@@ -36,8 +36,7 @@ async def with_agent_options(
 
 def check_system_prompt(instance: AgentInstance, init: Mapping[str, Any]) -> None:
     """Raise `UnsupportedSessionOptionError` if the agent would ignore the system prompt."""
-    offered = instance.capability("sessionCapabilities", "systemPrompt")
-    if init.get("systemPrompt") is not None and (offered is None or offered is False):
+    if init.get("systemPrompt") is not None and not instance.offers("sessionCapabilities", "systemPrompt"):
         raise UnsupportedSessionOptionError("system_prompt", instance.agent, "it does not offer it over ACP")
 
 

@@ -30,7 +30,7 @@ async def tell_title(channel: SessionChannel) -> dict[str, str]:
     title, instance = channel.record.title, channel.instance
     if not title or instance is None:
         return {}
-    if instance.capability("sessionCapabilities", "title") in (None, False):
+    if not instance.offers("sessionCapabilities", "title"):
         return {}
     try:
         await channel.request(

@@ -145,8 +145,7 @@ class Restorer:
     async def _native(self, method: str, *capability: str) -> bool:
         channel = self._channel
         instance = channel.instance
-        offered = instance.capability(*capability) if instance is not None else None
-        if offered is None or offered is False:
+        if instance is None or not instance.offers(*capability):
             self._tried[method] = "the agent does not offer it"
             return False
         init = dict(channel.record.session_init or {})

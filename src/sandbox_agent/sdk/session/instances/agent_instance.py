@@ -68,12 +68,19 @@ class AgentInstance:
     def lost(self) -> SandboxAgentError | None:
         return self.connection.lost
 
-    def capability(self, *path: str) -> Any:
-        """A value inside the agent's `agentCapabilities`, or None."""
+    def offers(self, *path: str) -> bool:
+        """Whether the agent declares a capability: as an object, or as true."""
         value: Any = agent_capabilities(self.init_result)
         for key in path:
             value = value.get(key) if isinstance(value, Mapping) else None
-        return value
+        return value not in (None, False)
+
+    @property
+    def logout_method(self) -> str | None:
+        """The method that logs the agent out; None if it has none."""
+        if not self.offers("auth", "logout"):
+            return None
+        return "auth/logout" if self.is_v2 else "logout"
 
     @property
     def can_steer(self) -> bool:

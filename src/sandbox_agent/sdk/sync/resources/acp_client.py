@@ -38,7 +38,10 @@ class AcpClient:
     def request(
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None
     ) -> Any:
-        """Send a request and return its result; raises a typed error."""
+        """Send a request and return its result; raises a typed error.
+
+        Cancelling the wait sends `$/cancel_request`.
+        """
         return self._portal.run(self._async.request(method, params, timeout=timeout))
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:

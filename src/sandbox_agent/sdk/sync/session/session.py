@@ -164,6 +164,13 @@ class Session(SessionView):
         """Set any option of the agent; the error for a wrong value lists those allowed."""
         self._portal.run(self._async.set_config_option(config_id, value))
 
+    def logout(self) -> None:
+        """Log the agent out of its account, also for the sessions that share its process.
+
+        Raises `UnsupportedSessionOptionError` if the agent has no logout.
+        """
+        self._portal.run(self._async.logout())
+
     def reply_permission(self, permission_id: str, reply: str | Allow | Deny | Mapping[str, Any]) -> None:
         """Answer with `once`, `always`, `reject`, an option id, `Allow(raw_input=...)` or `Deny(reason)`.
 
@@ -191,7 +198,7 @@ class Session(SessionView):
     def request(
         self, method: str, params: Mapping[str, Any] | None = None, *, timeout: float | None = None
     ) -> Any:
-        """Send any ACP request; `sessionId` is filled in."""
+        """Send any ACP request; `sessionId` is filled in. Cancelling the wait sends `$/cancel_request`."""
         return self._portal.run(self._async.request(method, params, timeout=timeout))
 
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
@@ -201,6 +208,13 @@ class Session(SessionView):
     def terminate(self) -> None:
         """End the session; its history stays in the store. A second call does nothing."""
         self._portal.run(self._async.terminate())
+
+    def delete(self) -> None:
+        """Delete what the agent has stored of the session, and end it; the history stays in the store.
+
+        Raises `UnsupportedSessionOptionError` if the agent cannot delete sessions; the session then goes on.
+        """
+        self._portal.run(self._async.delete())
 
     def close(self, *, keep_running: bool = False) -> None:
         """Release the session; it can be resumed. `keep_running` leaves the agent process running."""

@@ -41,6 +41,8 @@ from sandbox_agent.sdk.universal.usage import Usage
 from sandbox_agent.sdk.universal.user_request_models import PendingPermission, PendingQuestion
 
 Direction = Literal["client", "agent"]
+LOGOUT_METHODS = ("logout", "auth/logout")
+"""Of ACP v1 and of v2."""
 
 
 class UniversalMapper:
@@ -193,6 +195,9 @@ class UniversalMapper:
             )
             self._user_requests.reject_all()
             self._session.request(method)
+        elif method == "$/cancel_request":
+            call = self._state.client_calls.get(json_text(params.get("requestId")))
+            self._updated("cancel_request", call.method if call else None, params, synthetic=True)
         elif is_extension(method):
             self._extensions.read(message, method, params, synthetic=True)
 
@@ -213,8 +218,7 @@ class UniversalMapper:
         elif method == "$/cancel_request":
             understood = self._user_requests.withdraw(params.get("requestId")) or "requestId" in params
         elif method == "elicitation/complete":
-            detail = as_text(params.get("elicitationId"))
-            self._out.emit("session.updated", SessionUpdatedData("elicitation_complete", detail, params))
+            self._updated("elicitation_complete", as_text(params.get("elicitationId")), params)
         elif is_extension(method):
             self._extensions.read(message, method, params, synthetic=method.startswith("_adapter/"))
         # Every other method belongs to a service of the client or to the agent's vendor: no universal event.
@@ -253,6 +257,15 @@ class UniversalMapper:
             self._messages.close_all("completed")
             self._tools.close_all("completed")
             self._session.started(call.method, call.params, as_dict(message["result"]), synthetic=True)
+        elif call.method == "session/delete":
+            self._updated("session_delete", as_text(call.params.get("sessionId")), call.params)
+        elif call.method in LOGOUT_METHODS:
+            self._updated("logout", None, call.params)
+
+    def _updated(
+        self, label: str, detail: str | None, params: dict[str, Any], *, synthetic: bool = False
+    ) -> None:
+        self._out.emit("session.updated", SessionUpdatedData(label, detail, params), synthetic=synthetic)
 
 
 def _now() -> Time:
