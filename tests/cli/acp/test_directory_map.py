@@ -49,18 +49,23 @@ def test_directories_of_sessions_are_replaced(method: str, local: str, remote: s
 def test_the_root_of_the_server_can_be_mapped() -> None:
     root = DirectoryMap.parse(["/srv=/"])
     for local, remote in ((b"/srv", b"/"), (b"/srv/a", b"/a")):
-        assert root.to_remote(b'{"method":"x","params":{"cwd":"%b"}}' % local).endswith(b'"%b"}}' % remote)
+        opened = b'{"method":"session/new","params":{"cwd":"%b"}}'
+        assert root.to_remote(opened % local) == opened % remote
         assert b'"%b"' % local in root.to_local(b'{"result":{"sessions":[{"cwd":"%b"}]}}' % remote)
 
 
 @pytest.mark.clause("front-map")
 def test_every_other_byte_stays() -> None:
-    message = b'{ "id":1.0,"method" : "x", "params": {"x":1e400 , "cwd" :  "\\/home\\/me/project" ,"y":[]}}'
+    params = b'{"x":1e400 , "cwd" :  "\\/home\\/me/project" ,"y":[]}'
+    message = b'{ "id":1.0,"method" : "session\\/new", "params": %b}' % params
     assert MAP.to_remote(message) == message.replace(b'"\\/home\\/me/project"', b'"/workspace"')
     inside = (
         b'{"method":"session/prompt","params":{"prompt":[{"cwd":"/home/me/project"}],"_meta":{"cwd":"/srv"}}}'
     )
     assert MAP.to_remote(inside) == inside
+    for method in (b'"_vendor/run"', b"7", b'["session/new"]'):
+        other = b'{"method":%b,"params":{"cwd":"/home/me/project"}}' % method
+        assert MAP.to_remote(other) == other
 
 
 @pytest.mark.clause("front-map")

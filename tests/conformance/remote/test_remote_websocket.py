@@ -124,6 +124,23 @@ def test_refused_handshakes_are_problems(module_server: ServerProcess) -> None:
     assert module_server.acp.list() == []
 
 
+@pytest.mark.own_server("uvicorn refuses it by itself, without the header")
+@pytest.mark.clause("remote-websocket")
+def test_a_refused_version_of_the_protocol_names_the_version_that_is_spoken(
+    module_server: ServerProcess,
+) -> None:
+    headers = {
+        "connection": "Upgrade",
+        "upgrade": "websocket",
+        "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+        "sec-websocket-version": "8",
+    }
+    answer = module_server.client.get(f"/acp/{AGENT}", headers=headers)
+    assert answer.status == 400
+    assert answer.header("sec-websocket-version") == "13"
+    assert module_server.acp.list() == []
+
+
 @pytest.mark.clause("remote-access")
 def test_the_token_may_be_a_subprotocol(module_server: ServerProcess) -> None:
     client, token = module_server.client, module_server.token

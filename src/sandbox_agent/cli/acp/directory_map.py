@@ -1,8 +1,8 @@
 """`--map LOCAL=REMOTE`: working directories of the editor become directories of the server, and back.
 
-Only the directories of a session are replaced: `cwd` and `additionalDirectories` in the parameters of a
-request of the editor, and in the sessions that `session/list` returns. Every other byte of the message stays
-as it is, and so do paths in prompts, tool calls and diffs.
+Only the directories of a session are replaced: `cwd` and `additionalDirectories` in the parameters of the
+requests that open or list sessions, and in the sessions that `session/list` returns. Every other byte of the
+message stays as it is, and so do paths in prompts, tool calls, diffs and methods of vendors.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 _KEYS = ("cwd", "additionalDirectories")
+_METHODS = frozenset(f"session/{name}" for name in ("new", "load", "resume", "fork", "list"))
 _MARKERS = tuple(f'"{key}"'.encode() for key in _KEYS)
 _DECODER = json.JSONDecoder()
 _BLANKS = " \t\n\r"
@@ -46,15 +47,15 @@ class DirectoryMap:
 
     def to_remote(self, message: bytes) -> bytes:
         """A message of the editor as the server gets it."""
-        if not self._to_remote or not _may_concern(message) or b'"method"' not in message:
+        if not self._to_remote or not _may_concern(message):
             return message
-        return _rewrite(message, "params", lambda path: _mapped(path, self._to_remote))
+        return _rewrite(message, _of_request, lambda path: _mapped(path, self._to_remote))
 
     def to_local(self, message: bytes) -> bytes:
         """A message of the agent as the editor gets it: the answer to `session/list` names directories."""
         if not self._to_local or not _may_concern(message) or b'"sessions"' not in message:
             return message
-        return _rewrite(message, "result", lambda path: _mapped(path, self._to_local))
+        return _rewrite(message, _of_answer, lambda path: _mapped(path, self._to_local))
 
 
 def _may_concern(message: bytes) -> bool:
@@ -69,11 +70,11 @@ def _mapped(path: str, pairs: Sequence[tuple[str, str]]) -> str:
     return path
 
 
-def _rewrite(message: bytes, container: str, replace: Replace) -> bytes:
-    """The message with the directories in `container` replaced; unchanged if it cannot be parsed."""
+def _rewrite(message: bytes, find: Callable[[str], Iterator[_Value]], replace: Replace) -> bytes:
+    """The message with the directories that `find` gives replaced; unchanged if it cannot be parsed."""
     try:
         text = message.decode()
-        found = list(_directories(text, container))
+        found = list(find(text))
     except (ValueError, RecursionError, IndexError):
         return message  # The agent decides what to do with it.
     for one in sorted(found, key=lambda directory: directory.start, reverse=True):
@@ -83,11 +84,18 @@ def _rewrite(message: bytes, container: str, replace: Replace) -> bytes:
     return text.encode()
 
 
-def _directories(text: str, container: str) -> Iterator[_Value]:
+def _of_request(text: str) -> Iterator[_Value]:
+    members = list(_members(text, _skip(text, 0)))
+    if any(key == "method" and str(body.value) in _METHODS for key, body in members):
+        for key, body in members:
+            if key == "params" and isinstance(body.value, dict):
+                yield from _of_session(text, body)
+
+
+def _of_answer(text: str) -> Iterator[_Value]:
     for key, body in _members(text, _skip(text, 0)):
-        if key != container or not isinstance(body.value, dict):
+        if key != "result" or not isinstance(body.value, dict):
             continue
-        yield from _of_session(text, body)
         for inner, listed in _members(text, body.start):
             if inner == "sessions" and isinstance(listed.value, list):
                 for session in _elements(text, listed.start):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from typing import Any, Protocol
+from urllib.parse import quote
 
 from sandbox_agent.cli.acp.reconnection import Reconnection
 from sandbox_agent.cli.acp.server_connection import Server, ServerConnection, Unreachable
@@ -156,7 +157,8 @@ class StreamReceiver:
         """The instance in the server's list. Raises Unreachable."""
         # A connection of its own: the sender asks too, from its thread.
         connection = ServerConnection(self._server)
-        reply = connection.request("GET", "/v1/acp", timeout_s=_CALL_TIMEOUT_S)
+        path = f"/v1/acp?serverId={quote(self._server_id, safe='')}"
+        reply = connection.request("GET", path, timeout_s=_CALL_TIMEOUT_S)
         connection.close()
         try:
             servers = json.loads(reply.body)["servers"] if reply.ok else []

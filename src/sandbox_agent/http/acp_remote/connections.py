@@ -86,13 +86,10 @@ class RemoteConnections:
         """
         connection_id = read_connection_id(headers)
         connection = self._connections.pop(connection_id, None)
-        try:
-            if connection is None and self._instances.get(connection_id):
-                raise NotFound.resource("connection", connection_id)  # an instance of /v1/acp
-        except SessionNotFound:
-            pass
         if connection is not None:
             connection.close()
+        elif self._instances.find(connection_id):
+            raise NotFound.resource("connection", connection_id)  # an instance of /v1/acp
         try:
             await self._instances.close(connection_id)
         except SessionNotFound:

@@ -10,8 +10,8 @@ from sandbox_agent.http.acp import post as acp_post
 from sandbox_agent.http.acp.post_options import check_content_type
 from sandbox_agent.http.acp.reply import PostReply
 from sandbox_agent.http.acp_remote.connections import CONNECTION_ID
+from sandbox_agent.http.acp_remote.handshake import handshake_headers, read_bootstrap
 from sandbox_agent.http.acp_remote.session_header import read_session_id
-from sandbox_agent.http.acp_remote.websocket.handshake import handshake_headers, read_bootstrap
 from sandbox_agent.http.messages import Query
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.http.acp_remote.websocket.handshake import handshake_headers, read_bootstrap
+from sandbox_agent.http.acp_remote.handshake import handshake_headers, read_bootstrap
 from sandbox_agent.http.acp_remote.websocket.socket_receiver import SocketReceiver
 
 if TYPE_CHECKING:

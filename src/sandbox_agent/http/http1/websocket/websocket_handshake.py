@@ -23,6 +23,7 @@ _OF_HANDSHAKE = (b"connection", b"upgrade")
 _PREFIX = b"sec-websocket-"
 # Compression would cost a server in a small sandbox up to 300 KB for each connection.
 _EXTENSIONS = b"sec-websocket-extensions"
+_VERSION = "13"
 
 
 class WebSocketHandshake:
@@ -35,7 +36,9 @@ class WebSocketHandshake:
             raise InvalidRequest(f"not a WebSocket handshake: {self.protocol.handshake_exc}")
         self._response: Response = self.protocol.accept(request)
         if self._response.status_code != 101:
-            raise InvalidRequest(f"not a WebSocket handshake: {self.protocol.handshake_exc}")
+            refusal = InvalidRequest(f"not a WebSocket handshake: {self.protocol.handshake_exc}")
+            refusal.headers["sec-websocket-version"] = _VERSION  # RFC 6455, 4.4
+            raise refusal
 
     def accept(self, subprotocol: str | None, headers: HeaderList) -> bytes:
         """The 101 response; from now on the protocol reads frames. Raises InvalidHeader."""
