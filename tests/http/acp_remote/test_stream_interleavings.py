@@ -19,6 +19,7 @@ from sandbox_agent.bridge.jsonrpc import routing_fields
 from sandbox_agent.http.acp.stream_slots import StreamSlots
 from sandbox_agent.http.acp_remote.http_connection import HttpConnection
 from sandbox_agent.http.acp_remote.sse_receiver import SseReceiver
+from tests.http.acp_remote.clock_loop import ClockLoop
 
 HOLD_S = 2.0
 SESSIONS = ("a", "b")
@@ -40,15 +41,6 @@ steps = st.lists(
     ),
     max_size=40,
 )
-
-
-class ClockLoop(asyncio.SelectorEventLoop):
-    """An event loop whose time the test sets."""
-
-    now = 0.0
-
-    def time(self) -> float:
-        return self.now
 
 
 class ClientStream:

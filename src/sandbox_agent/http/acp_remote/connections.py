@@ -97,14 +97,9 @@ class RemoteConnections:
 
     def _give_up_one(self) -> str | None:
         """Forget the connection that is detached for longest; its instance makes room for another."""
-        detached = {
-            connection: connection.detached_at
-            for connection in self._connections.values()
-            if connection.detached_at is not None
-        }
-        if not detached:
+        connection = max(self._connections.values(), key=lambda one: one.detached_s, default=None)
+        if connection is None or not connection.detached_s:
             return None
-        connection = min(detached, key=lambda connection: detached[connection])
         del self._connections[connection.id]
         connection.close()
         return connection.id

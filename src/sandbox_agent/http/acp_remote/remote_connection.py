@@ -29,12 +29,12 @@ class RemoteConnection:
         self.instance = instance
         self.has_ended = False
         """The agent has exited: streams end after the last message."""
-        self.detached_at: float | None = None
-        """When the last client has left; None while one is attached, and before the first."""
         self._detach_s = detach_s
         self._end = end
         self._attached = 0
         self._loop = running_loop.running_loop()
+        self._detached_at: float | None = self._loop.time() + FIRST_STREAM_S
+        """When the last client has left; None while one is attached. A first one has its time to come."""
         self._timer: running_loop.Timer | None = None
         self.wait_for_client(max(detach_s, FIRST_STREAM_S))
 
@@ -48,15 +48,20 @@ class RemoteConnection:
 
     # ---- clients -----------------------------------------------------------------------------------------
 
+    @property
+    def detached_s(self) -> float:
+        """For how long the connection has been without a client; 0 with one, and before the first is due."""
+        return 0.0 if self._detached_at is None else max(0.0, self._loop.time() - self._detached_at)
+
     def attached(self) -> None:
         self._attached += 1
-        self.detached_at = None
+        self._detached_at = None
         self._stop_timer()
 
     def detached(self) -> None:
         self._attached -= 1
         if not self._attached:
-            self.detached_at = self._loop.time()
+            self._detached_at = self._loop.time()
             if self.log.closed or not self._detach_s:
                 self._end(self)
             else:
