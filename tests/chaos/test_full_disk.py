@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,16 +9,13 @@ import pytest
 
 from tests.support.clients.event_stream import method_is
 from tests.support.server_process import ServerProcess
+from tests.support.small_disk import mounted_disk
 
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A tmpfs of one megabyte where the server will put its spill."""
-    place = tmp_path / "server-0" / "data" / "sandbox-agent" / "spill"
-    place.mkdir(parents=True)
-    subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)], check=True)
-    yield place
-    subprocess.run(["/bin/umount", "-l", str(place)], check=True)
+    with mounted_disk(tmp_path / "server-0" / "data" / "sandbox-agent" / "spill") as place:
+        yield place
 
 
 @pytest.mark.clause("promise-B-full-disk")

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.mutations.mutation import ROOT, Mutation, all_mutations
@@ -59,18 +60,23 @@ def outcome_of(mutation: Mutation, directory: Path) -> Outcome:
     return Outcome.DOES_NOT_START if done.returncode == 1 else Outcome.MISSED
 
 
-def main() -> int:
+def main(words: Sequence[str]) -> int:
+    """Try all mutations, or those whose description or test has one of the words."""
     rows, missed = [], 0
     for mutation in all_mutations():
+        if words and not any(word in f"{mutation.breaks} {mutation.test}" for word in words):
+            continue
         with tempfile.TemporaryDirectory() as directory:
             outcome = outcome_of(mutation, Path(directory))
         missed += outcome is not Outcome.NOTICED
         print(f"{outcome.value:15} {mutation.decision:3} {mutation.breaks}", flush=True)
         rows.append(f"| {mutation.decision} | {mutation.breaks} | `{mutation.test}` | {outcome.value} |")
-    PAGE.write_text(HEAD + "\n".join(rows) + "\n", "utf-8")
-    print(f"{len(rows) - missed} of {len(rows)} noticed; wrote {PAGE.relative_to(ROOT)}")
+    print(f"{len(rows) - missed} of {len(rows)} noticed")
+    if not words:
+        PAGE.write_text(HEAD + "\n".join(rows) + "\n", "utf-8")
+        print(f"wrote {PAGE.relative_to(ROOT)}")
     return int(missed > 0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -17,7 +17,16 @@ from typing import Any
 import httpx
 
 ANSWER_LIMIT_S = 60.0
+INSTALL_LIMIT_S = 900.0
 _REQUESTS = itertools.count(1)
+
+
+async def install(http: httpx.AsyncClient, agent: str, **versions: str) -> dict[str, Any]:
+    """Install an agent, if it is missing or has other versions; returns the answer."""
+    answer = await http.post(f"/v1/agents/{agent}/install", json=versions, timeout=INSTALL_LIMIT_S)
+    assert answer.status_code == 200, answer.text
+    result: dict[str, Any] = answer.json()
+    return result
 
 
 class AgentError(Exception):

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 
 from tests.real_agents import home_processes, terminals
-from tests.real_agents.driver import Driver, Turn, allow, reject
+from tests.real_agents.driver import Driver, Turn, allow, install, reject
 from tests.real_agents.recipes import Recipe
 from tests.real_agents.terminals import Terminals
 
@@ -106,15 +106,14 @@ class Matrix:
         self.seen.checks[name] = Check(works, round((time.monotonic() - start) * 1000), note)
 
     async def _install(self) -> str:
-        answer = await self.http.post(f"/v1/agents/{self.recipe.agent}/install", json={}, timeout=900)
-        assert answer.status_code == 200, answer.text
+        installed = await install(self.http, self.recipe.agent)
         listing = await self.http.get(
             f"/v1/agents/{self.recipe.agent}", params={"config": "true"}, timeout=60
         )
         info = listing.json()
         assert info["installed"], info
         self.seen.version = info.get("version", "")
-        return "was there" if answer.json()["already_installed"] else ""
+        return "was there" if installed["already_installed"] else ""
 
     async def _initialize(self, driver: Driver) -> None:
         result = await driver.start(capabilities=_CAPABILITIES)

@@ -13,6 +13,7 @@ import pytest
 from tests.cli.acp.front import Front, token_file
 from tests.cli.acp.python_client import PythonClient
 from tests.real_agents.conftest import client, start_server
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -45,8 +46,7 @@ async def test_turns_of_a_real_agent_behind_the_front(
     agent: str, form: str, server: ServerProcess, model: FakeModel, data_home: Path, tmp_path: Path
 ) -> None:
     async with client(server) as http:
-        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=250)
-        assert answer.status_code == 200, answer.text
+        await install(http, agent)
         matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
     variables = {**matrix.env, "PATH": os.environ["PATH"], "XDG_DATA_HOME": str(data_home)}
     own: ServerProcess | None = None

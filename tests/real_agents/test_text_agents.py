@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.real_agents.conftest import client
-from tests.real_agents.driver import Driver
+from tests.real_agents.driver import Driver, install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import TEXT_AGENTS
@@ -22,8 +22,7 @@ async def test_agent_completes_turns(
     server: ServerProcess, model: FakeModel, tmp_path: Path, agent: str
 ) -> None:
     async with client(server) as http:
-        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=500)
-        assert answer.status_code == 200, answer.text
+        await install(http, agent)
         env = Matrix(TEXT_AGENTS[agent], http, model.base, tmp_path).env
         async with Driver(http, f"{agent}-text", agent, cwd=str(tmp_path), env=env) as driver:
             await driver.start()

@@ -26,7 +26,7 @@ import httpx
 from scripts.conformance_report import reference_binary
 
 from tests.real_agents.conftest import client, pins, start_server
-from tests.real_agents.driver import Driver
+from tests.real_agents.driver import Driver, install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -55,7 +55,7 @@ async def measure(agent: str, rounds: int, data_home: Path, reference: Path | No
         times: dict[str, list[float]] = {"reference": [], "cold": [], "warm": []}
         try:
             async with client(server) as http:
-                await _install(http, agent)
+                await install(http, agent)
                 for number in range(rounds):
                     waiting = await _loaded(http)
                     if other is not None:
@@ -88,11 +88,6 @@ def _start_reference(
     program.chmod(0o755)
     settings = {**variables, "XDG_DATA_HOME": str(own)}
     return ServerProcess(directory, settings=settings, token=None, program=[str(binary)]).ready()
-
-
-async def _install(http: httpx.AsyncClient, agent: str) -> None:
-    answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=600)
-    assert answer.status_code == 200, answer.text
 
 
 async def _loaded(http: httpx.AsyncClient) -> dict[str, Any]:

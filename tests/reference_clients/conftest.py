@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -14,32 +13,15 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-CACHE = ROOT / ".cache" / "reference-clients"
-PACKAGES = ("sandbox-agent@0.4.2", "acp-http-client@0.4.2")
+from tests.support.clients.published_clients import REFERENCE_PACKAGES, installed
+
 HERE = Path(__file__).parent
 
 
 @pytest.fixture(scope="session")
 def packages() -> Path:
     """The node_modules directory with the published clients."""
-    modules = CACHE / "node_modules"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE.parent / "reference.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not all((modules / name.partition("@")[0] / "dist").is_dir() for name in PACKAGES):
-            command = [
-                shutil.which("npm") or "npm",
-                "install",
-                "--prefix",
-                str(CACHE),
-                "--no-audit",
-                "--no-fund",
-                *PACKAGES,
-            ]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
-            assert done.returncode == 0, done.stderr
-    return modules
+    return installed("reference-clients", REFERENCE_PACKAGES)
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -13,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.clients.published_clients import installed
+
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-CACHE = ROOT / ".cache" / "remote-clients"
 PACKAGES = ("@agentclientprotocol/sdk@2.4.0", "ws@8.23.0", "zod@4.6.7")
 EXERCISES = ("new_and_prompt", "permission", "load_and_prompt", "cancel", "two_sessions", "elicitation")
 
@@ -23,16 +23,7 @@ EXERCISES = ("new_and_prompt", "permission", "load_and_prompt", "cancel", "two_s
 @pytest.fixture(scope="session")
 def packages() -> Path:
     """The node_modules directory with the TypeScript SDK."""
-    modules = CACHE / "node_modules"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE.parent / "remote.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not all((modules / name.rpartition("@")[0]).is_dir() for name in PACKAGES):
-            npm = shutil.which("npm") or "npm"
-            command = [npm, "install", "--prefix", str(CACHE), "--no-audit", "--no-fund", *PACKAGES]
-            done = subprocess.run(command, capture_output=True, text=True, timeout=180, check=False)
-            assert done.returncode == 0, done.stderr
-    return modules
+    return installed("remote-clients", PACKAGES)
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -22,30 +20,15 @@ from sandbox_agent import (
 from sandbox_agent.sdk.universal import PermissionRequested
 from tests.sdk.conftest import within_a_second
 from tests.sdk.live_server import LiveServer
+from tests.support.clients.published_clients import installed
 
-ROOT = Path(__file__).parents[2]
-PREFIX = ROOT / ".cache" / "reference"
 PACKAGE = "@sandbox-agent/cli-linux-x64"
-BINARY = PREFIX / "node_modules" / PACKAGE / "bin" / "sandbox-agent"
 
 
 def install() -> str:
-    PREFIX.parent.mkdir(exist_ok=True)
-    with (PREFIX.parent / "reference.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not BINARY.exists():
-            command = [
-                "npm",
-                "install",
-                "--prefix",
-                str(PREFIX),
-                "--no-audit",
-                "--no-fund",
-                f"{PACKAGE}@0.4.2",
-            ]
-            subprocess.run(command, check=True, timeout=300, capture_output=True)
-        BINARY.chmod(0o755)
-    return str(BINARY)
+    binary = installed("reference", (f"{PACKAGE}@0.4.2",)) / PACKAGE / "bin" / "sandbox-agent"
+    binary.chmod(0o755)
+    return str(binary)
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ import httpx
 from tests.agents.adapters.recipes import NATIVE_RECIPES
 from tests.real_agents import home_processes
 from tests.real_agents.conftest import client, pins, start_server
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -73,8 +74,7 @@ async def measure_all(data_home: Path) -> dict[str, Numbers]:
         try:
             async with client(server) as http:
                 for agent in _AGENTS:
-                    answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=900)
-                    assert answer.status_code == 200, answer.text
+                    await install(http, agent)
                 for number in range(_ROUNDS):
                     for agent in _AGENTS:
                         place = Path(directory, f"{agent}-{number}")

@@ -11,6 +11,7 @@ import pytest
 
 from tests.agents.adapters.recipes import NATIVE_RECIPES, UPSTREAM
 from tests.real_agents.conftest import client, data_home, model, server
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix, Observation
 from tests.support.server_process import ServerProcess
@@ -29,8 +30,7 @@ def observed(
     async def observe(agent: str, http: httpx.AsyncClient) -> None:
         async with two_at_a_time:
             if upstream := UPSTREAM.get(agent):
-                answer = await http.post(f"/v1/agents/{upstream}/install", json={}, timeout=900)
-                assert answer.status_code == 200, answer.text
+                await install(http, upstream)
             matrix = Matrix(NATIVE_RECIPES[agent], http, model.base, tmp_path_factory.mktemp(agent))
             seen[agent] = await matrix.observe()
 

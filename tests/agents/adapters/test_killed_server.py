@@ -12,6 +12,7 @@ import pytest
 from tests.agents.adapters.recipes import NATIVE_RECIPES
 from tests.real_agents import home_processes
 from tests.real_agents.conftest import client, start_server
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.support.polling import eventually
@@ -35,8 +36,7 @@ async def test_nothing_of_a_native_adapter_outlives_the_server(
             recipes = [NATIVE_RECIPES[agent] for agent in agents]
             matrices = [Matrix(recipe, http, model.base, tmp_path / recipe.agent) for recipe in recipes]
             for agent in agents:
-                answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=250)
-                assert answer.status_code == 200, answer.text
+                await install(http, agent)
             await asyncio.gather(*(tools.enter_async_context(m.in_mid_tool()) for m in matrices))
             homes = [matrix.home for matrix in matrices]
             assert all(len(home_processes.with_home(home)) >= 3 for home in homes), "adapter, program, tool"

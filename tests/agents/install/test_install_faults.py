@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent_package import npm_agent, npm_package
 from tests.support.processes import unique_sleep, wait_until, with_words
+from tests.support.small_disk import mounted_disk
 
 
 def stderr(error: pytest.ExceptionInfo[InstallFailed]) -> str:
@@ -156,12 +156,8 @@ async def test_background_process_of_an_installer_neither_delays_nor_survives_it
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
-    place = tmp_path / "small"
-    place.mkdir()
-    subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)], check=True)
-    yield place
-    subprocess.run(["/bin/umount", "-l", str(place)], check=True)
+    with mounted_disk(tmp_path / "small") as place:
+        yield place
 
 
 @pytest.mark.root

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from sandbox_agent.bridge.eventlog.event_log import EventLog, Retention
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.bridge.eventlog.frames import Frames
 from sandbox_agent.bridge.eventlog.spill import Spill
+from tests.support.small_disk import mounted_disk
 
 
 class Later:
@@ -299,15 +300,9 @@ def test_a_full_disk_keeps_the_newest_and_reports_the_gap(small_disk: Path) -> N
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path):  # type: ignore[no-untyped-def]
-    """A file system of one megabyte."""
-    import subprocess
-
-    mount = tmp_path / "disk"
-    mount.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(mount)], check=True)  # noqa: S607
-    yield mount
-    subprocess.run(["umount", "-l", str(mount)], check=True)  # noqa: S607
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    with mounted_disk(tmp_path / "disk") as place:
+        yield place
 
 
 def test_what_is_in_the_kernels_memory_needs_no_worker(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from sandbox_agent.bridge.eventlog import frames
 from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile
 from sandbox_agent.bridge.eventlog.spill import Spill
+from tests.support.small_disk import mounted_disk
 
 MIB = 1024 * 1024
 LIMIT = 64 * MIB
@@ -135,11 +135,8 @@ def test_old_segments_go_and_no_descriptor_stays(tmp_path: Path) -> None:
 
 @pytest.fixture
 def disk_of_8_mb(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "disk"
-    place.mkdir()
-    subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=8m", "none", str(place)], check=True)
-    yield place
-    subprocess.run(["/bin/umount", str(place)], check=True)
+    with mounted_disk(tmp_path / "disk", megabytes=8) as place:
+        yield place
 
 
 def test_a_disk_that_is_full_keeps_the_newest(disk_of_8_mb: Path) -> None:

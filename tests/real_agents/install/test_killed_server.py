@@ -10,6 +10,7 @@ import pytest
 
 from tests.real_agents import home_processes
 from tests.real_agents.conftest import client, start_server
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -33,8 +34,7 @@ async def test_nothing_of_a_real_agent_outlives_its_server(
     tmp_path: Path,
 ) -> None:
     async with client(server) as http:
-        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=200)
-        assert answer.status_code == 200, answer.text
+        await install(http, agent)
     own = await asyncio.to_thread(start_server, tmp_path / "server", data_home)
     try:
         async with client(own) as http:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.real_agents.conftest import client, start_server
-from tests.real_agents.driver import Driver
+from tests.real_agents.driver import Driver, install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -71,8 +71,7 @@ async def test_models_and_modes_come_from_the_installed_agents(
     variables: dict[str, str] = {}
     async with client(server) as http:
         for agent in ("claude", "goose"):
-            answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=200)
-            assert answer.status_code == 200, answer.text
+            await install(http, agent)
             variables |= Matrix(RECIPES[agent], http, model.base, tmp_path / agent).env
     own = await asyncio.to_thread(start_server, tmp_path / "server", data_home, variables)
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.real_agents.conftest import client, start_server
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -22,12 +23,9 @@ pytestmark = [
 async def test_adapter_runs_the_program_in_the_version_that_was_asked_for(
     agent: str, version: str, model: FakeModel, tmp_path: Path
 ) -> None:
-    server = start_server(tmp_path / "server", tmp_path / "data")
-    try:
+    with start_server(tmp_path / "server", tmp_path / "data") as server:
         async with client(server) as http:
-            body = {"agentVersion": version}
-            answer = await http.post(f"/v1/agents/{agent}/install", json=body, timeout=500)
-            native, process = answer.json()["artifacts"]
+            native, process = (await install(http, agent, agentVersion=version))["artifacts"]
             assert (native["kind"], native["version"]) == ("native_agent", version)
             assert process["kind"] == "agent_process"
             said = subprocess.run([native["path"], "--version"], capture_output=True, text=True, timeout=30)  # noqa: ASYNC221 - nothing else runs here
@@ -35,6 +33,3 @@ async def test_adapter_runs_the_program_in_the_version_that_was_asked_for(
             seen = await Matrix(RECIPES[agent], http, model.base, tmp_path / "agent").observe()
             failed = {name: check.note for name, check in seen.checks.items() if check.works is False}
             assert not failed
-    finally:
-        server.stop()
-    assert not server.kill_leftovers()

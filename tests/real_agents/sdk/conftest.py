@@ -11,6 +11,7 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent, AsyncSession, auto_approve
 from tests.real_agents.conftest import client
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -34,8 +35,7 @@ async def opened(server: ServerProcess, model: FakeModel, tmp_path: Path) -> Asy
             nonlocal count
             count += 1
             async with client(server) as http:
-                answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=400)
-                assert answer.status_code == 200, answer.text
+                await install(http, agent)
                 recipe = RECIPES[agent]
                 matrix = Matrix(recipe, http, model.base, tmp_path / f"{agent}-{count}")
             sdk = AsyncSandboxAgent.connect(f"http://127.0.0.1:{server.port}")

@@ -10,6 +10,7 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent
 from tests.real_agents.conftest import client
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -42,8 +43,7 @@ async def test_the_model_sees_a_tool_of_a_server_with_a_directory_and_a_limit(
     agent: str, server: ServerProcess, model: FakeModel, tmp_path: Path
 ) -> None:
     async with client(server) as http:
-        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=400)
-        assert answer.status_code == 200, answer.text
+        await install(http, agent)
         matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
     place = matrix.cwd / f"place_{os.urandom(4).hex()}"
     place.mkdir()

@@ -9,6 +9,7 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent, PermissionRequest
 from tests.real_agents.conftest import client
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -32,8 +33,7 @@ async def test_bypass_asks_nothing_and_default_keeps_the_mode(
     agent: str, bypass: str, mode: str, effect: str, server: ServerProcess, model: FakeModel, tmp_path: Path
 ) -> None:
     async with client(server) as http:
-        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=400)
-        assert answer.status_code == 200, answer.text
+        await install(http, agent)
         matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
     environment = matrix.env | _VARIABLES.get(agent, {})
     asked: list[PermissionRequest] = []

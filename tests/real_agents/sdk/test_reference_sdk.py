@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.real_agents.conftest import client, start_server
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import RECIPES
@@ -27,8 +28,7 @@ async def test_turns_of_a_real_agent_through_the_typescript_sdk(
     agent: str, server: ServerProcess, model: FakeModel, data_home: Path, packages: Path, tmp_path: Path
 ) -> None:
     async with client(server) as http:
-        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=200)
-        assert answer.status_code == 200, answer.text
+        await install(http, agent)
         matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
     # That SDK has no variables per instance, so the server's environment points to the model.
     own = await asyncio.to_thread(start_server, tmp_path / "server", data_home, matrix.env)

@@ -9,6 +9,7 @@ import pytest
 
 from sandbox_agent import AsyncSandboxAgent
 from tests.real_agents.conftest import client, start_server
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import CI_AGENTS, RECIPES
@@ -28,8 +29,7 @@ async def test_a_restored_session_has_its_history_once(
     agent: str, server: ServerProcess, data_home: Path, model: FakeModel, tmp_path: Path
 ) -> None:
     async with client(server) as http:
-        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=400)
-        assert answer.status_code == 200, answer.text
+        await install(http, agent)
         matrix = Matrix(RECIPES[agent], http, model.base, tmp_path / "agent")
     store = tmp_path / "sessions.db"
     for number, text in enumerate(("first", "second")):

@@ -12,6 +12,7 @@ from sandbox_agent import AsyncSandboxAgent
 from sandbox_agent.agents.catalog.catalog import Catalog
 from tests.agents.adapters.recipes import NATIVE_RECIPES
 from tests.real_agents.conftest import client
+from tests.real_agents.driver import install
 from tests.real_agents.fake_model import FakeModel
 from tests.real_agents.matrix import Matrix
 from tests.real_agents.recipes import CI_AGENTS, RECIPES
@@ -56,8 +57,7 @@ async def test_the_model_of_a_real_agent_sees_the_skill(
     agent: str, server: ServerProcess, model: FakeModel, tmp_path: Path
 ) -> None:
     async with client(server) as http:
-        answer = await http.post(f"/v1/agents/{agent}/install", json={}, timeout=400)
-        assert answer.status_code == 200, answer.text
+        await install(http, agent)
         matrix = Matrix(_RECIPES[agent], http, model.base, tmp_path / "agent")
     trust_directory(matrix)
     given, configured = (f"{word} the {os.urandom(4).hex()}" for word in ("polish", "measure"))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 _CACHE = Path(__file__).parents[3] / ".cache"
+REFERENCE_PACKAGES = ("sandbox-agent@0.4.2", "acp-http-client@0.4.2")
 PACKAGES = ("acpx@0.1.15", "@agentclientprotocol/sdk@2.4.0")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import shutil
@@ -12,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.clients.published_clients import REFERENCE_PACKAGES, installed
+
 from ..file_server import running
 
-REPOSITORY = Path(__file__).parents[4]
-MODULES = REPOSITORY / ".cache" / "reference-clients"
-PACKAGES = ("sandbox-agent@0.4.2", "acp-http-client@0.4.2")
 SCRIPT = Path(__file__).with_name("reference_files.mjs")
 
 
@@ -29,17 +27,7 @@ def _program(name: str) -> str:
 @pytest.fixture(scope="module")
 def modules() -> Path:
     """The published packages, installed once for all tests that use them."""
-    MODULES.mkdir(parents=True, exist_ok=True)
-    with (REPOSITORY / ".cache" / "reference.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (MODULES / "node_modules" / "sandbox-agent" / "package.json").exists():
-            subprocess.run(
-                [_program("npm"), "install", "--prefix", str(MODULES), "--no-audit", "--no-fund", *PACKAGES],
-                check=True,
-                capture_output=True,
-                timeout=240,
-            )
-    return MODULES
+    return installed("reference-clients", REFERENCE_PACKAGES).parent
 
 
 @pytest.mark.clause("files-published-sdk")

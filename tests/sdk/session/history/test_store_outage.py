@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 import signal
-import subprocess
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from sandbox_agent import (
 from tests.sdk.conftest import Connect
 from tests.sdk.stores.postgres_server import find_binaries, running_postgres
 from tests.support.polling import eventually
+from tests.support.small_disk import mounted_disk
 
 LIMIT_S = 40.0
 
@@ -140,12 +140,8 @@ async def client_of(connect: Connect) -> AsyncIterator[Any]:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    subprocess.run(["/bin/mount", "-t", "tmpfs", "-o", "size=1m", "none", str(place)], check=True)
-    yield place
-    subprocess.run(["/bin/umount", "-l", str(place)], check=True)
+    with mounted_disk(tmp_path / "disk") as place:
+        yield place
 
 
 @pytest.mark.root
