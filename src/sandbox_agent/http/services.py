@@ -10,6 +10,7 @@ from sandbox_agent import logs
 from sandbox_agent.bridge.eventlog.event_log import Retention
 from sandbox_agent.bridge.eventlog.spill_directory import SpillDirectory
 from sandbox_agent.bridge.instance_limits import FIRST_LINE_S, SILENCE_S, InstanceLimits
+from sandbox_agent.bridge.process.inherited_environment import inherited_environment
 from sandbox_agent.bridge.process.limits import ProcessLimits
 from sandbox_agent.bridge.registry import BridgeSettings, InstanceRegistry
 from sandbox_agent.errors import NotFound
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from sandbox_agent.workspace.files.workspace import Workspace
 
 logger = logs.Log("sandbox_agent.http")
-# Secrets of the server, and agents of this server only.
-_NOT_INHERITED = frozenset({"SANDBOX_AGENT_TOKEN", "SANDBOX_AGENT_AGENTS"})
 
 
 class Services:
@@ -121,7 +120,7 @@ class Services:
             lambda: self.installer,
             server_executable=self.executable,
             pass_credentials=self.settings.pass_credentials,
-            inherited=self.inherited_environment(),
+            inherited=inherited_environment(os.environ, self.settings.agent_env_allow),
         )
 
     @cached_property
@@ -130,15 +129,6 @@ class Services:
         from sandbox_agent.runtime.server_executable import server_executable
 
         return server_executable()
-
-    def inherited_environment(self) -> Mapping[str, str]:
-        """What agents and processes inherit: all variables but the server's own, or those allowed by name."""
-        allowed = self.settings.agent_env_allow
-        return {
-            name: value
-            for name, value in os.environ.items()
-            if name not in _NOT_INHERITED and (not allowed or name in allowed)
-        }
 
     @cached_property
     def remote_connections(self) -> RemoteConnections:

@@ -1,4 +1,4 @@
-"""The path of the `sandbox-agent` command."""
+"""The `sandbox-agent` command: its path, and the arguments that start it."""
 
 from __future__ import annotations
 
@@ -13,3 +13,13 @@ def server_executable() -> str:
         return script
     beside = os.path.join(os.path.dirname(sys.executable), "sandbox-agent")
     return beside if os.path.exists(beside) else script
+
+
+def server_command() -> list[str]:
+    """The arguments that start `sandbox-agent` as it was started now."""
+    script = server_executable()
+    if script and os.access(script, os.X_OK):
+        return [script]
+    if script.endswith(".pyz"):
+        return [sys.executable, script]
+    return [sys.executable, "-m", "sandbox_agent"]

@@ -25,6 +25,8 @@ from sandbox_agent import (
     resource_link,
 )
 from sandbox_agent.sdk.client.client_store import open_store
+from sandbox_agent.sdk.default_address import DEFAULT_URL
+from sandbox_agent.settings import Settings
 
 
 @pytest.mark.clause("sdk-first-contact")
@@ -73,6 +75,11 @@ async def test_an_address_in_the_wrong_form_is_named_at_once(url: str) -> None:
     with pytest.raises(ValueError, match="http://"):
         await AsyncSandboxAgent.connect(url)
     assert time.monotonic() - began < 2
+
+
+def test_a_client_without_an_address_uses_that_of_a_server_without_options() -> None:
+    defaults = Settings()
+    assert f"http://{defaults.host}:{defaults.port}" == DEFAULT_URL
 
 
 @pytest.mark.clause("sdk-first-contact")

@@ -31,6 +31,7 @@ from sandbox_agent.agents.install.versions import RequestedVersions, check_versi
 from sandbox_agent.agents.launch.acp_probe import ProbeFailed, open_probe
 from sandbox_agent.agents.launch.program import find_program
 from sandbox_agent.bridge.launch_spec import LaunchSpec
+from sandbox_agent.bridge.process.inherited_environment import inherited_environment
 from sandbox_agent.errors import InstallFailed
 
 _VERIFY_LIMIT_S = 120
@@ -63,9 +64,7 @@ class Installer:
     ) -> None:
         self._catalog = catalog
         self._layout = layout
-        # Neither npm nor an agent's first start needs the server's token.
-        inherited = os.environ if environ is None else environ
-        self._environ = {key: value for key, value in inherited.items() if key != "SANDBOX_AGENT_TOKEN"}
+        self._environ = inherited_environment(os.environ if environ is None else environ)
         self._jobs: dict[tuple[str, RequestedVersions, bool], _InstallJob] = {}
 
     async def install(

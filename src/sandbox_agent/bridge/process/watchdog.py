@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.process import own_processes
 from sandbox_agent.bridge.process.inherited_descriptors import closing_inherited
+from sandbox_agent.bridge.process.inherited_environment import inherited_environment
 from sandbox_agent.bridge.process.spawn import DEFAULT_SIGNALS
 from sandbox_agent.bridge.process.tree import control_group, process_table, tags
 from sandbox_agent.runtime.package_path import PACKAGE_PARENT
@@ -48,7 +49,7 @@ class Watchdog:
             self.pid = os.posix_spawn(
                 "/bin/sh",
                 ["/bin/sh", "-c", _SHELL, "sandbox-agent-watchdog", *cleanup],
-                {name: value for name, value in os.environ.items() if name != "SANDBOX_AGENT_TOKEN"},
+                inherited_environment(os.environ),
                 file_actions=[
                     (os.POSIX_SPAWN_DUP2, read_end, 0),
                     (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),

@@ -24,6 +24,7 @@ from sandbox_agent.agents.launch.launcher import Launcher
 from sandbox_agent.agents.launch.tagged_tree import TaggedTree
 from sandbox_agent.bridge.launch_spec import LaunchSpec
 from sandbox_agent.bridge.process.exit_descriptor import open_exit_descriptor
+from sandbox_agent.bridge.process.inherited_environment import inherited_environment
 from sandbox_agent.cli.acp.editor import STDIN, STDOUT, Editor
 from sandbox_agent.cli.acp.ending import EDITOR_END_GRACE_S, Ending
 from sandbox_agent.cli.acp.missing_agent import install
@@ -59,7 +60,7 @@ def _prepare(catalog: Catalog, agent: str, ending: Ending) -> LaunchSpec | None:
     Raises SandboxAgentError.
     """
     layout = InstallLayout(settings.default_data_directory())
-    inherited = {name: value for name, value in os.environ.items() if name != "SANDBOX_AGENT_TOKEN"}
+    inherited = inherited_environment(os.environ)
     launcher = Launcher(
         catalog, layout, _no_installer, server_executable=server_executable(), inherited=inherited
     )

@@ -35,7 +35,7 @@ def _rows(instances: Iterable[dict[str, Any]]) -> Iterable[Row]:
 @with_connection
 def list_instances(connection: ApiConnection, output: OutputFormat) -> None:
     """List all agent instances, running or exited."""
-    document = json_codec.decode(connection.run(lambda api: api.request("GET", "/v1/acp")).content)
+    document = connection.request("GET", "/v1/acp")
     show(document, output, COLUMNS, lambda: _rows(document["servers"]))
 
 

@@ -12,7 +12,6 @@ from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.api.install_progress import show_progress
 from sandbox_agent.cli.output import OutputFormat, Row, output_option, print_json, show
-from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.resources.install_progress import install
 from sandbox_agent.sdk.transport.http_api import segment
 
@@ -40,8 +39,7 @@ def _rows(agents: Iterable[dict[str, Any]]) -> Iterable[Row]:
 def list_agents(connection: ApiConnection, config: bool, no_cache: bool, output: OutputFormat) -> None:
     """List all agents of the server."""
     query = {"config": config or None, "no_cache": no_cache or None}
-    response = connection.run(lambda api: api.request("GET", "/v1/agents", query=query))
-    document = json_codec.decode(response.content)
+    document = connection.request("GET", "/v1/agents", query=query)
     show(document, output, COLUMNS, lambda: _rows(document["agents"]))
 
 
@@ -52,8 +50,7 @@ def list_agents(connection: ApiConnection, config: bool, no_cache: bool, output:
 def show_agent(connection: ApiConnection, agent: str, no_cache: bool) -> None:
     """Show one agent with version, models and modes."""
     query = {"config": True, "no_cache": no_cache or None}
-    response = connection.run(lambda api: api.request("GET", f"/v1/agents/{segment(agent)}", query=query))
-    print_json(json_codec.decode(response.content))
+    print_json(connection.request("GET", f"/v1/agents/{segment(agent)}", query=query))
 
 
 @click.command("install")
@@ -86,8 +83,7 @@ def report(connection: ApiConnection) -> None:
 
     `configStatus` is `known` if the agent has reported them.
     """
-    response = connection.run(lambda api: api.request("GET", "/v1/agents", query={"config": True}))
-    agents = json_codec.decode(response.content)["agents"]
+    agents = connection.request("GET", "/v1/agents", query={"config": True})["agents"]
     print_json(
         {
             "generatedAtMs": int(time.time() * 1000),

@@ -11,9 +11,10 @@ import click
 
 from sandbox_agent.cli.api.server_token import token_for
 from sandbox_agent.cli.token_options import token_file_option
+from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.default_address import DEFAULT_URL
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
-DEFAULT_ENDPOINT = "http://127.0.0.1:2468"
 Result = TypeVar("Result")
 
 
@@ -36,6 +37,10 @@ class ApiConnection:
 
         return asyncio.run(exchange())
 
+    def request(self, method: str, path: str, **options: Any) -> Any:
+        """Send one request and return the JSON of its response; `options` as for `HttpApi.request`."""
+        return json_codec.decode(self.run(lambda api: api.request(method, path, **options)).content)
+
 
 def with_connection(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--endpoint` and `--token-file` to a command, whose function gets a `ApiConnection` first."""
@@ -44,7 +49,7 @@ def with_connection(command: Callable[..., Any]) -> Callable[..., Any]:
         "-e",
         "--endpoint",
         envvar="SANDBOX_AGENT_URL",
-        default=DEFAULT_ENDPOINT,
+        default=DEFAULT_URL,
         show_default=True,
         show_envvar=True,
         help="Address of the server.",

@@ -10,7 +10,6 @@ import click
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.lazy_group import LazyGroup
 from sandbox_agent.cli.output import OutputFormat, output_option, print_json, show
-from sandbox_agent.sdk import json_codec
 
 _directory = click.option(
     "-d",
@@ -39,8 +38,7 @@ def _list(path: str) -> click.Command:
     def list_entries(connection: ApiConnection, directory: str, output: OutputFormat) -> None:
         """List all entries of the directory."""
         query = {"directory": directory}
-        response = connection.run(lambda api: api.request("GET", f"{path}/entries", query=query))
-        document = json_codec.decode(response.content)
+        document = connection.request("GET", f"{path}/entries", query=query)
         show(
             document,
             output,
@@ -59,9 +57,7 @@ def _get(path: str, name_parameter: str) -> click.Command:
     def get(connection: ApiConnection, name: str, directory: str) -> None:
         """Show one entry."""
         query = {"directory": directory, name_parameter: name}
-        print_json(
-            json_codec.decode(connection.run(lambda api: api.request("GET", path, query=query)).content)
-        )
+        print_json(connection.request("GET", path, query=query))
 
     return get
 

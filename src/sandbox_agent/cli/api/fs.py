@@ -10,7 +10,6 @@ import click
 
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.output import OutputFormat, output_option, print_json, show
-from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.resources.files import AsyncFiles
 from sandbox_agent.sdk.transport.http_api import HttpApi
 
@@ -23,8 +22,8 @@ COLUMNS = ("name", "kind", "size", "modified")
 @with_connection
 def ls(connection: ApiConnection, path: str | None, output: OutputFormat) -> None:
     """List a directory, by default the home directory."""
-    response = connection.run(lambda api: api.request("GET", "/v1/fs/entries", query={"path": path}))
-    entries = sorted(json_codec.decode(response.content), key=lambda entry: str(entry["name"]))
+    listed = connection.request("GET", "/v1/fs/entries", query={"path": path})
+    entries = sorted(listed, key=lambda entry: str(entry["name"]))
     show(
         entries,
         output,
@@ -76,8 +75,7 @@ def put(connection: ApiConnection, local: IO[bytes], path: str) -> None:
 @with_connection
 def stat(connection: ApiConnection, path: str) -> None:
     """Show one file or directory."""
-    response = connection.run(lambda api: api.request("GET", "/v1/fs/stat", query={"path": path}))
-    print_json(json_codec.decode(response.content))
+    print_json(connection.request("GET", "/v1/fs/stat", query={"path": path}))
 
 
 @click.command()
@@ -85,8 +83,7 @@ def stat(connection: ApiConnection, path: str) -> None:
 @with_connection
 def mkdir(connection: ApiConnection, path: str) -> None:
     """Create a directory and its parents; an existing one is no error."""
-    response = connection.run(lambda api: api.request("POST", "/v1/fs/mkdir", query={"path": path}))
-    print_json(json_codec.decode(response.content))
+    print_json(connection.request("POST", "/v1/fs/mkdir", query={"path": path}))
 
 
 @click.command()
@@ -97,8 +94,7 @@ def mkdir(connection: ApiConnection, path: str) -> None:
 def mv(connection: ApiConnection, source: str, target: str, overwrite: bool) -> None:
     """Move or rename SOURCE to TARGET."""
     body: dict[str, Any] = {"from": source, "to": target, "overwrite": overwrite}
-    response = connection.run(lambda api: api.request("POST", "/v1/fs/move", json=body))
-    print_json(json_codec.decode(response.content))
+    print_json(connection.request("POST", "/v1/fs/move", json=body))
 
 
 @click.command()
@@ -108,8 +104,7 @@ def mv(connection: ApiConnection, source: str, target: str, overwrite: bool) -> 
 def rm(connection: ApiConnection, path: str, recursive: bool) -> None:
     """Delete a file, link or directory."""
     query = {"path": path, "recursive": recursive or None}
-    response = connection.run(lambda api: api.request("DELETE", "/v1/fs/entry", query=query))
-    print_json(json_codec.decode(response.content))
+    print_json(connection.request("DELETE", "/v1/fs/entry", query=query))
 
 
 @click.command()

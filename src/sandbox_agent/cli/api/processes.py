@@ -37,7 +37,7 @@ def _rows(processes: Iterable[dict[str, Any]]) -> Iterable[Row]:
 @with_connection
 def list_processes(connection: ApiConnection, output: OutputFormat) -> None:
     """List all processes, running or exited."""
-    document = json_codec.decode(connection.run(lambda api: api.request("GET", "/v1/processes")).content)
+    document = connection.request("GET", "/v1/processes")
     show(document, output, COLUMNS, lambda: _rows(document["processes"]))
 
 
@@ -46,7 +46,7 @@ def list_processes(connection: ApiConnection, output: OutputFormat) -> None:
 @with_connection
 def show_process(connection: ApiConnection, id: str) -> None:
     """Show one process."""
-    print_json(json_codec.decode(connection.run(lambda api: api.request("GET", _path(id))).content))
+    print_json(connection.request("GET", _path(id)))
 
 
 @click.command()

@@ -8,8 +8,8 @@ import click
 
 from sandbox_agent.cli.daemon.daemon_files import DaemonFiles
 from sandbox_agent.cli.token_options import given_token, token_choice
+from sandbox_agent.http.loopback import is_loopback
 
-_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # A daemon on all addresses can be reached on loopback.
 _EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - part of file names, nothing listens here
 
@@ -29,6 +29,6 @@ def _token_of_local_daemon(endpoint: str) -> str | None:
     address = urlsplit(endpoint)
     if address.hostname is None or address.scheme != "http":
         return None
-    hosts = [address.hostname, *(_EVERYWHERE if address.hostname in _LOOPBACK else ())]
+    hosts = [address.hostname, *(_EVERYWHERE if is_loopback(address.hostname) else ())]
     found = (DaemonFiles.of(host, address.port or 80).running_token() for host in hosts)
     return next((token for token in found if token is not None), None)

@@ -19,16 +19,19 @@ from sandbox_agent.cli.output import OutputFormat, output_option, print_json, wa
 from sandbox_agent.cli.server import settings_parser
 from sandbox_agent.cli.token_options import given_token, token_choice, token_file_option
 from sandbox_agent.http.serve import check_exposure
-from sandbox_agent.settings import SettingsError
+from sandbox_agent.settings import Settings, SettingsError
 
 # The exit codes of `status` in the LSB init script specification.
 RUNNING, DEAD_WITH_PID_FILE, NOT_RUNNING, UNKNOWN = 0, 1, 3, 4
+_DEFAULTS = Settings()
 
 
 def _address_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
-        click.option("-p", "--port", type=click.IntRange(1, 65535), default=2468, show_default=True),
-        click.option("-H", "--host", default="127.0.0.1", show_default=True),
+        click.option(
+            "-p", "--port", type=click.IntRange(1, 65535), default=_DEFAULTS.port, show_default=True
+        ),
+        click.option("-H", "--host", default=_DEFAULTS.host, show_default=True),
     ):
         command = option(command)
     return command

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from pathlib import Path
 class ProcessIdentity:
     pid: int
     started: str
-    """Boot id and start time, as far as the system reports them; never empty."""
+    """Boot id and start time; never empty."""
 
     @classmethod
     def of(cls, pid: int) -> ProcessIdentity | None:
@@ -42,23 +40,15 @@ class ProcessIdentity:
 
     def send(self, number: signal.Signals) -> None:
         """Signal exactly this process; nothing happens if it has exited."""
-        if sys.platform == "linux":
-            self._send_through_descriptor(number)
-        else:
-            self._send_by_id(number)
-
-    def _send_by_id(self, number: signal.Signals) -> None:
-        if self.is_alive():
-            os.kill(self.pid, number)
-
-    def _send_through_descriptor(self, number: signal.Signals) -> None:
         # The descriptor refers to one process: its id cannot be reused between check and signal.
         try:
             descriptor = os.pidfd_open(self.pid)
         except ProcessLookupError:
             return
         except (OSError, AttributeError):
-            self._send_by_id(number)  # No such descriptors in this kernel, sandbox or Python.
+            # No such descriptors in this kernel, sandbox or Python.
+            if self.is_alive():
+                os.kill(self.pid, number)
             return
         try:
             if self.is_alive():
@@ -70,11 +60,6 @@ class ProcessIdentity:
 
 
 def _start_time(pid: int) -> str:
-    if sys.platform != "linux":
-        asked = subprocess.run(  # noqa: S603 - fixed command, the only argument is a number
-            ["/bin/ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
-        )
-        return asked.stdout.strip()
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from sandbox_agent.cli.daemon.daemon_files import DaemonFiles
 from sandbox_agent.cli.daemon.health import check_health
-from sandbox_agent.cli.daemon.own_command import own_command
 from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
 from sandbox_agent.cli.daemon.stop import stop_process
 from sandbox_agent.cli.token_options import TOKEN_VARIABLE
+from sandbox_agent.runtime.server_executable import server_command
 from sandbox_agent.version import version
 
 HEALTH_LIMIT_S = 15.0
@@ -62,7 +62,7 @@ def start(options: DaemonOptions) -> StartResult:
 
 def _launch(files: DaemonFiles, options: DaemonOptions) -> ProcessIdentity:
     command = [
-        *own_command(),
+        *server_command(),
         "server",
         "--host",
         options.host,

@@ -1,9 +1,9 @@
-"""The one place through which everything passes that is done for a request.
+"""Run one step of a request, so that an exception in it fails the response.
 
-That is its body, an answer of the agent, the result of a worker thread, a timer, a client that can take more
-or has left. An exception in any of them would otherwise end in the event loop, which can only log it, and the
-request would have no answer. The handler itself (`http1.connection`) and the pump of event streams, which are
-called most, have the same lines inline.
+Steps are called by the event loop: the body has arrived, the agent has answered, a worker thread or a timer
+has ended, the client can take more or has left. The loop can only log an exception, and the request would
+have no answer. The handler (`http1.connection`) and the pump of event streams are called most and have the
+same lines inline.
 """
 
 from __future__ import annotations

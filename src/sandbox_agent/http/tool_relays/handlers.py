@@ -26,7 +26,7 @@ from sandbox_agent.http.openapi.operation import (
     RequiredText,
     ResponseSpec,
 )
-from sandbox_agent.runtime.server_executable import server_executable
+from sandbox_agent.runtime.server_executable import server_command
 
 if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
@@ -80,7 +80,7 @@ _INFO = Content(
 async def open_relay(request: Request, services: Services) -> Response:
     path = request.raw_path + b"/calls"
     relay = _relays(services).open(request.path_params[0], _SERVER_ID.read(request), path)
-    command = [server_executable(), "mcp-relay"]
+    command = [*server_command(), "mcp-relay"]
     return json_response(
         ToolRelayInfo(
             relay.relay_id, relay.server_id, command, path.decode(), relay.ticket, services.local_url

@@ -12,11 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox_agent.sdk.default_address import DEFAULT_PORT
 from sandbox_agent.sdk.errors import SandboxDestroyedError
 from sandbox_agent.sdk.providers.lease_keeper import DEFAULT_LEASE_S, LeaseKeeper
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
-
-PORT = 2468
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class HostedProvider(SandboxProvider):
         env: Mapping[str, str] | None = None,
         token: str | None = None,
         lease_s: int = DEFAULT_LEASE_S,
-        port: int = PORT,
+        port: int = DEFAULT_PORT,
     ) -> None:
         """`token` is the server's; give one to reconnect from another process. `lease_s=0`: no lease."""
         self._variables = dict(env or {})

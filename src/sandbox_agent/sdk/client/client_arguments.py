@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sandbox_agent.sdk.client.client_options import CommonOptions, ConnectOptions
+from sandbox_agent.sdk.default_address import DEFAULT_URL
 from sandbox_agent.sdk.option_values import check_values
 
-DEFAULT_URL = "http://127.0.0.1:2468"
 _OF_START = ("agents", "sandbox_id", "spawn")
 """The options that are parameters of `start` itself."""
 _HINTS = {

@@ -169,4 +169,6 @@ class ClientChannel:
         finally:
             task.cancel()
             open_tasks.discard(task)
+            if not open_tasks:
+                self._open.pop(session_id, None)
         return None if task.cancelled() else task.result()

@@ -12,12 +12,13 @@ import ctypes
 import json
 import os
 import signal
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, cast
 
-from sandbox_agent.agents.adapters.common import adapter_errors, process_tree
+from sandbox_agent.agents.adapters.common import adapter_errors
+from sandbox_agent.bridge.process.tree import process_table
+from sandbox_agent.bridge.process.tree.process_table import Found
 
 Message = dict[str, Any]
 _LINE_LIMIT = 64 * 1024 * 1024
@@ -92,16 +93,23 @@ class NativeProcess:
 
     async def stop(self, *, grace_s: float = _GRACE_S) -> None:
         """Close its input, wait `grace_s`, then kill it and all its descendants."""
-        tree = process_tree.descendants(self._process.pid)
+        tree = self._tree()
         self.close_input()
         if grace_s:
             with suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.shield(self.ended), grace_s)
-        tree |= process_tree.descendants(self._process.pid)
+        tree |= self._tree()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        process_tree.kill(tree)
+        process_table.send_signal(tree, signal.SIGKILL)
         await asyncio.shield(self.ended)
+
+    def _tree(self) -> Found:
+        """The program and its living descendants, also those in sessions of their own, as shell tools are."""
+        try:
+            return process_table.Snapshot().with_descendants([self._process.pid])
+        except OSError:
+            return {}  # /proc is not mounted.
 
     async def _read(self) -> None:
         stdout = cast(asyncio.StreamReader, self._process.stdout)
@@ -137,9 +145,7 @@ class NativeProcess:
             del self._stderr[:-_STDERR_TAIL]
 
 
-def _kill_with_parent() -> Callable[[], None] | None:
-    if sys.platform != "linux":
-        return None
+def _kill_with_parent() -> Callable[[], None]:
     # Loaded before the fork: between fork and exec the child must not import anything.
     libc = ctypes.CDLL(None)
     set_parent_death_signal = 1

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent import errors
 from sandbox_agent.errors import Conflict, InvalidRequest, PayloadTooLarge
-from sandbox_agent.http.endpoints.processes.access import ERRORS, PROCESS_ID, TAG, process_registry
 from sandbox_agent.http.endpoints.processes.bodies import ProcessInputRequest, ProcessInputResponse
+from sandbox_agent.http.endpoints.processes.requested_process import ERRORS, PROCESS_ID, TAG, process_registry
 from sandbox_agent.http.json_body import json_body, json_response
 from sandbox_agent.http.messages import Request, Response
 from sandbox_agent.http.openapi.operation import Content, Operation, ResponseSpec

@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent import errors
-from sandbox_agent.http.endpoints.processes.access import (
+from sandbox_agent.http.endpoints.processes.bodies import (
+    Owner,
+    ProcessCreateRequest,
+    ProcessInfo,
+    ProcessList,
+)
+from sandbox_agent.http.endpoints.processes.requested_process import (
     ERRORS,
     PROCESS_ID,
     START_ERRORS,
@@ -13,12 +19,6 @@ from sandbox_agent.http.endpoints.processes.access import (
     find_process,
     launch_of,
     process_registry,
-)
-from sandbox_agent.http.endpoints.processes.bodies import (
-    Owner,
-    ProcessCreateRequest,
-    ProcessInfo,
-    ProcessList,
 )
 from sandbox_agent.http.json_body import json_body, json_response
 from sandbox_agent.http.messages import Request, Response

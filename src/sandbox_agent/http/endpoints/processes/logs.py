@@ -12,13 +12,13 @@ from sandbox_agent import errors
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.http import sse
 from sandbox_agent.http.acp.stream import read_last_event_id
-from sandbox_agent.http.endpoints.processes.access import ERRORS, PROCESS_ID, TAG, find_process
 from sandbox_agent.http.endpoints.processes.bodies import (
     ProcessLogEntry,
     ProcessLogEvent,
     ProcessLogGap,
     ProcessLogsResponse,
 )
+from sandbox_agent.http.endpoints.processes.requested_process import ERRORS, PROCESS_ID, TAG, find_process
 from sandbox_agent.http.json_body import json_response
 from sandbox_agent.http.messages import Request, Response, StreamingResponse
 from sandbox_agent.http.openapi.operation import (

@@ -1,4 +1,4 @@
-"""What the process endpoints begin with: the registry if it is switched on, the process, its directory."""
+"""The process that a request names or wants to start; for all process endpoints."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from sandbox_agent import errors
+from sandbox_agent.bridge.process.inherited_environment import inherited_environment
 from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.http.openapi.operation import PathParameter
 from sandbox_agent.terminals.launch import Launch
@@ -47,7 +48,8 @@ async def launch_of(
         workspace = services.workspace
         absolute = workspace.absolute_directory(wanted.cwd or "")
         cwd = await services.file_executor.run(absolute, _real_directory, workspace, absolute)
-    inherited = {**services.inherited_environment(), "SANDBOX_AGENT_BIN": services.executable}
+    inherited = inherited_environment(os.environ, services.settings.agent_env_allow)
+    inherited["SANDBOX_AGENT_BIN"] = services.executable
     return Launch(wanted.command, tuple(wanted.args), cwd, wanted.env, inherited, size)
 
 

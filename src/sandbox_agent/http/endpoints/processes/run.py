@@ -5,8 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent import errors
-from sandbox_agent.http.endpoints.processes.access import START_ERRORS, TAG, launch_of, process_registry
 from sandbox_agent.http.endpoints.processes.bodies import ProcessRunRequest, ProcessRunResponse
+from sandbox_agent.http.endpoints.processes.requested_process import (
+    START_ERRORS,
+    TAG,
+    launch_of,
+    process_registry,
+)
 from sandbox_agent.http.json_body import json_body, json_response
 from sandbox_agent.http.messages import Request, Response
 from sandbox_agent.http.openapi.operation import Content, Operation, ResponseSpec

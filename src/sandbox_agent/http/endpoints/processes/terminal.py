@@ -16,15 +16,15 @@ from sandbox_agent import errors
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.errors import Conflict, SandboxAgentError
 from sandbox_agent.http.access.tickets import VALID_S
-from sandbox_agent.http.endpoints.processes.access import (
+from sandbox_agent.http.endpoints.processes.bodies import Cells, ProcessTerminalSize, TerminalTicket
+from sandbox_agent.http.endpoints.processes.input import check_input_size, decode_input
+from sandbox_agent.http.endpoints.processes.requested_process import (
     ERRORS,
     PROCESS_ID,
     TAG,
     find_process,
     process_registry,
 )
-from sandbox_agent.http.endpoints.processes.bodies import Cells, ProcessTerminalSize, TerminalTicket
-from sandbox_agent.http.endpoints.processes.input import check_input_size, decode_input
 from sandbox_agent.http.json_body import json_body, json_response
 from sandbox_agent.http.messages import Request, Response
 from sandbox_agent.http.openapi.operation import Content, Number, Operation, ResponseSpec

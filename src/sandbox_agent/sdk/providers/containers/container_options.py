@@ -9,7 +9,6 @@ from typing import Any
 
 from sandbox_agent.sdk.providers.lease_keeper import DEFAULT_LEASE_S
 
-PORT = 2468
 BUNDLE_PATH = "/opt/sandbox-agent"
 LABEL = "dev.sandboxagent.sandbox"
 """Every container of these providers has it."""

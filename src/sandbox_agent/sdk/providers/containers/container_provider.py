@@ -15,12 +15,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Unpack
 
 from sandbox_agent.sdk import json_codec
+from sandbox_agent.sdk.default_address import DEFAULT_PORT
 from sandbox_agent.sdk.errors import SandboxDestroyedError, SandboxProviderError, SpawnError
 from sandbox_agent.sdk.providers.containers.container_options import (
     BUNDLE_PATH,
     LABEL,
     LEASE_VARIABLE,
-    PORT,
     TOKEN_VARIABLE,
     ContainerOptions,
 )
@@ -65,7 +65,7 @@ class ContainerProvider(SandboxProvider):
     async def create(self) -> str:
         options = self.options
         name = f"sandbox-agent-{secrets.token_hex(8)}"
-        port = free_port("127.0.0.1") if options.network == "host" else PORT
+        port = free_port("127.0.0.1") if options.network == "host" else DEFAULT_PORT
         try:
             await self._create_container(name, options.body(secrets.token_hex(24), port))
             await self._start(name)
@@ -158,8 +158,8 @@ class ContainerProvider(SandboxProvider):
         if self.options.by_address:
             networks = (settings.get("Networks") or {}).values()
             addresses = [network["IPAddress"] for network in networks if network.get("IPAddress")]
-            return f"http://{addresses[0]}:{PORT}"
-        published = (settings["Ports"].get(f"{PORT}/tcp") or [{}])[0]
+            return f"http://{addresses[0]}:{DEFAULT_PORT}"
+        published = (settings["Ports"].get(f"{DEFAULT_PORT}/tcp") or [{}])[0]
         if "HostPort" not in published:
             raise SandboxProviderError(self.name, "the engine has not published the server's port")
         everywhere = self.options.publish_address in ("0.0.0.0", "127.0.0.1")  # noqa: S104 - not to listen on
