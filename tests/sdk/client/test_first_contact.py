@@ -158,6 +158,8 @@ async def test_wrong_values_leave_a_session_as_it_was(client: AsyncSandboxAgent)
     with pytest.raises(ValueError, match="id is empty"):
         await client.sessions.create("mock", id="")
     session = await client.sessions.create("mock")
+    with pytest.raises(TypeError, match="'native'"):
+        await client.sessions.resume(session.id, restore="load")  # type: ignore[arg-type]
     before = await session.raw_events()
     with pytest.raises(TypeError, match="timeout"):
         await session.prompt("x", timeout="60")  # type: ignore[arg-type]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = """
+from sandbox_agent import AsyncSession, Session
 from sandbox_agent.sdk.universal import ItemCompleted, ItemDelta, TextPart, TurnEnded, UniversalEvent
 
 
@@ -43,6 +44,18 @@ def wrong(event: UniversalEvent) -> None:
     for part in event.item.content if isinstance(event, ItemCompleted) else []:
         if part.type == "text":
             print(part.diff)  # wrong
+
+
+def told(session: Session, other: AsyncSession) -> None:
+    @session.on("item.delta")
+    def show(event: ItemDelta) -> None:
+        print(event.text)
+
+    @other.on("turn.ended")
+    async def ended(event: TurnEnded) -> None:
+        print(event.stop_reason)
+
+    show, ended, session.on("item.dleta")  # wrong
 """
 WRONG_LINES = {number for number, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith("# wrong")}
 

@@ -109,7 +109,7 @@ class SessionEvents:
                 yield record, []
             after = page.items[-1].event_index if page.next_cursor is not None else None
 
-    def on_event(self, callback: EventCallback, type: str | None) -> Callable[[], None]:
+    def on_event(self, callback: EventCallback, type: EventType | None) -> Callable[[], None]:
         """Call `callback` for every event, or those of one type; returns a function that unsubscribes."""
         if not callable(callback):
             raise TypeError(f"the callback for events is a function, not {callback!r}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from sandbox_agent.sdk.jsonrpc import Envelope
@@ -21,9 +21,10 @@ from sandbox_agent.sdk.session.turns.turn import AsyncTurn
 from sandbox_agent.sdk.session.turns.turn_queue import TurnQueue
 from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.transcripts.transcript import TranscriptFormat
-from sandbox_agent.sdk.universal import UniversalEvent, Usage
+from sandbox_agent.sdk.universal import EventType, UniversalEvent, Usage
 
-Callback = TypeVar("Callback", bound=EventCallback)
+Callback = TypeVar("Callback", bound=Callable[[Any], Awaitable[None] | None])
+"""A callback for one type of events may name their class: `def show(event: ItemDelta)`."""
 
 
 class AsyncSessionView:
@@ -146,7 +147,7 @@ class AsyncSessionView:
         """ACP messages after the first `since`: the stored ones, then live ones, until it is closed."""
         return self._events.follow_raw(since)
 
-    def on_event(self, callback: EventCallback, *, type: str | None = None) -> Callable[[], None]:
+    def on_event(self, callback: EventCallback, *, type: EventType | None = None) -> Callable[[], None]:
         """Call `callback` for every event from now on, or for those of one type.
 
         Returns a function that ends the subscription. The callback may be async; see
@@ -154,7 +155,7 @@ class AsyncSessionView:
         """
         return self._events.on_event(callback, type)
 
-    def on(self, type: str) -> Callable[[Callback], Callback]:
+    def on(self, type: EventType) -> Callable[[Callback], Callback]:
         """`@session.on("item.delta")`: call the function for every event of this type from now on."""
 
         def register(callback: Callback) -> Callback:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from sandbox_agent.sdk.errors import SandboxAgentError, SessionAlreadyExistsError, SessionNotFoundError
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.keyed_locks import KeyedLocks
 from sandbox_agent.sdk.opening import Opening
+from sandbox_agent.sdk.option_values import check_values
 from sandbox_agent.sdk.session.channel.session_channel import SessionChannel
 from sandbox_agent.sdk.session.history.checkpoints import mapped_history
 from sandbox_agent.sdk.session.history.history_pager import HistoryPager, page_limit
@@ -40,6 +41,10 @@ MAX_PAGERS = 8
 EventList = list[UniversalEvent]
 EnvelopeList = list[Envelope]
 RecordList = list[SessionRecord]
+
+
+class _RestoreOption(TypedDict):
+    restore: RestorePolicy | None
 
 
 class AsyncSessions:
@@ -79,6 +84,7 @@ class AsyncSessions:
     ) -> Opening[AsyncSession]:
         """Continue a stored session; `session.restored` says how it was restored."""
         check_callbacks(options)
+        check_values({"restore": restore}, _RestoreOption)
         return Opening(self._resumed(session_id, restore, options))
 
     def resume_or_create(

@@ -18,7 +18,7 @@ from sandbox_agent.sdk.stores import SessionRecord
 from sandbox_agent.sdk.sync.portal import Portal
 from sandbox_agent.sdk.sync.session.turns.turn import Turn
 from sandbox_agent.sdk.transcripts.transcript import TranscriptFormat
-from sandbox_agent.sdk.universal import UniversalEvent, Usage
+from sandbox_agent.sdk.universal import EventType, UniversalEvent, Usage
 
 
 class SessionView:
@@ -132,7 +132,7 @@ class SessionView:
         """ACP messages after the first `since`: the stored ones, then live ones, until it is closed."""
         return self._portal.iterate(lambda: self._async.follow_raw(since))
 
-    def on_event(self, callback: EventCallback, *, type: str | None = None) -> Callable[[], None]:
+    def on_event(self, callback: EventCallback, *, type: EventType | None = None) -> Callable[[], None]:
         """Call `callback` for every event from now on, or for those of one type.
 
         Returns a function that ends the subscription. The callback may be async; see
@@ -141,7 +141,7 @@ class SessionView:
         stop = self._portal.call(lambda: self._async.on_event(callback, type=type))
         return lambda: self._portal.call(stop)
 
-    def on(self, type: str) -> Callable[[Callback], Callback]:
+    def on(self, type: EventType) -> Callable[[Callback], Callback]:
         """`@session.on("item.delta")`: call the function for every event of this type from now on."""
 
         def register(callback: Callback) -> Callback:
