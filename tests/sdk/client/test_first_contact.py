@@ -24,6 +24,7 @@ from sandbox_agent import (
     resource,
     resource_link,
 )
+from sandbox_agent.sdk import api
 from sandbox_agent.sdk.client.client_store import open_store
 from sandbox_agent.sdk.default_address import DEFAULT_URL
 from sandbox_agent.settings import Settings
@@ -60,6 +61,16 @@ async def test_objects_describe_themselves(client: AsyncSandboxAgent) -> None:
     exec("from sandbox_agent import *", names)  # noqa: S102 - what is tested
     assert names["SandboxAgent"] is sandbox_agent.SandboxAgent
     assert {"SandboxAgent", "__version__"} <= set(dir(sandbox_agent))
+
+
+@pytest.mark.clause("sdk-first-contact")
+def test_no_public_class_has_the_repr_of_object(tmp_path: Path) -> None:
+    public = [getattr(sandbox_agent, name) for name in api.__all__]
+    classes = [one for one in public if isinstance(one, type) and not getattr(one, "_is_protocol", False)]
+    assert [one.__name__ for one in classes if one.__repr__ is object.__repr__] == []
+    assert str(tmp_path / "x.db") in repr(open_store(tmp_path / "x.db"))
+    assert "secret" not in repr(open_store("postgresql://ada:secret@db/x"))
+    assert "0 sessions" in repr(open_store(None))
 
 
 @pytest.mark.clause("sdk-first-contact")

@@ -21,6 +21,9 @@ class SandboxProvider(ABC):
     same_environment: bool = False
     """The server has the environment variables of this program."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
     @abstractmethod
     async def create(self) -> str:
         """Make a sandbox with a server in it; return its id."""

@@ -37,6 +37,10 @@ class AsyncAcpClient:
         self._changed = asyncio.Event()
         self._closed = False
 
+    def __repr__(self) -> str:
+        agent = (self.init_result.get("agentInfo") or {}).get("name") or "not initialized"
+        return f"<{type(self).__name__} {self.server_id!r}, {agent}{', closed' if self._closed else ''}>"
+
     async def initialize(
         self, agent: str, *, directory: RemotePath | None = None, params: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:

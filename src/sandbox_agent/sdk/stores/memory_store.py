@@ -74,6 +74,9 @@ class MemoryStore:
         self._checkpoints: dict[str, dict[int, Checkpoint]] = {}
         self._closed = False
 
+    def __repr__(self) -> str:
+        return f"<MemoryStore, {len(self._sessions)} sessions{', closed' if self._closed else ''}>"
+
     async def __aenter__(self) -> MemoryStore:
         return self
 

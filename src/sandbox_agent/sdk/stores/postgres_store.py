@@ -46,6 +46,10 @@ class PostgresStore(DatabaseStore):
         self._running: set[asyncio.Task[Any]] = set()
         self._closed = False
 
+    def __repr__(self) -> str:
+        # Without the connection string, which may have a password.
+        return f"<PostgresStore, schema {self._schema!r}{', closed' if self._closed else ''}>"
+
     async def close(self) -> None:
         self._closed = True
         if self._running:

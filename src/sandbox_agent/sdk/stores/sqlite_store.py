@@ -36,6 +36,9 @@ class SqliteStore(DatabaseStore):
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="sandbox-agent-sqlite")
 
+    def __repr__(self) -> str:
+        return f"<SqliteStore {self.path!r}{', closed' if self._closed else ''}>"
+
     async def close(self) -> None:
         with self._lock:
             if self._closed:

@@ -18,6 +18,9 @@ class SpawnedServer:
         self._portal = portal
         self._server = server
 
+    def __repr__(self) -> str:
+        return f"<SpawnedServer {self.base_url}, process {self.pid}, {'running' if self.alive else 'ended'}>"
+
     @property
     def base_url(self) -> str:
         """The address of the server."""

@@ -36,6 +36,9 @@ class AsyncTerminal:
         self.process = AsyncProcess(api, info)
         """Its state, `wait`, `stop`, `kill` and `delete`."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id}: {self.process.info.command_line}>"
+
     async def __aenter__(self) -> AsyncTerminal:
         return self
 

@@ -29,6 +29,9 @@ class AcpClient:
         """The agent's answer to `initialize`."""
         return self._async.init_result
 
+    def __repr__(self) -> str:
+        return repr(self._async).replace("<Async", "<", 1)
+
     def initialize(
         self, agent: str, *, directory: RemotePath | None = None, params: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:

@@ -80,6 +80,9 @@ class UniversalMapper:
             out, self._items, self._messages, self._tools, self._turns, self._user_requests, self._session
         )
 
+    def __repr__(self) -> str:
+        return f"<UniversalMapper {self._state.emitter.session_id!r}, {self.count} events>"
+
     @property
     def include_raw(self) -> bool:
         """Whether every event has its ACP message."""

@@ -27,6 +27,9 @@ class Terminal:
     def id(self) -> str:
         return self._async.id
 
+    def __repr__(self) -> str:
+        return repr(self._async).replace("<Async", "<", 1)
+
     def __enter__(self) -> Terminal:
         self._portal.run(self._async.__aenter__())
         return self
