@@ -22,15 +22,20 @@ AFTER_THE_HEADER_S = 0.4
 EARLY = ("--acp-early-header-ms", "150", "--acp-early-header-interval-ms", "50")
 
 
-@pytest.mark.clause("decision-15-client")
-async def test_early_headers_and_blanks_before_the_answer_are_understood(
-    own_server: LiveServer, connect: Connect
-) -> None:
+@pytest.fixture
+async def early_client(own_server: LiveServer, connect: Connect) -> AsyncSandboxAgent:
+    """A client of a server that sends the header of a response long before its body."""
     await own_server.stop()
     own_server.arguments = EARLY
     await own_server.start()
-    client = await connect()
-    session = await client.sessions.create("mock")
+    return await connect()
+
+
+@pytest.mark.clause("decision-15-client")
+async def test_early_headers_and_blanks_before_the_answer_are_understood(
+    early_client: AsyncSandboxAgent,
+) -> None:
+    session = await early_client.sessions.create("mock")
     assert (await session.prompt("slow 700")).stop_reason == "end_turn"
     async with session.stream("hang") as turn:
         await asyncio.wait_for(turn.messages.sent.wait(), 10)
@@ -40,18 +45,12 @@ async def test_early_headers_and_blanks_before_the_answer_are_understood(
 
 
 @pytest.mark.clause("decision-15-client")
-async def test_a_failure_after_early_headers_is_the_same_exception(
-    own_server: LiveServer, connect: Connect
-) -> None:
-    await own_server.stop()
-    own_server.arguments = EARLY
-    await own_server.start()
-    client = await connect()
-    session = await client.sessions.create("mock")
+async def test_a_failure_after_early_headers_is_the_same_exception(early_client: AsyncSandboxAgent) -> None:
+    session = await early_client.sessions.create("mock")
     async with session.stream("hang hard") as turn:
         await asyncio.wait_for(turn.messages.sent.wait(), 10)
         await asyncio.sleep(AFTER_THE_HEADER_S)
-        await client.acp.close(str(session.info.server_id))
+        await early_client.acp.close(str(session.info.server_id))
         with pytest.raises(AgentExitedError):
             await asyncio.wait_for(turn.result(), 20)
 
