@@ -41,6 +41,8 @@ export class Repository {
 
   /** The commit that the worktrees begin with: the last one, with the uncommitted changes of tracked files. */
   async base(): Promise<string> {
+    // In a copied repository the index holds the times of other files; `stash create` then fails without a word.
+    await this.commands.git(this.top, "status", "--porcelain", "--untracked-files=no");
     const stashed = await this.commands.git(this.top, ...AUTHOR, "stash", "create");
     return stashed.stdout.trim() || (await this.commands.git(this.top, "rev-parse", "HEAD")).stdout.trim();
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -93,6 +94,16 @@ def test_agents_are_compared_and_one_is_kept(inspector: InspectorPage, repositor
 def wait_for_worktrees(repository: Path, count: int) -> list[Path]:
     wait_until(lambda: len(worktrees(repository)) == count, 20, f"{count} worktrees")
     return worktrees(repository)
+
+
+@pytest.mark.clause("inspector-compare")
+def test_a_copied_repository_without_changes_is_compared(inspector: InspectorPage, repository: Path) -> None:
+    git(repository, "checkout", "--quiet", "greeting.txt")
+    # As after `cp -r` or in the layer of an image: the index has another time for each file.
+    os.utime(repository / "greeting.txt", (0, 0))
+    start(inspector, repository, "echo from a copy", models=["", ""])
+    expect(result(inspector, 2)).to_contain_text("end turn")
+    assert (worktrees(repository)[0] / "greeting.txt").read_text() == "hello\nworld\n"
 
 
 @pytest.mark.clause("inspector-compare")
