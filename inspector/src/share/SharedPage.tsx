@@ -17,6 +17,7 @@ import { Logo } from "../ui/Logo";
 import { ThemeButton } from "../ui/ThemeButton";
 import { usePolled } from "../ui/hooks/usePolled";
 import type { Theme } from "../ui/hooks/useTheme";
+import "./share.css";
 import type { SharedLink } from "./sharedLink";
 
 const STATUS_INTERVAL_MS = 5000;
