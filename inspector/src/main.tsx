@@ -10,4 +10,9 @@ import "./styles/conversation.css";
 import "./styles/cards.css";
 import "./styles/panels.css";
 
+// A link with a token, opened in a tab that has the page already, changes only the fragment.
+window.addEventListener("hashchange", () => {
+  if (/[#&](token|headers)=/.test(window.location.hash)) window.location.reload();
+});
+
 createRoot(document.getElementById("root")!).render(<App />);

@@ -57,6 +57,16 @@ def test_a_token_in_the_address_is_used_and_removed_at_once(
     assert "simple-secret" not in tab.page.content()
 
 
+@pytest.mark.clause("inspector-connect")
+def test_a_link_with_a_token_works_in_a_tab_that_asks_for_one(start_server: Start, open_page: Open) -> None:
+    tab = open_page(start_server(token="simple-secret"))
+    expect(tab.page.get_by_label("Token", exact=True)).to_be_visible()
+    # Only the fragment changes, so the browser does not load the page again.
+    tab.page.evaluate("location.href = '/ui/#token=simple-secret'")
+    expect(tab.page.get_by_role("heading", name="Start a session")).to_be_visible()
+    assert tab.page.url == tab.address("/ui/")
+
+
 @pytest.mark.clause("inspector-connect", "sdk-inspector-address")
 def test_the_address_of_the_sdk_opens_the_page_with_its_headers(start_server: Start, open_page: Open) -> None:
     server = start_server(token="simple-secret")
