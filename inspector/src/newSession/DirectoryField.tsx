@@ -1,6 +1,6 @@
 /** The directory of a session: completed from the server's folders, checked, and created if it is missing. */
 
-import { useCallback, useId } from "react";
+import { useCallback, useEffect, useId, useRef } from "react";
 import { ApiProblem } from "../api/problem";
 import type { ServerApi } from "../api/server";
 import { useAppState } from "../state/appState";
@@ -11,6 +11,11 @@ import { recentDirectories } from "./recentDirectories";
 
 const SHOWN = 30;
 
+const PROBLEMS: Record<string, string> = {
+  missing: "This directory does not exist.",
+  file: "This is a file, not a directory.",
+};
+
 export function DirectoryField({ value, change }: { value: string; change: (value: string) => void }) {
   const { api } = useAppState();
   const list = useId();
@@ -18,6 +23,10 @@ export function DirectoryField({ value, change }: { value: string; change: (valu
   const parent = value.startsWith("/") ? value.slice(0, value.lastIndexOf("/") + 1) : "";
   const folders = useLoaded(useCallback(() => foldersIn(api, parent), [api, parent]));
   const state = useLoaded(useCallback(() => stateOf(api, value.trim()), [api, value]));
+  const problem = state.loading ? "" : (PROBLEMS[state.value ?? ""] ?? "");
+  const input = useRef<HTMLInputElement>(null);
+  // The form is not sent with it: agents do not start in a directory that does not exist.
+  useEffect(() => input.current?.setCustomValidity(problem), [problem]);
   const create = () => void task.run(() => api.makeDirectory(value.trim()).then(state.reload));
   const offered = [...new Set([...recentDirectories(), ...(folders.value ?? [])])];
   return (
@@ -25,6 +34,7 @@ export function DirectoryField({ value, change }: { value: string; change: (valu
       <label>
         Directory
         <input
+          ref={input}
           value={value}
           onChange={(event) => change(event.target.value)}
           required
@@ -41,17 +51,14 @@ export function DirectoryField({ value, change }: { value: string; change: (valu
           <option key={path} value={path} />
         ))}
       </datalist>
-      {!state.loading && state.value === "missing" && (
+      {problem && (
         <p className="warn-text small-text" role="status">
-          This directory does not exist.{" "}
-          <button type="button" className="link-button" disabled={task.running} onClick={create}>
-            Create it
-          </button>
-        </p>
-      )}
-      {!state.loading && state.value === "file" && (
-        <p className="warn-text small-text" role="status">
-          This is a file, not a directory.
+          {problem}{" "}
+          {state.value === "missing" && (
+            <button type="button" className="link-button" disabled={task.running} onClick={create}>
+              Create it
+            </button>
+          )}
         </p>
       )}
       {task.error !== undefined && <ErrorBox error={task.error} />}
