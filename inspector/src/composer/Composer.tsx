@@ -16,12 +16,15 @@ import { uploadAttachment } from "./attachments";
 import { matchingCommands } from "./commandMenu";
 import type { PromptTarget } from "./promptTarget";
 import { matchingFiles, mentionAt } from "./fileMentions";
+import { filesBelow } from "./filesBelow";
 import { QueueList } from "./QueueList";
 import { StopButton } from "./StopButton";
 import { SuggestionMenu, type Suggestion } from "./SuggestionMenu";
 import { useComposerKeys } from "./useComposerKeys";
 
 const MAX_HEIGHT_PX = 240;
+/** A beginning of a file name of this length is looked for in all folders. */
+const SEARCHED_CHARS = 2;
 
 export function Composer({ target }: { target: PromptTarget }) {
   const { instance, queue, draft, directory, over } = target;
@@ -42,8 +45,12 @@ export function Composer({ target }: { target: PromptTarget }) {
   const listed = useLoaded(
     useCallback(async () => (folder ? api.entries(folder, true).catch(() => []) : []), [api, folder]),
   );
+  const searched = mention?.folder === "" && mention.prefix.length >= SEARCHED_CHARS ? directory : undefined;
+  const below = useLoaded(
+    useCallback(async () => (searched ? filesBelow(api, searched) : []), [api, searched]),
+  );
   const suggestions = mention
-    ? matchingFiles(listed.value ?? [], mention)
+    ? matchingFiles([...(listed.value ?? []), ...(searched ? (below.value ?? []) : [])], mention)
     : matchingCommands(conversation.commands, text);
 
   useEffect(() => {
@@ -166,6 +173,6 @@ export function Composer({ target }: { target: PromptTarget }) {
 }
 
 function placeholder(over: boolean, busy: boolean): string {
-  if (over) return "Is kept, and sent after Resume";
-  return busy ? "Enter queues the next prompt" : "Ask the agent (Shift+Enter: new line, @: file, /: command)";
+  if (over) return "Kept, and sent after Resume";
+  return busy ? "Enter queues the next prompt" : "Ask the agent · @ for a file · / for a command";
 }

@@ -82,6 +82,15 @@ def test_prompts_are_queued_edited_recalled_and_sent_again(inspector: InspectorP
     expect(composer).to_have_value("read @named.txt ")
     expect(page.locator(".chips")).to_contain_text("named.txt")
 
+    folder = inspector.server.home / "deep" / "deeper"
+    folder.mkdir(parents=True)
+    (folder / "far-away.txt").write_text("far")
+    composer.fill("")
+    composer.press_sequentially("read @far")
+    expect(page.get_by_role("option", name="deep/deeper/far-away.txt")).to_be_visible()
+    keys.press("Enter")
+    expect(composer).to_have_value("read @deep/deeper/far-away.txt ")
+
 
 @pytest.mark.clause("inspector-27", "inspector-28")
 def test_a_prompt_sent_from_above_is_in_sight_and_the_whole_conversation_is_searched(
