@@ -470,6 +470,13 @@ test("a new process ends the turn, the request and the tools that the one before
   });
 });
 
+test("an interrupted turn has no duration: when its process ended is not known", () => {
+  const log = run(prompt("go"), text("half"));
+  log.endRun();
+  log.publish();
+  expect(last(log)).toMatchObject({ kind: "turn-end", stopReason: "interrupted", durationMs: 0 });
+});
+
 test("the end of a run ends its turn, and the next prompt starts one", () => {
   const log = run(prompt("go"), text("half"));
   log.endRun();

@@ -75,7 +75,7 @@ function Changes({ reader }: { reader: ChangesReader }) {
         <span role="status" className={state.live ? "pill good" : "pill"}>
           {state.live ? "live" : "not live"}
         </span>
-        <span className="muted grow">
+        <span className="muted grow ellipsis">
           {count(diff.files.length, "file")} since {diff.base ? diff.base.slice(0, 8) : "the beginning"}
         </span>
         <div className="segmented" role="group" aria-label="Columns">

@@ -10,14 +10,18 @@ import { csvRows } from "./csv";
 import type { FileContent } from "./fileContent";
 
 const SHOWN_ROWS = 500;
+/** A row of bytes fits into the panel at its first width. */
+const ROW_BYTES = 8;
 
 export function FilePreview({ path, content }: { path: string; content: FileContent }) {
   if (content.kind === "picture") return <PictureFile path={path} source={content.source} />;
   if (content.kind === "binary")
     return (
-      <pre className="json hex" tabIndex={0} aria-label="First bytes">
-        {hexLines(content.head)}
-      </pre>
+      <div className="panel-scroll">
+        <pre className="hex" tabIndex={0} aria-label="First bytes">
+          {hexLines(content.head)}
+        </pre>
+      </div>
     );
   if (path.toLowerCase().endsWith(".csv")) return <CsvTable text={content.text} />;
   return (
@@ -63,11 +67,11 @@ function CsvTable({ text }: { text: string }) {
 
 function hexLines(data: Uint8Array): string {
   const lines: string[] = [];
-  for (let at = 0; at < data.length; at += 16) {
-    const row = [...data.slice(at, at + 16)];
+  for (let at = 0; at < data.length; at += ROW_BYTES) {
+    const row = [...data.slice(at, at + ROW_BYTES)];
     const hex = row.map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
     const text = row.map((byte) => (byte >= 32 && byte < 127 ? String.fromCharCode(byte) : ".")).join("");
-    lines.push(`${at.toString(16).padStart(6, "0")}  ${hex.padEnd(47)}  ${text}`);
+    lines.push(`${at.toString(16).padStart(6, "0")}  ${hex.padEnd(3 * ROW_BYTES - 1)}  ${text}`);
   }
   return lines.join("\n");
 }

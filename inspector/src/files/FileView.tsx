@@ -3,7 +3,7 @@
 import { useCallback, useState, type KeyboardEvent } from "react";
 import { ApiProblem } from "../api/problem";
 import { useAppState } from "../state/appState";
-import { Empty, Loading } from "../ui/Empty";
+import { Loading } from "../ui/Empty";
 import { ErrorBox } from "../ui/ErrorBox";
 import { bytes } from "../ui/format";
 import { Icon } from "../ui/Icon";
@@ -57,7 +57,7 @@ export function FileView({ path, close }: { path: string; close: () => void }) {
           Back
         </button>
         <span className="mono grow ellipsis" title={path}>
-          {path}
+          {path.slice(path.lastIndexOf("/") + 1)}
         </span>
         <span className="muted">{shown ? bytes(shown.size) : ""}</span>
         {shown?.kind === "text" && shown.previewed && (
@@ -88,14 +88,16 @@ export function FileView({ path, close }: { path: string; close: () => void }) {
             Discard
           </button>
         )}
-        <button
-          type="button"
-          className="button small primary"
-          disabled={!draft || task.running}
-          onClick={() => save(false)}
-        >
-          <Icon name="check" size={14} /> Save
-        </button>
+        {editable && !preview && (
+          <button
+            type="button"
+            className="button small primary"
+            disabled={!draft || task.running}
+            onClick={() => save(false)}
+          >
+            <Icon name="check" size={14} /> Save
+          </button>
+        )}
       </div>
       {changed ? (
         <div className="error-box" role="alert">
@@ -123,11 +125,18 @@ export function FileView({ path, close }: { path: string; close: () => void }) {
       )}
       {content.loading && shown === undefined && <Loading what="the file" />}
       {content.error !== undefined && <ErrorBox error={content.error} retry={content.reload} />}
+      {shown?.kind === "binary" && (
+        <p className="file-remark muted small-text">
+          Not text: these are its first bytes. Download it to see all.
+        </p>
+      )}
       {preview && <FilePreview path={path} content={shown} />}
       {shown?.kind === "text" && !preview && (
         <>
           {!shown.whole && (
-            <p className="muted small-text">The first megabyte; a larger file is not edited here.</p>
+            <p className="file-remark muted small-text">
+              The first megabyte; a larger file is not edited here.
+            </p>
           )}
           <textarea
             className="file-text mono"
@@ -138,9 +147,6 @@ export function FileView({ path, close }: { path: string; close: () => void }) {
             onChange={(event) => edit(event.target.value)}
           />
         </>
-      )}
-      {shown?.kind === "binary" && (
-        <Empty title="This file is not text">Its first bytes are shown below; download it to see all.</Empty>
       )}
     </div>
   );

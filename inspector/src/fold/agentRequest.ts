@@ -56,6 +56,8 @@ export interface AgentRequest {
   asked?: string;
   toolCallId?: string;
   toolCall?: JsonObject;
+  /** The tool call has a card of its own, which shows what became of it. */
+  hasToolCard?: boolean;
   questions: Question[];
   /** The options behind questions that came as a permission request. */
   submit?: Choice[];

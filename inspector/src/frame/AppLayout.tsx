@@ -2,7 +2,6 @@
 
 import { lazy, Suspense, useState } from "react";
 import { NewSessionDialog } from "../newSession/NewSessionDialog";
-import { Inbox } from "../sidebar/Inbox";
 import { Sidebar } from "../sidebar/Sidebar";
 import { useAttention } from "../sidebar/useAttention";
 import { Welcome } from "../newSession/Welcome";
@@ -33,6 +32,7 @@ const SessionView = lazy(async () => ({
   default: (await import("../session/view/SessionView")).SessionView,
 }));
 const ServerView = lazy(async () => ({ default: (await import("../session/view/ServerView")).ServerView }));
+const Inbox = lazy(async () => ({ default: (await import("../sidebar/Inbox")).Inbox }));
 const ComparePage = lazy(async () => ({ default: (await import("../compare/ComparePage")).ComparePage }));
 
 type Pane = "side" | "main" | "dock";

@@ -69,14 +69,15 @@ function AgentCard({ agent }: { agent: AgentInfo }) {
   const flags = Object.entries(agent.capabilities);
   return (
     <article className="card" aria-label={agentLabel(agent.id)}>
-      <div className="card-head">
-        <h3>{agentLabel(agent.id)}</h3>
-        <span className="mono muted">{agent.id}</span>
-        <span className={agent.installed ? "pill good" : "pill"}>{installState(agent)}</span>
-        <span className={agent.credentialsAvailable ? "pill good" : "pill warn"}>
-          {agent.credentialsAvailable ? "credentials" : "no credentials"}
-        </span>
-        <span className="grow" />
+      <div className="card-top">
+        <div className="card-head">
+          <h3>{agentLabel(agent.id)}</h3>
+          <span className="mono muted">{agent.id}</span>
+          <span className={agent.installed ? "pill good" : "pill"}>{installState(agent)}</span>
+          <span className={agent.credentialsAvailable ? "pill good" : "pill warn"}>
+            {agent.credentialsAvailable ? "credentials" : "no credentials"}
+          </span>
+        </div>
         <button type="button" className="button small" disabled={task.running} onClick={install}>
           {task.running ? "Installing…" : agent.installed ? "Reinstall" : "Install"}
         </button>

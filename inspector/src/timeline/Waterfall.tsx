@@ -23,10 +23,15 @@ export function Waterfall({ trace, show }: { trace: TurnTrace; show: (item: stri
   const kinds = [...new Set(trace.spans.map((span) => span.kind))];
   return (
     <div className="waterfall">
-      <div className="waterfall-scale muted" aria-hidden="true">
-        <span>0</span>
-        <span>{duration(total / 2)}</span>
-        <span>{duration(total)}</span>
+      <div className="span-row muted" aria-hidden="true">
+        <span className="span-columns">
+          <span className="waterfall-scale">
+            <span>0</span>
+            <span>{duration(total / 2)}</span>
+            <span>{duration(total)}</span>
+          </span>
+        </span>
+        <span className="icon-button tiny" />
       </div>
       <ul>
         {trace.spans.slice(0, limit).map((span) => (
@@ -64,7 +69,7 @@ function SpanRow({ span, start, total, show }: RowProps) {
     <li className="span-row" data-kind={span.kind} data-depth={Math.min(span.depth, 4)}>
       <button
         type="button"
-        className="span-button"
+        className="span-button span-columns"
         title={`${span.label}: ${duration(length)} after ${duration(span.start - start)}`}
         onClick={() => show(span.item)}
       >

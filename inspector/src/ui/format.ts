@@ -1,7 +1,13 @@
 /** Times, sizes, counts and JSON for display. */
 
 // Created once: a formatter per row costs more than drawing the row.
-const CLOCK = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+// 24 hours in every locale: as wide as any other time, and as logs and terminals write it.
+const CLOCK = new Intl.DateTimeFormat([], {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  hourCycle: "h23",
+});
 
 export function clock(ms: number): string {
   // 0 stands for a time that is not known.

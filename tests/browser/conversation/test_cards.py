@@ -25,6 +25,34 @@ def test_a_permission_is_answered_by_clicking(inspector: InspectorPage, option: 
     assert inspector.server.acp.list()[-1]["pendingRequests"] == 0
 
 
+@pytest.mark.clause("inspector-06", "inspector-cards")
+def test_what_a_permission_is_for_is_shown_once(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("permission")
+    expect(inspector.card("pending").locator(".diff-line.added")).to_be_visible()
+    changes = inspector.conversation.locator(".diff")
+    expect(changes).to_have_count(1)
+    # In the title, and in the head of the change.
+    expect(inspector.card("pending").get_by_text("notes.txt")).to_have_count(2)
+    inspector.card("pending").get_by_role("button", name="Allow once").click()
+    # Now the tool's card shows it; that of the permission shows it again on request.
+    inspector.wait_for_turns(1)
+    expect(inspector.conversation.locator(".tool .diff-line.added")).to_be_visible()
+    expect(changes).to_have_count(1)
+    inspector.card("answered").get_by_role("button", name="What was asked for").click()
+    expect(inspector.card("answered").locator(".diff-line.added")).to_be_visible()
+
+
+@pytest.mark.clause("inspector-cards")
+def test_a_plan_is_asked_for_once_and_as_markdown(inspector: InspectorPage) -> None:
+    inspector.create_session()
+    inspector.say("plan approval")
+    card = inspector.card("pending")
+    expect(card.locator(".md-item")).to_have_count(3)
+    expect(card.get_by_text("Allow: Ready to code?", exact=True)).to_be_visible()
+    expect(card.get_by_text("Input", exact=True)).to_have_count(0)
+
+
 @pytest.mark.clause("inspector-cards")
 def test_a_permission_is_answered_by_keys_alone(inspector: InspectorPage) -> None:
     inspector.create_session()
@@ -227,7 +255,7 @@ def test_a_free_question_takes_the_keyboard_and_gives_it_back_to_the_prompt(insp
     inspector.say("question free")
     field = inspector.card("pending").get_by_role("textbox")
     expect(field).to_be_focused()
-    expect(inspector.card("pending").locator(".keys")).to_have_text("Enter send · Esc reject")
+    expect(inspector.card("pending").locator(".keys")).to_have_text("Enter to send · Esc to reject")
     inspector.page.keyboard.type("typed at once")
     inspector.page.keyboard.press("Enter")
     expect(inspector.card("answered")).to_contain_text("typed at once")
@@ -238,7 +266,7 @@ def test_a_free_question_takes_the_keyboard_and_gives_it_back_to_the_prompt(insp
 def test_a_card_out_of_sight_is_told_and_escape_can_be_taken_back(inspector: InspectorPage) -> None:
     page = inspector.page
     inspector.create_session()
-    inspector.say_and_wait("stream 120")
+    inspector.say_and_wait("stream 400")
     inspector.say("permission")
     card = inspector.card("pending")
     expect(card).to_be_visible()
@@ -247,7 +275,7 @@ def test_a_card_out_of_sight_is_told_and_escape_can_be_taken_back(inspector: Ins
     # Only the head of the card stays in sight.
     height = card.evaluate("element => element.offsetHeight")
     inspector.conversation.evaluate(
-        "(element, by) => element.scrollTo(0, element.scrollTop - by)", height - 60
+        "(element, by) => element.scrollTo(0, element.scrollTop - by)", height - 20
     )
     waits.click()
     expect(card.get_by_role("button", name="Reject")).to_be_in_viewport()

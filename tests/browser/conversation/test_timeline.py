@@ -64,5 +64,5 @@ def test_events_from_before_have_the_time_of_the_server(
     expect(tab.conversation).to_contain_text("said earlier")
     shown = tab.conversation.locator(".message.assistant time").inner_text()
     script = "([text, done]) => new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit',"
-    script += " second: '2-digit' }).format(done) >= text && text !== ''"
+    script += " second: '2-digit', hourCycle: 'h23' }).format(done) >= text && text !== ''"
     assert tab.page.evaluate(script, [shown, int(done * 1000)]), shown

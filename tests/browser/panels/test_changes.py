@@ -69,3 +69,15 @@ def test_switched_off_parts_are_named(
 
     without_git = open_page(start_server("no-git", token=None, arguments=["--git", "off"]))
     expect(show(without_git, without_git.server.home).get_by_text("--git off")).to_be_visible()
+
+
+@pytest.mark.clause("inspector-changes")
+def test_many_changed_files_keep_their_height(inspector: InspectorPage) -> None:
+    directory = repository(inspector.server.home / "many")
+    for number in range(40):
+        (directory / f"file{number:02}.txt").write_text("a\nb\nc\n")
+    changes = show(inspector, directory).locator(".file-change")
+    expect(changes).to_have_count(40)
+    expect(changes.last.locator(".patch")).to_be_attached()
+    cut = "all => all.filter(one => one.scrollHeight > one.clientHeight + 1).length"
+    assert changes.evaluate_all(cut) == 0

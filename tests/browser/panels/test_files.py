@@ -82,7 +82,10 @@ def test_files_are_previewed_by_their_kind_dropped_and_listed_to_the_last(inspec
     panel.get_by_role("button", name="Edit").click()
     expect(panel.get_by_label("File content")).to_have_value("# A heading\n\n**bold**\n")
     look("bytes.bin")
-    expect(panel.get_by_label("First bytes")).to_contain_text("00 01 62 69 6e")
+    dump = panel.get_by_label("First bytes")
+    expect(dump).to_contain_text("00 01 62 69 6e")
+    assert dump.evaluate("one => one.scrollWidth <= one.clientWidth"), "a row of bytes fits into the panel"
+    expect(panel.get_by_role("button", name="Save")).to_have_count(0)
     look("large.log")
     expect(panel).to_contain_text("The first megabyte")
     text = panel.get_by_label("File content")

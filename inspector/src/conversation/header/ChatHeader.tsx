@@ -21,11 +21,23 @@ interface Props {
   title: string;
   sessionId?: string;
   running: boolean;
+  /** The process is over, which the connection to the server does not tell. */
+  ended?: boolean;
   rename?: (name: string) => void;
   actions: ReactNode;
 }
 
-export function ChatHeader({ instance, agent, id, title, sessionId, running, rename, actions }: Props) {
+export function ChatHeader({
+  instance,
+  agent,
+  id,
+  title,
+  sessionId,
+  running,
+  ended,
+  rename,
+  actions,
+}: Props) {
   const snapshot = useInstance(instance);
   const { agentInfo, usage, turns, modes, configOptions } = snapshot.conversation;
   const options = useMemo(() => selectOptions({ modes, configOptions }), [modes, configOptions]);
@@ -44,18 +56,16 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, ren
           {id.length > 20 ? id.slice(0, 8) : id}
         </span>
         <CopyButton text={sessionId ?? id} label="Copy session id" />
-        <UsagePill usage={usage} />
-        <ElapsedPill turns={turns} />
         <div className="chat-actions">
-          <StreamStatus snapshot={snapshot} />
+          <StreamStatus snapshot={snapshot} ended={ended} />
           <ExportButton instance={instance} agent={agent} title={title || agentLabel(agent)} task={task} />
           {actions}
         </div>
       </div>
-      {running && options.length > 0 && (
-        <div className="chat-options">
-          {options.map((option) => (
-            <label key={option.category}>
+      <div className="chat-options">
+        {running &&
+          options.map((option) => (
+            <label key={option.category} title={option.name}>
               <span>{option.name}</span>
               <select
                 aria-label={option.name}
@@ -71,8 +81,11 @@ export function ChatHeader({ instance, agent, id, title, sessionId, running, ren
               </select>
             </label>
           ))}
-        </div>
-      )}
+        <span className="chat-figures">
+          <ElapsedPill turns={turns} />
+          <UsagePill usage={usage} />
+        </span>
+      </div>
       {task.error !== undefined && <ErrorBox error={task.error} />}
     </header>
   );

@@ -12,15 +12,15 @@ const LABELS: Record<string, string> = {
   closed: "not connected",
 };
 
-export function StreamStatus({ snapshot }: { snapshot: InstanceSnapshot }) {
+export function StreamStatus({ snapshot, ended }: { snapshot: InstanceSnapshot; ended?: boolean }) {
   const { stream, reconnects, lastEventId, gaps } = snapshot;
   const facts = [`last event ${lastEventId}`];
   if (reconnects > 0) facts.push(count(reconnects, "reconnect"));
   if (gaps > 0) facts.push(count(gaps, "gap"));
   return (
     <span className="stream-status" data-state={stream} title={`Event stream: ${facts.join(", ")}`}>
-      <span className={`dot stream-${stream}`} aria-hidden="true" />
-      <span role="status">{LABELS[stream]}</span>
+      <span className={ended ? "dot state-ended" : `dot stream-${stream}`} aria-hidden="true" />
+      <span role="status">{ended ? "ended" : LABELS[stream]}</span>
       <span className="muted stream-facts">{facts.join(" · ")}</span>
     </span>
   );

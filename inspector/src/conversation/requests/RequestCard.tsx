@@ -8,11 +8,13 @@ import { rejectChoice, type AgentRequest } from "../../fold/agentRequest";
 import { answerProblem } from "../../fold/answerProblem";
 import type { RequestItem, RequestState } from "../../fold/chat/conversation";
 import { answerResult, rejectResult, type Answers } from "../../fold/requestResult";
+import { asObject } from "../../json";
 import { useConnectedApp } from "../../state/appContext";
 import { ErrorBox } from "../../ui/ErrorBox";
 import { Icon } from "../../ui/Icon";
 import { useTask } from "../../ui/hooks/useTask";
-import { RequestedAction } from "./RequestedAction";
+import { optionKey } from "./optionKeys";
+import { commandOf, RequestedAction } from "./RequestedAction";
 import { QuestionFields } from "./QuestionFields";
 import type { RowSource } from "../rows/rowSource";
 import { useCardKeys, useFirstFocus } from "./useCardKeys";
@@ -38,6 +40,7 @@ export function RequestCard({ item, instance, answerable }: Props) {
   const [answers, setAnswers] = useState<Answers>(() => request.questions.map((one) => one.defaults ?? []));
   const [tried, setTried] = useState(false);
   const [anyway, setAnyway] = useState(false);
+  const [unfolded, setUnfolded] = useState(false);
   const card = useRef<HTMLFormElement>(null);
   const title = useId();
   const task = useTask();
@@ -45,6 +48,7 @@ export function RequestCard({ item, instance, answerable }: Props) {
   const readOnly = useConnectedApp() === null;
   const open = answerable && (state === "pending" || (state === "stale" && anyway && !item.closed));
   const atOnce = answersAtOnce(request);
+  const folds = request.hasToolCard && (state === "answered" || state === "rejected");
 
   const answerWith = (result: ReturnType<typeof rejectResult>) =>
     void task.run(async () => {
@@ -89,8 +93,20 @@ export function RequestCard({ item, instance, answerable }: Props) {
           {readOnly && state === "pending" ? "Waiting for an answer" : STATE_LABELS[state]}
           {answer ? `: ${answer}` : ""}
         </span>
+        {folds && (
+          <button
+            type="button"
+            className={unfolded ? "icon-button tiny turned" : "icon-button tiny"}
+            aria-label="What was asked for"
+            title="What was asked for"
+            aria-expanded={unfolded}
+            onClick={() => setUnfolded(!unfolded)}
+          >
+            <Icon name="chevron" size={14} />
+          </button>
+        )}
       </div>
-      {request.toolCall && <RequestedAction toolCall={request.toolCall} />}
+      {request.toolCall && (!folds || unfolded) && <RequestedAction toolCall={request.toolCall} />}
       {state === "stale" && (
         <p className="muted">
           {item.closed
@@ -153,13 +169,18 @@ export function RequestCard({ item, instance, answerable }: Props) {
 }
 
 function heading(request: AgentRequest): string {
-  return request.kind === "permission" ? `Allow: ${request.title}?` : request.title;
+  if (request.kind !== "permission") return request.title;
+  // The command stands below, with its lines as they are.
+  const command = commandOf(asObject(request.toolCall?.rawInput));
+  const title = command ? request.title.replace(`: ${command}`, "") : request.title;
+  return `Allow: ${title.replace(/\?+$/, "")}?`;
 }
 
 function hint(request: AgentRequest, open: boolean, sending: boolean): string {
   if (!open) return sending ? "Sending…" : "Take part to answer";
-  const options = request.questions.some((asked) => asked.choices.length > 0);
-  return `${options ? "Key of an option · " : ""}Enter send · Esc reject`;
+  const options = request.questions.reduce((sum, asked) => sum + asked.choices.length, 0);
+  const keys = options > 1 ? `${optionKey(0)}–${optionKey(options - 1) ?? "z"}` : "1";
+  return `${options > 0 ? `${keys} to choose · ` : ""}Enter to send · Esc to reject`;
 }
 
 /** Number of options before each question. */

@@ -2,11 +2,12 @@
 
 import type { ToolCallContent, ToolCallLocation } from "@agentclientprotocol/sdk";
 import type { FilePatch } from "../../fold/chat/conversation";
-import { asObject, asText, isObject, listAt, plainText, type JsonObject } from "../../json";
+import { asObject, asText, isObject, listAt, plainText, type Json, type JsonObject } from "../../json";
 import { CodeBlock } from "../../markdown/CodeBlock";
 import { pretty } from "../../ui/format";
 import { DiffView } from "../tools/DiffView";
-import { Locations } from "../rows/PathLink";
+import { ToolText } from "../tools/ToolText";
+import { Locations, placesBeside } from "../rows/PathLink";
 
 /** Input that is shown in a form of its own. */
 const SHOWN_KEYS = ["command", "cmd", "description", "cwd", "workdir"];
@@ -16,11 +17,19 @@ export function RequestedAction({ toolCall }: { toolCall: JsonObject }) {
   const content = listAt(toolCall, "content").filter(isObject) as unknown as (ToolCallContent | FilePatch)[];
   const locations = listAt(toolCall, "locations").filter(isObject) as unknown as ToolCallLocation[];
   const diffs = content.filter((one) => one.type === "diff");
-  const texts = content.filter((one) => one.type === "content" && one.content.type === "text");
+  const texts = content.flatMap((one) =>
+    one.type === "content" && one.content.type === "text" ? [one.content.text] : [],
+  );
   const edit = diffs.length === 0 ? editOf(input) : undefined;
   const command = commandOf(input);
+  const shown = new Set<Json>([
+    ...texts,
+    ...diffs.flatMap((diff) =>
+      "newText" in diff ? [diff.path, diff.newText, diff.oldText ?? null] : [diff.path],
+    ),
+  ]);
   const rest = Object.entries(input).filter(
-    ([key]) => !SHOWN_KEYS.includes(key) && !edit?.keys.includes(key),
+    ([key, value]) => !SHOWN_KEYS.includes(key) && !edit?.keys.includes(key) && !shown.has(value ?? null),
   );
   const directory = asText(input.cwd) ?? asText(input.workdir);
   return (
@@ -36,12 +45,10 @@ export function RequestedAction({ toolCall }: { toolCall: JsonObject }) {
         <DiffView key={index} diff={diff} />
       ))}
       {edit && <DiffView diff={edit.diff} />}
-      {texts.map((one, index) => (
-        <pre key={index} className="tool-text" tabIndex={0}>
-          {one.type === "content" && one.content.type === "text" ? one.content.text : ""}
-        </pre>
+      {texts.map((text, index) => (
+        <ToolText key={index} text={text} />
       ))}
-      <Locations locations={locations} />
+      <Locations locations={placesBeside(locations, edit ? [...diffs, edit.diff] : diffs)} />
       {rest.length > 0 && (
         <details open={command === "" && diffs.length === 0 && !edit}>
           <summary>Input</summary>
@@ -59,7 +66,8 @@ export function RequestedAction({ toolCall }: { toolCall: JsonObject }) {
   );
 }
 
-function commandOf(input: JsonObject): string {
+/** The command that a tool would run; empty if it runs none. */
+export function commandOf(input: JsonObject): string {
   const command = input.command ?? input.cmd;
   if (Array.isArray(command)) return command.map(plainText).join(" ");
   return typeof command === "string" ? command : "";
@@ -78,7 +86,10 @@ function editOf(input: JsonObject) {
     const [oldText, newText] = [input[before], input[after]];
     if (typeof newText !== "string" || (before !== "" && typeof oldText !== "string")) continue;
     const diff = { path, oldText: typeof oldText === "string" ? oldText : null, newText };
-    return { diff: stable(input, diff), keys: ["file_path", "filePath", "path", before, after] };
+    return {
+      diff: { type: "diff", ...stable(input, diff) },
+      keys: ["file_path", "filePath", "path", before, after],
+    };
   }
   return undefined;
 }

@@ -23,6 +23,15 @@ export function PathLink({ path, line }: { path: string; line?: number | null })
   );
 }
 
+/** The places that say more than the heads of the changes beside them. */
+export function placesBeside(
+  locations: readonly ToolCallLocation[],
+  content: readonly { type: string; path?: string }[],
+): ToolCallLocation[] {
+  const changed = new Set(content.filter((one) => one.type === "diff").map((one) => one.path));
+  return locations.filter((place) => Boolean(place.line) || !changed.has(place.path));
+}
+
 export function Locations({ locations }: { locations: readonly ToolCallLocation[] }) {
   if (locations.length === 0) return null;
   return (

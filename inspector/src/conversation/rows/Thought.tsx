@@ -25,7 +25,9 @@ export function Thought({ item }: { item: MessageItem }) {
           </button>
         )}
       </div>
-      {tokens ? markdownTokens(tokens) : <p className="verbatim">{shown}</p>}
+      <div className="thought-text">
+        {tokens ? markdownTokens(tokens) : <p className="verbatim">{shown}</p>}
+      </div>
     </div>
   );
 }

@@ -8,7 +8,7 @@ import { duration, pretty } from "../../ui/format";
 import { Icon, type IconName } from "../../ui/Icon";
 import { Attachment } from "../rows/Attachments";
 import { DiffView } from "./DiffView";
-import { Locations } from "../rows/PathLink";
+import { Locations, placesBeside } from "../rows/PathLink";
 import { TerminalOutput } from "./TerminalOutput";
 import { ToolText } from "./ToolText";
 
@@ -34,22 +34,26 @@ const STATUS_LABELS: Record<string, string> = {
 
 export function ToolCard({ item }: { item: ToolItem }) {
   const [open, setOpen] = useState(false);
-  const took = !item.endedAt || !item.time ? "" : duration(item.endedAt - item.time);
+  const tookMs = item.endedAt && item.time ? item.endedAt - item.time : 0;
   return (
     <div className={`tool ${item.status}`} data-depth={Math.min(item.depth, 4)}>
       <button type="button" className="tool-head" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name={ICONS[item.toolKind] ?? "tool"} size={15} />
         <span className="tool-title">{item.title}</span>
         <span className={`pill tool-status ${item.status}`}>{STATUS_LABELS[item.status] ?? item.status}</span>
-        {took && <span className="muted">{took}</span>}
+        {tookMs >= 1 && <span className="muted small-text">{duration(tookMs)}</span>}
         <span className={open ? "turned" : ""}>
           <Icon name="chevron" size={14} />
         </span>
       </button>
-      <Locations locations={item.locations} />
-      {item.content.map((content, index) => (
-        <ToolContent key={index} content={content} item={item} />
-      ))}
+      {(open || !item.isAskedFor) && (
+        <>
+          <Locations locations={placesBeside(item.locations, item.content)} />
+          {item.content.map((content, index) => (
+            <ToolContent key={index} content={content} item={item} />
+          ))}
+        </>
+      )}
       {item.terminal && !item.content.some((content) => content.type === "terminal") && (
         <TerminalOutput text={item.terminal.text} exitCode={item.terminal.exitCode} />
       )}

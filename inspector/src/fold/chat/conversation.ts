@@ -52,6 +52,8 @@ export interface ToolItem extends ItemBase {
   rawOutput?: Json;
   content: (ToolCallContent | FilePatch)[];
   locations: ToolCallLocation[];
+  /** Its permission is open, and the card of that shows what it would do. */
+  isAskedFor?: boolean;
   endedAt?: number;
   /** Output of a command that the agent ran in a terminal of its own. */
   terminal?: { text: string; exitCode?: number };

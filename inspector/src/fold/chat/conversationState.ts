@@ -125,7 +125,9 @@ export class ConversationState {
       lastStop: stopReason,
       announcement: `The turn ended: ${stopReason}`,
     });
-    const durationMs = turn?.startedAt && this.now ? Math.max(0, this.now - turn.startedAt) : 0;
+    // Of an interrupted turn only the last message is known, not when its process ended.
+    const timed = turn?.startedAt && this.now && stopReason !== "interrupted";
+    const durationMs = timed ? Math.max(0, this.now - turn.startedAt) : 0;
     const cost = this.costOfTurn();
     this.push({
       kind: "turn-end",
@@ -172,8 +174,17 @@ export class ConversationState {
     const index = this.requestIndexes.get(key);
     const item = index === undefined ? undefined : (this.items[index] as RequestItem);
     if (index === undefined || !item || (item.state !== "pending" && item.state !== "stale")) return;
-    this.replace(index, { ...item, endedAt: item.endedAt ?? this.now, ...change(item) });
+    const changed = { ...item, endedAt: item.endedAt ?? this.now, ...change(item) };
+    this.replace(index, changed);
     this.requestsChanged = true;
+    if (changed.state !== "pending") this.unfoldTool(item.request.toolCallId);
+  }
+
+  /** The permission of a tool call is decided: its own card shows again what it does. */
+  private unfoldTool(toolCallId: string | undefined): void {
+    const index = toolCallId === undefined ? undefined : this.toolIndexes.get(toolCallId);
+    const tool = index === undefined ? undefined : (this.items[index] as ToolItem);
+    if (index !== undefined && tool?.isAskedFor) this.replace(index, { ...tool, isAskedFor: false });
   }
 
   /** Mark requests as stale that the agent went on without: another client has answered them. */

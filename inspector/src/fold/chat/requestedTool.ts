@@ -25,6 +25,7 @@ export function mergeRequest(state: ConversationState, request: AgentRequest): A
       rawInput: item.rawInput ?? toolCall.rawInput,
       content: filled(toolCall, "content", item.content),
       locations: filled(toolCall, "locations", item.locations),
+      isAskedFor: request.kind === "permission",
     });
   }
   if (request.kind !== "permission") return request;
@@ -40,6 +41,7 @@ export function mergeRequest(state: ConversationState, request: AgentRequest): A
     ...request,
     title: title || request.title,
     toolCall: whole,
+    hasToolCard: item !== undefined,
     questions: asked ? [{ ...asked, prompt: title || request.title }, ...more] : [],
   };
 }

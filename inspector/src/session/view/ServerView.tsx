@@ -80,7 +80,8 @@ function Attached({ serverId, instance }: { serverId: string; instance: Instance
         instance={instance}
         agent={server?.agent ?? "agent"}
         id={serverId}
-        title={serverId}
+        title={conversation.title ?? conversation.firstPrompt ?? serverId}
+        ended={server?.status === "exited"}
         sessionId={sessionId}
         running={running && takingPart}
         actions={

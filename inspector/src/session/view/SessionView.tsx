@@ -94,6 +94,7 @@ function Opened({ session, open }: { session: SessionRecord; open: OpenSession }
         title={session.title}
         sessionId={session.agentSessionId}
         running={!over}
+        ended={over && !session.imported}
         rename={(name) => void sessions.change(session.id, { title: name, renamed: true })}
         actions={<SessionActions session={session} open={open} task={task} />}
       />
@@ -120,7 +121,9 @@ function EndedBar({ open, task }: { open: OpenSession; task: Task }) {
   return (
     <div className="ended-bar">
       <span className="grow">
-        {resuming ? "A fresh process is being started." : "The process of this session is not running."}
+        {resuming
+          ? "A fresh process is being started."
+          : "The process is not running. Resume starts a fresh one with this conversation."}
       </span>
       <button
         type="button"
