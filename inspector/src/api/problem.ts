@@ -65,13 +65,24 @@ export interface Explanation {
   stderr?: string;
 }
 
+/** An error that says in a few words what did not work. */
+export class TitledError extends Error {
+  constructor(
+    readonly title: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
 export function explain(error: unknown): Explanation {
   if (error instanceof ApiProblem) {
     return { title: error.title, detail: error.message, advice: ADVICE[error.kind], stderr: error.stderr };
   }
   if (error instanceof Error) {
     const { code } = error as { code?: unknown };
-    return { title: "Something went wrong", detail: rpcDetail(error), advice: RPC_ADVICE[String(code)] };
+    const title = error instanceof TitledError ? error.title : "Something went wrong";
+    return { title, detail: rpcDetail(error), advice: RPC_ADVICE[String(code)] };
   }
   return { title: "Something went wrong", detail: String(error) };
 }

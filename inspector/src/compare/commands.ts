@@ -2,6 +2,7 @@
 
 import type { components } from "../api/schema";
 import type { Http } from "../api/http";
+import { TitledError } from "../api/problem";
 
 export type CommandResult = components["schemas"]["ProcessRunResponse"];
 
@@ -9,13 +10,13 @@ export type CommandResult = components["schemas"]["ProcessRunResponse"];
 const MAX_OUTPUT_BYTES = 1024 * 1024;
 const GIT_LIMIT_MS = 60_000;
 
-export class CommandFailed extends Error {
+export class CommandFailed extends TitledError {
   constructor(
     command: string,
     readonly result: CommandResult,
   ) {
     const said = (result.stderr || result.stdout).trim();
-    super(said || `${command} ended with ${result.exitCode ?? "a time-out"}`);
+    super(`${command} failed`, said || `${command} ended with ${result.exitCode ?? "a time-out"}`);
     this.name = "CommandFailed";
   }
 }

@@ -4,7 +4,8 @@
  * tracked files; files that git does not know are not in them.
  */
 
-import type { CommandResult, Commands } from "./commands";
+import { TitledError } from "../api/problem";
+import { CommandFailed, type CommandResult, type Commands } from "./commands";
 import { readFileChanges, splitPatch, type FileChange } from "./filePatches";
 
 const FOLDER = ".sandbox-agent/worktrees";
@@ -109,7 +110,12 @@ export class Repository {
     await this.commands.git(path, "add", "--all");
     const script =
       'git -C "$1" diff --cached --binary --no-renames --no-ext-diff --no-color "$2" | git apply --whitespace=nowarn -';
-    await this.commands.shell(this.top, script, path, base);
+    try {
+      await this.commands.shell(this.top, script, path, base);
+    } catch (error) {
+      if (!(error instanceof CommandFailed)) throw error;
+      throw new TitledError("These changes no longer fit; nothing was applied", error.message);
+    }
   }
 
   private async exclude(): Promise<void> {

@@ -79,7 +79,9 @@ def test_agents_are_compared_and_one_is_kept(inspector: InspectorPage, repositor
 
     # The other one does not fit any more: nothing of it is applied.
     result(inspector, 1).get_by_role("button", name="Keep this one").click()
-    expect(inspector.page.get_by_role("region", name="Results").get_by_role("alert")).to_be_visible()
+    refused = inspector.page.get_by_role("region", name="Results").get_by_role("alert")
+    expect(refused).to_contain_text("These changes no longer fit; nothing was applied")
+    expect(refused).to_contain_text("patch failed: greeting.txt")
     assert (repository / "new.txt").read_text() == "one\ntwo\n"
     assert (repository / "greeting.txt").read_text().endswith("of candidate 2\n")
 
