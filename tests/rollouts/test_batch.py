@@ -275,6 +275,12 @@ async def test_two_batches_cannot_write_to_one_directory(tmp_path: Path) -> None
         await asyncio.wait([first])
 
 
+@pytest.mark.clause("rollouts-batch")
+async def test_blocking_form_in_an_event_loop_names_the_other(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match="await run_batch"):
+        rollouts(tasks(1), ECHO, output=tmp_path, progress=False)
+
+
 def test_names_of_runs_stay_below_their_directory() -> None:
     names = [run_name(text) for text in ("a-1.b", "../x", "..", "a/b", "a_b", "x" * 300, "")]
     assert names[0] == "a-1.b" and len(set(names)) == len(names)

@@ -7,6 +7,9 @@ import json
 import os
 import pickle
 import signal
+import threading
+import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ import pytest
 from sandbox_agent import AsyncSandboxAgent, LocalProvider, PermissionRequest, SpawnOptions
 from sandbox_agent.rollouts import Result, Rollout
 from tests.support.polling import eventually
+from tests.support.processes import children_of
 
 GIT_BASE = "git init -q . && git add . && git -c user.name=a -c user.email=a@b commit -qm base"
 
@@ -202,6 +206,55 @@ async def test_failed_command_of_the_grading_is_a_score_of_zero() -> None:
     result = await rollout.run("echo x")
     assert (result.score, result.passed, result.failed) == (0.0, False, False)
     assert result.exit_codes == {"sleep 60": 124, "true": 0}
+
+
+@pytest.mark.clause("rollouts-rollout")
+async def test_score_that_waits_does_not_hold_up_other_rollouts() -> None:
+    together = threading.Barrier(2, timeout=60)
+
+    def judge(task: Any, result: Result) -> float:
+        together.wait()
+        return 1.0
+
+    rollout = Rollout(agent="mock", score=judge, keep=())
+    async with await AsyncSandboxAgent.start() as client:
+        rows = await asyncio.gather(*(rollout.run(f"echo {n}", client=client) for n in range(2)))
+    assert [row.score for row in rows] == [1.0, 1.0], rows
+
+
+@pytest.mark.parametrize(("prompt", "after"), [("slow 60000", ()), ("echo x", ["sleep 60"])])
+@pytest.mark.clause("rollouts-rollout")
+async def test_sandbox_that_is_killed_is_a_failed_row_at_once(prompt: str, after: Sequence[str]) -> None:
+    provider = LocalProvider()
+    rollout = Rollout(
+        agent="mock", sandbox=provider, before=["true"], after=after, command_timeout_s=90, keep=["patch"]
+    )
+    running = asyncio.create_task(rollout.run(prompt))
+    wanted = "sleep 60" if after else "agents.mock"
+    await eventually(lambda: bool(_commands_below(provider, wanted)), 30)
+    (server,) = provider._servers.values()
+    os.kill(server.pid, signal.SIGKILL)
+    killed = time.monotonic()
+    result = await running
+    assert (result.error_kind in ("agent", "connection"), "proc" in str(result.error)) == (True, bool(after))
+    assert time.monotonic() - killed < 30
+
+
+def _commands_below(provider: LocalProvider, wanted: str) -> list[str]:
+    """The command lines with this text of processes that the server has started."""
+    pids = [child for server in provider._servers.values() for child in children_of(server.pid)]
+    lines = [Path(f"/proc/{pid}/cmdline") for pid in pids]
+    found = [line.read_bytes().replace(b"\0", b" ").decode() for line in lines if line.exists()]
+    return [text for text in found if wanted in text]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"permissions": "aprove"}, {"questions": "ask"}, {"keep": ["patches"]}, {"keep": "diff"}]
+)
+@pytest.mark.clause("rollouts-rollout")
+def test_names_that_do_not_exist_are_told_before_any_task_runs(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} has no"):
+        Rollout(agent="mock", **wrong)
 
 
 @pytest.mark.clause("rollouts-rollout")

@@ -17,6 +17,7 @@ from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.sandbox_commands import SandboxCommands
 from sandbox_agent.rollouts.task_fields import Task, fill_all, steps_of
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
+from sandbox_agent.sdk.errors import SandboxAgentError
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.session.permissions.permission_request import (
     OnPermission,
@@ -35,7 +36,12 @@ if TYPE_CHECKING:
 OpenClient = Callable[[], Awaitable[AsyncSandboxAgent]]
 # For each part of the end: the session, the background, what is kept of a rollout that has failed.
 _END_S = 30.0
-_READING_KINDS = ("read", "search", "think", "fetch")
+PERMISSIONS: dict[str, OnPermission] = {
+    "approve": auto_approve,
+    "reject": auto_reject,
+    "reads": allow_kinds("read", "search", "think", "fetch"),
+}
+QUESTIONS: dict[str, OnQuestion] = {"reject": lambda _: REJECT}
 
 
 class Attempt:
@@ -186,31 +192,26 @@ class Attempt:
 
     async def _grade(self, after: list[str]) -> None:
         result = self._result
-        if self._rollout.score is not None:
-            score = self._rollout.score(self._task, result)
-            value = await score if inspect.isawaitable(score) else score
+        score = self._rollout.score
+        if score is not None:
+            waits = inspect.iscoroutinefunction(score)
+            value = score(self._task, result) if waits else await asyncio.to_thread(score, self._task, result)
+            value = await value if inspect.isawaitable(value) else value
             result.score = None if value is None else float(value)
         elif after:
             result.score = float(all(result.exit_codes[command] == 0 for command in after))
 
 
 async def _within_limit(end: Coroutine[Any, Any, object]) -> None:
-    """Part of the end of a rollout: a sandbox that no longer answers does not hold up the batch."""
-    with suppress(TimeoutError):
+    """Part of the end of a rollout: a sandbox that no longer answers neither delays nor changes its row."""
+    with suppress(TimeoutError, SandboxAgentError):
         async with asyncio.timeout(_END_S):
             await end
 
 
 def _permissions(rollout: Rollout) -> OnPermission:
-    if callable(rollout.permissions):
-        return rollout.permissions
-    policies: dict[str, OnPermission] = {
-        "approve": auto_approve,
-        "reject": auto_reject,
-        "reads": allow_kinds(*_READING_KINDS),
-    }
-    return policies[rollout.permissions]
+    return rollout.permissions if callable(rollout.permissions) else PERMISSIONS[rollout.permissions]
 
 
 def _questions(rollout: Rollout) -> OnQuestion:
-    return rollout.questions if callable(rollout.questions) else lambda _: REJECT
+    return rollout.questions if callable(rollout.questions) else QUESTIONS[rollout.questions]

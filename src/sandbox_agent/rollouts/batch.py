@@ -96,6 +96,8 @@ async def run_batch(
 def _waiting(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        if asyncio._get_running_loop() is not None:
+            raise RuntimeError(f"an event loop runs here: await {function.__name__}(...) instead")
         return asyncio.run(function(*args, **kwargs))
 
     return call

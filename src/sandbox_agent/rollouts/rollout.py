@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from sandbox_agent.rollouts.attempt import Attempt, OpenClient
+from sandbox_agent.rollouts.attempt import PERMISSIONS, QUESTIONS, Attempt, OpenClient
 from sandbox_agent.rollouts.engines.work import Work
 from sandbox_agent.rollouts.failures import failure_of
 from sandbox_agent.rollouts.result import Result
@@ -49,7 +49,8 @@ class Rollout:
     after: Templates = ()
     """Shell commands after the last prompt, for grading."""
     score: Score | None = None
-    """The score from the task and the row; None: 1 if all commands of `after` exit with 0, else 0."""
+    """The score from the task and the row; None: 1 if all commands of `after` exit with 0, else 0. A function
+    that is not asynchronous runs in a thread: one that waits does not hold up other rollouts."""
     timeout_s: float = 1800.0
     """For everything from the sandbox to the score."""
     command_timeout_s: float = 600.0
@@ -63,6 +64,13 @@ class Rollout:
     mode: str | None = None
     session_options: Mapping[str, Any] = field(default_factory=dict)
     """Further arguments of `sessions.create`."""
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for names that do not exist: with them every task would fail, or keep nothing."""
+        _check("permissions", self.permissions, PERMISSIONS)
+        _check("questions", self.questions, QUESTIONS)
+        for kept in [self.keep] if isinstance(self.keep, str) else self.keep:
+            _check("keep", kept, get_args(Kept))
 
     @property
     def run(self) -> RunFunction:
@@ -86,6 +94,11 @@ class Rollout:
             result.error_kind, result.error = failure_of(error, running.phase)
         result.seconds = round(time.monotonic() - began, 3)
         return result
+
+
+def _check(field: str, value: object, known: Collection[str]) -> None:
+    if not callable(value) and value not in known:
+        raise ValueError(f"{field} has no {value!r}; there are {', '.join(known)}")
 
 
 def own_id(task: Task) -> str:

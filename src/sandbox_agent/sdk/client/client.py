@@ -95,6 +95,7 @@ class AsyncSandboxAgent:
             network_patience=network_patience,
             http_client=http_client,
             transport=transport,
+            server_alive=self._alive,
         )
         if wait_for_health is not False:
             self._api.health_check = RunOnce(lambda: self._until_healthy(wait_for_health))

@@ -6,7 +6,7 @@ Every failure becomes an error of `errors.py`; `retries.py` decides which reques
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from os import PathLike, fspath
 from typing import Any
@@ -52,6 +52,7 @@ class HttpApi:
         network_patience: float = NETWORK_PATIENCE_S,
         http_client: httpx.AsyncClient | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
+        server_alive: Callable[[], bool] = lambda: True,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.token = token
@@ -61,6 +62,8 @@ class HttpApi:
         """How long calls wait for a server that does not answer and is not known to be gone."""
         self.health_check: RunOnce | None = None
         """Awaited before every request, except `GET /v1/health` itself."""
+        self.server_alive = server_alive
+        """False only if the server is known to have ended."""
         given = {name.lower(): value for name, value in (headers or {}).items()}
         self._headers = {**({"authorization": f"Bearer {token}"} if token else {}), **given}
         self.closed = False

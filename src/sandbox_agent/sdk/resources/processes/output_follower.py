@@ -49,7 +49,7 @@ class OutputFollower:
                 if time.monotonic() - heard_at > PATIENCE_S:
                     raise
             except APIConnectionError:
-                if time.monotonic() - heard_at > PATIENCE_S:
+                if time.monotonic() - heard_at > PATIENCE_S or not self._api.server_alive():
                     raise
             if self._last != before:
                 attempt, heard_at = 0, time.monotonic()
