@@ -5,7 +5,8 @@
     slow N S        streams N chunks, S seconds      read PATH          calls its tool to read one
                     apart                            ask QUESTION       calls its tool to ask the user
     error STATUS    answers with that HTTP status    plan               calls its tool to note a plan
-                                                     tool NAME JSON     calls exactly that
+    code COMMAND    writes a shell block, for        tool NAME JSON     calls exactly that
+                    agents whose tools are text
 
 Each tool call ends one answer; the next request, which carries its result, goes on behind it. A prompt
 without directives is answered with its own head.
@@ -22,6 +23,7 @@ from typing import Any
 from .tools import Tool, call_for
 
 _DIRECTIVE = re.compile(r"\[\[(say|think|slow|error|shell|write|read|ask|plan|tool)\b\s*(.*?)\]\]", re.DOTALL)
+_CODE = re.compile(r"\[\[code (.*?)\]\]", re.DOTALL)
 _TOOLS = frozenset({"shell", "write", "read", "ask", "plan", "tool"})
 
 # What the model counts for every answer.
@@ -65,6 +67,8 @@ def answer(messages: list[Message], tools: list[Tool]) -> Reply:
     """The model's answer to this conversation."""
     prompt, results = _last_prompt(messages)
     directives = _DIRECTIVE.findall(prompt)
+    if not tools and messages and (code := _CODE.search(messages[-1].text)):
+        return Reply(pieces=[f"```shell\n{code[1]}\n```\n"])
     if not tools:
         # Titles, summaries and probes: they quote the prompt but are not the turn.
         return Reply(pieces=["A short title"])
