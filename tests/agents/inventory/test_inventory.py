@@ -58,10 +58,10 @@ def inventory(environment: InstallEnvironment) -> Inventory:
     )
 
 
-def own_agent(directory: Path, script: str) -> InstallEnvironment:
+def own_agent(directory: Path, script: str, more: str = "") -> InstallEnvironment:
     path = directory / "own-agent"
     write_executable(path, script)
-    return InstallEnvironment(directory, OWN.format(path=path))
+    return InstallEnvironment(directory, OWN.format(path=path) + more)
 
 
 async def until_asked(stock: Inventory, agent: str) -> dict[str, Any]:
@@ -173,6 +173,22 @@ async def test_agent_is_always_asked_in_the_same_directory(tmp_path: Path) -> No
     places = seen.read_text().splitlines()
     assert len(places) == 2 and len(set(places)) == 1
     assert os.listdir(places[0]) == []
+
+
+@pytest.mark.clause("agents-probe-directory")
+async def test_the_folder_that_an_agent_makes_for_a_probe_is_removed(tmp_path: Path) -> None:
+    folders = tmp_path / "home" / ".own" / "sessions"
+    (folders / "-srv-project").mkdir(parents=True)
+    make_folder = f"os.makedirs({str(folders)!r} + '/' + os.getcwd().replace('/', '-') + '/x')"
+    script = LOGIN_AGENT.replace("PYTHON", sys.executable).replace(
+        "logged_in = False", f"import os; logged_in = False\n{make_folder}"
+    )
+    environment = own_agent(tmp_path, script, 'session_folders = [".own/sessions", ".own/not-there"]')
+    environment.environ |= {"OWN_KEY": "k", "HOME": str(tmp_path / "home")}
+    stock = inventory(environment)
+    assert (await until_asked(stock, "own"))["configStatus"] == "known"
+    await stock.aclose()
+    assert os.listdir(folders) == ["-srv-project"]
 
 
 async def test_agent_without_credentials_is_not_asked(tmp_path: Path) -> None:

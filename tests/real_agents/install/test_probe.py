@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ async def test_every_listed_model_and_mode_of_codex_can_be_chosen(
     assert not own.kill_leftovers()
 
 
-@pytest.mark.clause("spec2-3-agents-rows")
+@pytest.mark.clause("spec2-3-agents-rows", "agents-probe-directory")
 async def test_models_and_modes_come_from_the_installed_agents(
     server: ServerProcess, model: FakeModel, data_home: Path, tmp_path: Path
 ) -> None:
@@ -82,6 +83,7 @@ async def test_models_and_modes_come_from_the_installed_agents(
             claude, goose = await known(http, "claude"), await known(http, "goose")
             assert {"default", "plan"} <= {mode["id"] for mode in claude["modes"]}, claude
             assert claude["models"] and claude["defaultModel"], claude
+            assert os.listdir(os.path.join(variables["HOME"], ".claude", "projects")) == []
             assert {"auto", "approve"} <= {mode["id"] for mode in goose["modes"]}, goose
     finally:
         await asyncio.to_thread(own.stop)

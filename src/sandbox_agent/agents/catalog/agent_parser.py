@@ -14,7 +14,7 @@ from sandbox_agent.agents.catalog.agent_spec import ASKS, CAPABILITIES, AgentSpe
 _AGENT_KEYS = frozenset(
     "id name command args env default_env cwd on_path native native_file node install registry "
     "credentials keys asks capabilities size_mb verify_env quirks builtin adapter "
-    "skills_directory stop_signal allowed_tools".split()
+    "skills_directory session_folders stop_signal allowed_tools".split()
 )
 _STEP_KEYS = frozenset("npm pypi into python check native on_request program env".split())
 _PROVIDER_VARIABLES = {"anthropic": "env:ANTHROPIC_API_KEY", "openai": "env:OPENAI_API_KEY"}
@@ -68,6 +68,7 @@ def parse_agent(raw: Mapping[str, Any], where: str) -> AgentSpec:
         builtin=table.boolean("builtin"),
         adapter=table.string("adapter"),
         skills_directory=_inner_folder(table, "skills_directory", "the working directory"),
+        session_folders=_inner_folders(table, "session_folders", "the home"),
         sigterm_at_once=_parse_stop_signal(table),
         allowed_tools=table.string("allowed_tools"),
     )
@@ -102,9 +103,20 @@ def _parse_step(raw: Mapping[str, Any], where: str) -> InstallStep:
 
 def _inner_folder(table: _TomlTable, key: str, root: str) -> str | None:
     folder = table.string(key)
-    if folder is not None and (folder.startswith("/") or ".." in folder.split("/")):
+    if folder is not None and _leads_out(folder):
         raise table.fault(key, f"a folder below {root}")
     return folder
+
+
+def _inner_folders(table: _TomlTable, key: str, root: str) -> tuple[str, ...]:
+    folders = table.strings(key)
+    if any(map(_leads_out, folders)):
+        raise table.fault(key, f"folders below {root}")
+    return folders
+
+
+def _leads_out(folder: str) -> bool:
+    return folder.startswith("/") or ".." in folder.split("/")
 
 
 class _TomlTable:

@@ -83,6 +83,8 @@ class AgentSpec(NamedTuple):
     verify_env: Mapping[str, str] = _NO_VARIABLES
     quirks: tuple[str, ...] = ()
     skills_directory: str | None = None
+    session_folders: tuple[str, ...] = ()
+    """Below the home, where it keeps a folder for each directory in which it had a session."""
     builtin: bool = False
     """Part of this package: nothing to install."""
     adapter: str | None = None

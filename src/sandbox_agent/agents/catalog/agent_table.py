@@ -105,6 +105,9 @@ class AgentTable(TypedDict, total=False):
     """Size on disk, for the progress bar."""
     skills_directory: str
     """Where the agent looks for skills, below the working directory."""
+    session_folders: list[str]
+    """Below the home, where it keeps a folder for each directory in which it had a session; the one of a
+    probe is removed."""
     allowed_tools: str
     """The parameter of `session/new` that lists the built-in tools of the session, with dots."""
     quirks: list[str]

@@ -5,7 +5,7 @@
 <data>/bin/agent_processes/AGENT/BUILD/  the packages of one install; complete if it has install.json
 <data>/bin/agent_processes/.AGENT.lock   locked while the agent is being installed
 <data>/bin/node/BUILD/                   a Node.js that the installer fetched, if the machine's is too old
-<data>/probe/AGENT/                      empty: the agent is asked for its models and modes in it
+<data>/probe/sandbox-agent-probe-AGENT/  empty: the agent is asked for its models and modes in it
 """
 
 from __future__ import annotations
@@ -36,4 +36,5 @@ class InstallLayout:
         return os.path.join(self.processes, f".{agent_id}.lock")
 
     def probe(self, agent_id: str) -> str:
-        return os.path.join(self._probes, agent_id)
+        # Agents name folders after it in the home of their user.
+        return os.path.join(self._probes, f"sandbox-agent-probe-{agent_id}")

@@ -132,7 +132,7 @@ class Inventory:
         if program is None or not has_credentials:
             return {"configStatus": "unknown"}
         probed = self._probe.options_of(
-            spec.id, _identity(program.argv), lambda: self._launcher.prepare(spec.id)
+            spec, _identity(program.argv), lambda: self._launcher.prepare(spec.id)
         )
         if probed is None:
             return {"configStatus": "asking"}

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from sandbox_agent.agents.catalog.agent_spec import AgentSpec
 from sandbox_agent.agents.inventory.config_options import Option, reported_options
 from sandbox_agent.agents.launch.acp_probe import AcpProbe, ProbeFailed, open_probe
 from sandbox_agent.bridge.launch_spec import LaunchSpec
@@ -52,19 +54,19 @@ class OptionsProbe:
         self._one_at_a_time = asyncio.Semaphore(1)
 
     def options_of(
-        self, agent_id: str, identity: object, prepare: Callable[[], Awaitable[LaunchSpec]]
+        self, agent: AgentSpec, identity: object, prepare: Callable[[], Awaitable[LaunchSpec]]
     ) -> ProbedOptions | None:
         """What the agent reported; None until it has been asked, which this call starts if necessary.
 
         `identity` must change when the agent's program changes.
         """
-        known = self._results.get(agent_id)
+        known = self._results.get(agent.id)
         if known is not None and known[0] == identity and known[1].is_kept:
             return known[1]
-        if agent_id not in self._tasks:
-            task = asyncio.create_task(self._probe(agent_id, identity, prepare))
-            self._tasks[agent_id] = task
-            task.add_done_callback(lambda _: self._tasks.pop(agent_id, None))
+        if agent.id not in self._tasks:
+            task = asyncio.create_task(self._probe(agent, identity, prepare))
+            self._tasks[agent.id] = task
+            task.add_done_callback(lambda _: self._tasks.pop(agent.id, None))
         return None
 
     async def aclose(self) -> None:
@@ -74,33 +76,41 @@ class OptionsProbe:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _probe(
-        self, agent_id: str, identity: object, prepare: Callable[[], Awaitable[LaunchSpec]]
+        self, agent: AgentSpec, identity: object, prepare: Callable[[], Awaitable[LaunchSpec]]
     ) -> None:
         async with self._one_at_a_time:
             try:
                 async with asyncio.timeout(_LIMIT_S):
-                    result = await self._open_session(await prepare(), self._directory_of(agent_id))
+                    result = await self._open_session(await prepare(), agent)
             except TimeoutError:
                 result = _failure(f"the agent did not open a session within {_LIMIT_S:.0f} s")
             except (ProbeFailed, SandboxAgentError, OSError) as error:
                 result = _failure(str(error))
-        self._results[agent_id] = (identity, result)
+        self._results[agent.id] = (identity, result)
 
-    async def _open_session(self, launch: LaunchSpec, wanted: str) -> ProbedOptions:
+    async def _open_session(self, launch: LaunchSpec, agent: AgentSpec) -> ProbedOptions:
         """Open a session in an empty directory, and close it if the agent supports that.
 
-        Agents keep a folder in the user's home for every directory they have seen. `wanted` is always the
-        same one, so that probes add one folder only.
+        Some agents keep a folder in the user's home for every directory they have seen. The directory is
+        always the same one, and its folders are removed when the agent has ended.
         """
-        with _existing(wanted) as directory:
+        home = {**launch.env, **self._limits.environment()}.get("HOME")
+        with _existing(self._directory_of(agent.id)) as directory:
             owner = self._limits.popen_arguments()
             if owner:
                 os.chown(directory, owner["user"], owner["group"])
-            async with open_probe(LaunchSpec(launch.argv, launch.env, directory), self._limits) as probe:
-                initialized = await probe.initialize(_LIMIT_S)
-                session = await probe.new_session(initialized, directory, _LIMIT_S)
-                await _close_session(probe, initialized, session)
-                return ProbedOptions(tuple(reported_options(session)))
+            try:
+                async with open_probe(LaunchSpec(launch.argv, launch.env, directory), self._limits) as probe:
+                    initialized = await probe.initialize(_LIMIT_S)
+                    session = await probe.new_session(initialized, directory, _LIMIT_S)
+                    await _close_session(probe, initialized, session)
+                    return ProbedOptions(tuple(reported_options(session)))
+            finally:
+                if home and agent.session_folders:
+                    name = os.path.basename(directory)
+                    await asyncio.shield(
+                        asyncio.to_thread(_remove_folders, home, agent.session_folders, name)
+                    )
 
 
 @contextmanager
@@ -113,6 +123,16 @@ def _existing(wanted: str) -> Iterator[str]:
         return
     with tempfile.TemporaryDirectory(prefix="sandbox-agent-probe-") as directory:
         yield directory
+
+
+def _remove_folders(home: str, places: Sequence[str], name: str) -> None:
+    """Remove the folders named after the probe's directory; each agent encodes its path in its own way."""
+    for place in places:
+        parent = os.path.join(home, place)
+        with suppress(OSError):
+            for entry in os.listdir(parent):
+                if name in entry:
+                    shutil.rmtree(os.path.join(parent, entry), ignore_errors=True)
 
 
 def _failure(reason: str) -> ProbedOptions:

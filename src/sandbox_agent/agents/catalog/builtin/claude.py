@@ -14,6 +14,7 @@ CLAUDE: AgentTable = {
     "id": "claude",
     "name": "Claude Code",
     "skills_directory": ".claude/skills",
+    "session_folders": [".claude/projects"],
     "allowed_tools": "_meta.claudeCode.options.tools",
     "command": "{node}",
     "args": [

@@ -6,6 +6,7 @@ DROID: AgentTable = {
     "id": "droid",
     "name": "Factory Droid",
     "skills_directory": ".agents/skills",
+    "session_folders": [".factory/sessions"],
     "command": "{root}/node_modules/.bin/droid",
     "args": ["exec", "--output-format", "acp"],
     "default_env": {"FACTORY_DROID_AUTO_UPDATE_ENABLED": "false"},

@@ -6,6 +6,7 @@ GEMINI: AgentTable = {
     "id": "gemini",
     "name": "Gemini CLI",
     "skills_directory": ".agents/skills",
+    "session_folders": [".gemini/tmp", ".gemini/history"],
     "command": "{node}",
     "args": ["{root}/node_modules/@google/gemini-cli/bundle/gemini.js", "--acp"],
     "default_env": {"GEMINI_CLI_NO_RELAUNCH": "true"},

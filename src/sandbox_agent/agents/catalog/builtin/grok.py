@@ -6,6 +6,7 @@ GROK: AgentTable = {
     "id": "grok",
     "name": "Grok",
     "skills_directory": ".grok/skills",
+    "session_folders": [".grok/sessions"],
     "command": "{root}/node_modules/.bin/grok",
     "args": ["agent", "stdio"],
     "on_path": ["grok", "agent", "stdio"],

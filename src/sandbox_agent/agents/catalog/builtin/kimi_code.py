@@ -6,6 +6,7 @@ KIMI_CODE: AgentTable = {
     "id": "kimi-code",
     "name": "Kimi Code",
     "skills_directory": ".agents/skills",
+    "session_folders": [".kimi-code/sessions"],
     "command": "{node}",
     "args": ["{root}/node_modules/@moonshot-ai/kimi-code/dist/main.mjs", "acp"],
     "default_env": {"KIMI_CODE_NO_AUTO_UPDATE": "1"},

@@ -17,7 +17,7 @@ NANOCODER: AgentTable = {
     "verify_env": {
         "NANOCODER_PROVIDERS": '[{"name": "none", "models": ["none"], "baseUrl": "http://127.0.0.1:9/v1"}]',
     },
-    "asks": "always",
+    "asks": "partly",
     "capabilities": [
         *USUAL_CAPABILITIES,
         "permissions",
@@ -28,6 +28,8 @@ NANOCODER: AgentTable = {
     ],
     "size_mb": 305,
     "quirks": [
+        "Its default mode `auto-accept` writes files without asking; commands are asked for. "
+        "`normal` asks for both.",
         "Does not start without a provider: NANOCODER_PROVIDERS, or "
         "`agents.config.json` in `~/.config/nanocoder` or its directory.",
     ],

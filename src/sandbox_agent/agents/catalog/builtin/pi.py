@@ -6,6 +6,7 @@ PI: AgentTable = {
     "id": "pi",
     "name": "Pi",
     "skills_directory": ".agents/skills",
+    "session_folders": [".pi/agent/sessions"],
     "command": "{node}",
     "args": ["{root}/node_modules/pi-acp/dist/index.js"],
     "default_env": {
