@@ -115,6 +115,8 @@ What the server promises on the wire, tested from outside over plain sockets. Th
 test any server with this API. The tables show which cases this server and the reference binary
 (version {VERSION}) pass.
 
+- The cases use a scripted agent. [Agents](agents.md#test-results) has the results of real ones through this
+  server.
 - A case may take {SECONDS_PER_CASE} seconds, a few cases longer. A case that hangs has failed.
 - Where the two servers differ, this project has decided otherwise, or the reference has a fault that is not
   copied.

@@ -160,7 +160,7 @@ def test_a_rule_of_rfc_9112(client: Client, name: str) -> None:
 @pytest.mark.own_server("uvicorn differs here")
 @pytest.mark.clause("http-rfc9112", "security-L2", "security-L4")
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.in_uvicorn])
-def test_a_rule_of_rfc_9112_that_uvicorn_does_not_keep(client: Client, name: str) -> None:
+def test_a_rule_of_rfc_9112_that_only_our_http_server_keeps(client: Client, name: str) -> None:
     check(client, CASES[name])
 
 
