@@ -262,7 +262,7 @@ class AsyncSession(AsyncSessionView):
         """Send any ACP request; `sessionId` is filled in. Cancelling the wait sends `$/cancel_request`."""
         await self._lifecycle.ensure_live()
         full = {"sessionId": self._channel.native_id, **dict(params or {})}
-        return await self._channel.request(method, full, timeout_s=timeout)
+        return await self._channel.outgoing.request(method, full, timeout_s=timeout)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any ACP notification; `sessionId` is filled in."""

@@ -71,7 +71,7 @@ class SessionLifecycle:
                 if stop_turn is not None:
                     await stop_turn()
                 if channel.instance is not None and channel.instance.offers("sessionCapabilities", "close"):
-                    await channel.request("session/close", {"sessionId": channel.native_id})
+                    await channel.outgoing.request("session/close", {"sessionId": channel.native_id})
         except (SandboxAgentError, TimeoutError) as error:
             log.debug("session %s was not closed in the agent: %s", channel.record.id, error)
 
@@ -84,7 +84,7 @@ class SessionLifecycle:
             )
         if stop_turn is not None:
             await stop_turn()
-        await channel.request("session/delete", {"sessionId": channel.native_id})
+        await channel.outgoing.request("session/delete", {"sessionId": channel.native_id})
 
     async def log_out(self) -> None:
         """Log a live agent out of its account; raises if it cannot or refuses."""
@@ -92,7 +92,7 @@ class SessionLifecycle:
         method = channel.instance.logout_method if channel.instance is not None else None
         if method is None:
             raise UnsupportedSessionOptionError("logout", channel.record.agent, "it does not offer logout")
-        await channel.request(method, {})
+        await channel.outgoing.request(method, {})
 
     def record_end(self) -> None:
         """Add the end of the session to its history, unless it is there."""

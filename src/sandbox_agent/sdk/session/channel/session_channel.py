@@ -6,14 +6,12 @@ A channel outlives the agent processes behind it. Prompts and restoring are hand
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 
 from sandbox_agent.sdk.errors import AgentExitedError, SandboxAgentError
 from sandbox_agent.sdk.jsonrpc import Envelope
 from sandbox_agent.sdk.session.channel.incoming_messages import IncomingMessages
 from sandbox_agent.sdk.session.channel.instance_binding import InstanceBinding
-from sandbox_agent.sdk.session.channel.leftover_prompts import LeftoverPrompts
 from sandbox_agent.sdk.session.channel.outgoing_messages import OutgoingMessages
 from sandbox_agent.sdk.session.channel.stored_record import StoredRecord
 from sandbox_agent.sdk.session.history.recorder import Recorder
@@ -98,25 +96,9 @@ class SessionChannel:
         """The agent's id of the session; empty before there is one."""
         return self.binding.native_id
 
-    @property
-    def leftovers(self) -> LeftoverPrompts:
-        """Prompts that failed here and may go on in the agent."""
-        return self.binding.leftovers
-
     async def remember(self, index: int) -> None:
         """Take over the stored history, whose last message has this index, after a restart of this client."""
         await self.binding.remember(index, {str(call_id) for call_id in self.mapper.open_call_ids})
-
-    async def request(
-        self,
-        method: str,
-        params: Mapping[str, Any],
-        *,
-        timeout_s: float | None = None,
-        respond_async: bool = False,
-    ) -> Any:
-        """Send a request; it is recorded once the agent has it."""
-        return await self.outgoing.request(method, params, timeout_s=timeout_s, respond_async=respond_async)
 
     async def cancel_turn(self) -> None:
         """Tell the agent to stop, and answer its requests as cancelled."""

@@ -89,7 +89,7 @@ class SessionConfig:
             raise UnsupportedSessionCategoryError("mode", [one.category or one.id for one in self.options])
         if mode not in known:
             raise UnsupportedSessionValueError("mode", mode, known)
-        await self._channel.request(
+        await self._channel.outgoing.request(
             "session/set_mode", {"sessionId": self._channel.native_id, "modeId": mode}
         )
         self._channel.change(modes=with_current_mode(self._channel.record.modes, mode))
@@ -169,7 +169,7 @@ class SessionConfig:
     async def _send_option(self, config_id: str, value: OptionValue) -> None:
         if config_id == MODELS_OPTION:
             params = {"sessionId": self._channel.native_id, "modelId": value}
-            await self._channel.request("session/set_model", params)
+            await self._channel.outgoing.request("session/set_model", params)
             known = with_current_value(self._channel.record.config_options, config_id, value)
             self._channel.change(config_options=known)
             return
@@ -178,7 +178,7 @@ class SessionConfig:
             wanted["type"] = "boolean"
         elif self._channel.instance is not None and self._channel.instance.is_v2:
             wanted["type"] = "id"
-        result = await self._channel.request("session/set_config_option", wanted)
+        result = await self._channel.outgoing.request("session/set_config_option", wanted)
         if isinstance(result, Mapping) and isinstance(result.get("configOptions"), list):
             self._channel.incoming.note_options(result)
         else:

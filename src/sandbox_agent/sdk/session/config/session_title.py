@@ -33,7 +33,7 @@ async def tell_title(channel: SessionChannel) -> dict[str, str]:
     if not instance.offers("sessionCapabilities", "title"):
         return {}
     try:
-        await channel.request(
+        await channel.outgoing.request(
             "session/set_title", {"sessionId": channel.native_id, "title": title[:_MAX_CHARS]}
         )
     except SandboxAgentError as error:

@@ -207,11 +207,11 @@ class Restorer:
 async def request_with_login(channel: SessionChannel, method: str, params: Mapping[str, Any]) -> Any:
     """Send a request that opens a session; confirm the API key first if the agent asks for it."""
     try:
-        return await channel.request(method, params)
+        return await channel.outgoing.request(method, params)
     except AuthRequiredError:
         instance = channel.instance
         login = None if instance is None else key_login(instance.init_result)
         if instance is None or login is None:
             raise
         await instance.connection.request("authenticate", {"methodId": login})
-        return await channel.request(method, params)
+        return await channel.outgoing.request(method, params)

@@ -130,7 +130,7 @@ class PromptSender:
         for last_try in (False, True):
             full = {"sessionId": self._channel.native_id, **params}
             try:
-                return await self._channel.request(
+                return await self._channel.outgoing.request(
                     "session/prompt", full, timeout_s=request.timeout_s, respond_async=request.respond_async
                 )
             except AgentExitedError as error:
@@ -148,9 +148,9 @@ class PromptSender:
     async def _end_leftovers(self) -> None:
         """End prompts that failed here and may go on in the agent: their rest belongs to no later turn."""
         channel = self._channel
-        if channel.leftovers and await channel.binding.leftovers_go_on() and channel.live:
+        if channel.binding.leftovers and await channel.binding.leftovers_go_on() and channel.live:
             try:
                 await channel.outgoing.notify("session/cancel", {"sessionId": channel.native_id})
             except SandboxAgentError as error:
                 log.debug("a turn that failed could not be cancelled: %s", error)
-            await channel.leftovers.ended(LEFTOVER_TURN_S)
+            await channel.binding.leftovers.ended(LEFTOVER_TURN_S)

@@ -63,7 +63,7 @@ class TurnQueue:
 
     def older_turn_open(self, turn_id: str) -> bool:
         """Whether the agent still works on a prompt before this turn's, which was given up."""
-        if self._channel.leftovers:
+        if self._channel.binding.leftovers:
             return True
         return any(open_id != turn_id for open_id in self._channel.mapper.open_turn_ids)
 
