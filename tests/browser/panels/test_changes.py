@@ -73,7 +73,7 @@ def test_switched_off_parts_are_named(
 
 @pytest.mark.clause("inspector-changes")
 def test_many_changed_files_keep_their_height(inspector: InspectorPage) -> None:
-    directory = repository(inspector.server.home / "many")
+    directory = commit_files(inspector.server.home / "many", SUM)
     for number in range(40):
         (directory / f"file{number:02}.txt").write_text("a\nb\nc\n")
     changes = show(inspector, directory).locator(".file-change")

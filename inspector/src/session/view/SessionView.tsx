@@ -123,7 +123,7 @@ function EndedBar({ open, task }: { open: OpenSession; task: Task }) {
       <span className="grow">
         {resuming
           ? "A fresh process is being started."
-          : "The process is not running. Resume starts a fresh one with this conversation."}
+          : "Resume starts a fresh process with this conversation."}
       </span>
       <button
         type="button"
