@@ -143,6 +143,14 @@ async def test_what_a_remote_server_cannot_have_is_named(
     assert (session.record.session_init or {})["mcpServers"] == []
 
 
+@pytest.mark.clause("mcp-nothing-dropped")
+@pytest.mark.parametrize("entry", [{"url": "https://u", "header": {"X": "1"}}, {"command": "x", "header": 1}])
+def test_a_field_that_does_not_exist_is_named(entry: dict[str, Any]) -> None:
+    with pytest.raises(McpConfigError, match=r"none of the fields .*headers") as failure:
+        mcp_servers({"far": entry})
+    assert failure.value.field == "header"
+
+
 @pytest.mark.clause("mcp-client-environment")
 async def test_an_entry_in_a_sandbox_elsewhere_gets_no_variable_of_the_client(
     own_server: LiveServer, connect: Connect, client: AsyncSandboxAgent, monkeypatch: pytest.MonkeyPatch

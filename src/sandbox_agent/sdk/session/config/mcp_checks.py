@@ -9,6 +9,10 @@ from sandbox_agent.sdk.errors import McpConfigError
 
 LOCAL_TYPES = ("local", "stdio")
 REMOTE_TYPES = ("remote", "http", "sse")
+_FIELDS = frozenset(
+    "type enabled command args env environment cwd timeoutMs timeout url transport headers oauth "
+    "bearerTokenEnvVar bearer_token_env_var envHeaders envHttpHeaders env_http_headers".split()
+)
 
 
 def is_remote(entry: Mapping[str, Any]) -> bool:
@@ -20,6 +24,9 @@ def check_entry(name: str, entry: object) -> None:
     """Raise `McpConfigError` for an entry that no agent could use."""
     if not isinstance(entry, Mapping):
         raise McpConfigError(name, "entry", f"an entry is a mapping with `type`, not {entry!r}")
+    for field in entry:
+        if field not in _FIELDS:
+            raise McpConfigError(name, str(field), f"is none of the fields {', '.join(sorted(_FIELDS))}")
     kind = entry.get("type")
     if kind not in (None, *LOCAL_TYPES, *REMOTE_TYPES):
         raise McpConfigError(name, "type", f"{kind!r} is none of {', '.join((*LOCAL_TYPES, *REMOTE_TYPES))}")
