@@ -41,6 +41,8 @@ def session_pictures(inspector: InspectorPage, take: TakePicture) -> None:
     expect(inspector.card("pending").locator("[data-option]").first).to_be_visible()
     page.get_by_role("button", name="Universal").click()
     expect(page.get_by_role("region", name="Universal events")).to_be_visible()
+    # Now the card of the tool shows the change.
+    expect(inspector.conversation.locator(".tool .diff-line.added").last).to_be_visible()
     take("question")
     inspector.card("pending").locator("[data-option]").first.click()
     inspector.wait_for_turns(1)

@@ -90,6 +90,8 @@ def test_a_share_is_read_only_and_ends_when_it_is_revoked(
         expect(reader.page.get_by_text("read-only", exact=True)).to_be_visible()
         box = reader.conversation.bounding_box()
         assert box and box["height"] > 400, "the conversation has the room between the head and the last line"
+        reader.page.set_viewport_size({"width": 390, "height": 780})
+        expect(reader.conversation.locator(".message.user")).to_be_visible()
         assert ticket not in reader.page.url
         expect(reader.page.get_by_role("button", name="Allow once")).to_be_disabled()
         expect(reader.composer).to_have_count(0)
