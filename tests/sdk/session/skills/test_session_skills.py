@@ -227,7 +227,6 @@ async def test_a_worktree_and_a_folder_of_a_repository_stay_clean(
 @pytest.mark.parametrize(
     ("skills", "said"),
     [
-        (["review"], "sources"),
         ({"sources": [{"type": "local"}]}, "required"),
         ({"sources": [{"type": "zip", "source": "x"}]}, "zip"),
         ({"sources": [{"type": "local", "source": "/nowhere"}]}, "/nowhere"),
@@ -242,4 +241,10 @@ async def test_a_source_that_cannot_be_used_is_an_error(
     with pytest.raises(SkillSourceError, match=said):
         await client.sessions.create("mock", directory=str(project), skills=skills)
     assert names(project) == [".git", "README.md"]
+    assert await client.acp.list() == []
+
+
+async def test_skills_in_another_form_are_an_error(client: AsyncSandboxAgent, project: Path) -> None:
+    with pytest.raises(TypeError, match="skills"):
+        await client.sessions.create("mock", directory=str(project), skills=["review"])  # type: ignore[arg-type]
     assert await client.acp.list() == []
