@@ -50,19 +50,6 @@ def test_the_sdk_does_not_load_acp_types_or_the_server() -> None:
     assert run.stdout.strip() == "[]"
 
 
-@pytest.mark.clause("sdk-light-import")
-def test_the_command_line_of_httpx_is_not_loaded() -> None:
-    check = (
-        "import sys; from sandbox_agent import SandboxAgent; print('httpx' in sys.modules,"
-        " [m for m in ('httpx._main', 'rich', 'pygments') if m in sys.modules]);"
-        "import httpx._main; print(callable(httpx._main.main))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", check], capture_output=True, text=True, timeout=30, check=True
-    )
-    assert run.stdout.splitlines() == ["True []", "True"]
-
-
 def test_every_public_name_can_be_had_from_the_package() -> None:
     assert len(api.__all__) == len(set(api.__all__))
     for name in api.__all__:

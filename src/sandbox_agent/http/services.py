@@ -188,7 +188,9 @@ class Services:
         )
         return ProcessRegistry(config, self.instances, limits, settings.max_exited_processes)
 
-    def require_enabled(self, name: Literal["git", "fs_watch", "processes", "system", "tool_relays"]) -> None:
+    def require_enabled(
+        self, name: Literal["events", "fs_watch", "git", "processes", "system", "tool_relays"]
+    ) -> None:
         """Raise NotFound if endpoints are switched off by their setting, such as `--git off`."""
         if getattr(self.settings, name) == "off":
             raise NotFound(f"endpoint not found: it is switched off (--{name.replace('_', '-')} off)")

@@ -8,8 +8,9 @@ if TYPE_CHECKING:
     from sandbox_agent.bridge.eventlog.cursor import Gap
     from sandbox_agent.http.messages import HeaderList
 
+MEDIA_TYPE = b"text/event-stream"
 HEADERS: HeaderList = [
-    (b"content-type", b"text/event-stream"),
+    (b"content-type", MEDIA_TYPE),
     (b"cache-control", b"no-cache"),
     (b"x-accel-buffering", b"no"),
 ]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sandbox_agent.sdk.transport.httpx_without_cli  # noqa: F401 - before the modules that import httpx
-
-# isort: split
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.client.inspector_url import build_inspector_url
 from sandbox_agent.sdk.errors import (

@@ -18,6 +18,7 @@ from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.http import sse
 from sandbox_agent.http.acp.shared_messages import without_secrets
 from sandbox_agent.http.acp.stream import Source
+from sandbox_agent.http.messages import parse_number
 from sandbox_agent.runtime.wall_clock import now_ns
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from sandbox_agent.http.messages import Query
 
 _INCLUDABLE = {"client", "time"}
-_MAX_DIGITS = 18
 
 
 def open_annotated(
@@ -53,10 +53,10 @@ def open_annotated(
 
 def read_client_after(query: Query) -> int:
     """The number of `clientAfter`. Raises InvalidRequest."""
-    text = query.get("clientAfter") or "0"
-    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+    number = parse_number(query.get("clientAfter") or "0")
+    if number is None:
         raise InvalidRequest("'clientAfter' must be a number")
-    return int(text)
+    return number
 
 
 class AnnotatedSource(Source):

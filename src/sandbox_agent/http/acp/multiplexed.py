@@ -11,8 +11,10 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from sandbox_agent.bridge.eventlog.event_log import EventLog, Retention
-from sandbox_agent.errors import InvalidRequest, NotFound
-from sandbox_agent.http.acp.stream import Source, check_accept
+from sandbox_agent.errors import InvalidRequest
+from sandbox_agent.http import sse
+from sandbox_agent.http.acp.accept import check_accept
+from sandbox_agent.http.acp.stream import Source
 from sandbox_agent.http.messages import Query, decode_component
 
 if TYPE_CHECKING:
@@ -25,9 +27,8 @@ _MAX_DIGITS = 30
 
 def open_sources(services: Services, raw_query: bytes, headers: Mapping[bytes, bytes]) -> list[Source]:
     """One source for each server of the list. Raises what refuses the stream."""
-    if services.settings.events == "off":
-        raise NotFound.endpoint()
-    check_accept(headers)
+    services.require_enabled("events")
+    check_accept(headers, sse.MEDIA_TYPE)
     query = Query(raw_query)
     wanted = _read_list(query.require("servers"))
     included = query.get("include")

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.agent_starter import Bootstrap
-from sandbox_agent.errors import InvalidRequest, NotAcceptable, UnsupportedAgent, UnsupportedMediaType
+from sandbox_agent.errors import InvalidRequest, UnsupportedAgent, UnsupportedMediaType
+from sandbox_agent.http.acp.accept import check_accept
 from sandbox_agent.http.messages import JSON, Query
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 # Long enough for two UUIDs; the instance keeps the last 256 keys.
 _LONGEST_KEY = 128
-_ACCEPTED = frozenset((b"application/json", b"application/*", b"*/*"))
 
 
 class PostOptions:
@@ -29,7 +29,7 @@ class PostOptions:
         self._query = Query(raw_query)
         self.agent = self._query.get("agent")
         check_content_type(headers)
-        _check_accept(headers)
+        check_accept(headers, JSON)
         self.asynchronous, self.wait_s = _preferences(headers)
         self.idempotency_key = headers.get(b"idempotency-key")
         if self.idempotency_key is not None and len(self.idempotency_key) > _LONGEST_KEY:
@@ -52,14 +52,6 @@ def check_content_type(headers: Mapping[bytes, bytes]) -> None:
     content_type = headers.get(b"content-type", b"")
     if content_type.partition(b";")[0].strip().lower() != JSON:
         raise UnsupportedMediaType("content-type must be application/json")
-
-
-def _check_accept(headers: Mapping[bytes, bytes]) -> None:
-    accept = headers.get(b"accept")
-    if accept is not None and not any(
-        part.partition(b";")[0].strip().lower() in _ACCEPTED for part in accept.split(b",")
-    ):
-        raise NotAcceptable("accept must allow application/json")
 
 
 def _preferences(headers: Mapping[bytes, bytes]) -> tuple[bool, float | None]:

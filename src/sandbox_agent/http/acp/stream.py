@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
-from sandbox_agent.errors import InvalidRequest, NotAcceptable
+from sandbox_agent.errors import InvalidRequest
 from sandbox_agent.http import sse
+from sandbox_agent.http.acp.accept import check_accept
 from sandbox_agent.http.messages import Query
 from sandbox_agent.http.sinks.step_guard import run_guarded
 from sandbox_agent.runtime import running_loop
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from sandbox_agent.http.services import Services
     from sandbox_agent.http.sinks.response_sink import ResponseSink
 
-_ACCEPTED = frozenset((b"text/event-stream", b"text/*", b"*/*"))
 # Python refuses to read numbers of thousands of digits; any number this long is in the future.
 _MAX_DIGITS = 30
 # After this many bytes in one turn of the loop, other connections get theirs.
@@ -37,7 +37,7 @@ def open_source(
     services: Services, server_id: str, headers: Mapping[bytes, bytes], raw_query: bytes
 ) -> Source:
     """The log of GET /v1/acp/{server_id} and its start. Raises what refuses the stream."""
-    check_accept(headers)
+    check_accept(headers, sse.MEDIA_TYPE)
     last_event_id = read_last_event_id(headers)
     instance = services.instances.get(server_id)
     if b"include" in raw_query:
@@ -55,15 +55,6 @@ def open_source(
     if source.share is not None:
         source.share.check_room()
     return source
-
-
-def check_accept(headers: Mapping[bytes, bytes]) -> None:
-    """Raise NotAcceptable for a client that does not take event streams."""
-    accept = headers.get(b"accept")
-    if accept is not None and not any(
-        part.partition(b";")[0].strip().lower() in _ACCEPTED for part in accept.split(b",")
-    ):
-        raise NotAcceptable("accept must allow text/event-stream")
 
 
 def read_last_event_id(headers: Mapping[bytes, bytes]) -> int | None:

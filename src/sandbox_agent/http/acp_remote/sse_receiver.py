@@ -8,7 +8,8 @@ from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.event_reader import read_window
 from sandbox_agent.errors import Conflict
 from sandbox_agent.http import sse
-from sandbox_agent.http.acp import stream as acp_stream
+from sandbox_agent.http.acp.accept import check_accept
+from sandbox_agent.http.acp.stream import read_last_event_id
 from sandbox_agent.http.acp_remote.session_header import read_session_id
 from sandbox_agent.http.sinks.step_guard import run_guarded
 from sandbox_agent.runtime import running_loop
@@ -31,10 +32,10 @@ def find_stream(
     services: Services, headers: Mapping[bytes, bytes]
 ) -> tuple[HttpConnection, MessageStream, int | None]:
     """The stream that a GET names, and the position after which it begins. Raises what refuses it."""
-    acp_stream.check_accept(headers)
+    check_accept(headers, sse.MEDIA_TYPE)
     connection = services.remote_connections.http(headers)
     session = read_session_id(headers)
-    after = acp_stream.read_last_event_id(headers)
+    after = read_last_event_id(headers)
     router = connection.router
     stream = router.session_stream(session) if session else router.connection
     if stream.receiver is not None and after is None:
