@@ -115,8 +115,7 @@ What the server promises on the wire, tested from outside over plain sockets. Th
 test any server with this API. The tables show which cases this server and the reference binary
 (version {VERSION}) pass.
 
-- The cases use a scripted agent. [Agents](agents.md#test-results) has the results of real ones through this
-  server.
+- The cases use a scripted agent. The results of [real agents](#real-agents) through this server follow them.
 - A case may take {SECONDS_PER_CASE} seconds, a few cases longer. A case that hangs has failed.
 - Where the two servers differ, this project has decided otherwise, or the reference has a fault that is not
   copied.
@@ -156,7 +155,10 @@ def page(ours: Results, reference: Results) -> str:
     overview += [f"| {name} | {scores[name][0]} | {scores[name][1]} |" for name in sorted(scores)]
     details = [sections[name] for name in sorted(scores)]
     defects = defect_section(results_on_page(sections))
-    return HEAD + "\n".join(overview) + "\n" + run_again() + "".join(details) + defects
+    # `scripts/agents-matrix` writes the section of real agents.
+    return (
+        HEAD + "\n".join(overview) + "\n" + run_again() + "".join(details) + sections["Real agents"] + defects
+    )
 
 
 def published() -> tuple[dict[str, tuple[str, str]], dict[str, str]]:

@@ -1,6 +1,7 @@
-"""Run the matrix for every agent and write it into docs/agents.md (`scripts/agents-matrix`).
+"""Run the matrix for every agent and write it into the docs (`scripts/agents-matrix`).
 
-Only the part between the two marks of that page is written; agents that were not run keep their rows. The
+What works stands in docs/conformance.md; times, memory and quirks stand in docs/agents.md. Only the part
+between the two marks of each page is written; agents that were not run keep their rows. The
 observations are also kept as JSON beside the installed agents, so that single agents can be run again;
 SANDBOX_AGENT_TEST_AGENTS sets another directory for both.
 """
@@ -25,7 +26,8 @@ from tests.real_agents.matrix import CHECKS, Matrix
 from tests.real_agents.recipes import RECIPES
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "agents.md"
+CONFORMANCE_PAGE = ROOT / "docs" / "conformance.md"
+AGENTS_PAGE = ROOT / "docs" / "agents.md"
 BEGIN, END = "<!-- matrix: begin -->", "<!-- matrix: end -->"
 _COLUMNS = {
     "text": "text",
@@ -55,7 +57,11 @@ def main() -> None:
     if not options.write_only:
         asyncio.run(observe(options.agents, data_home))
     kept = {path.stem: json.loads(path.read_text()) for path in (data_home / "seen").glob("*.json")}
-    write_page([kept[agent] for agent in RECIPES if agent in kept])
+    seen = [kept[agent] for agent in RECIPES if agent in kept]
+    measured = f"Measured on {date.today().isoformat()}, Linux x86_64"
+    write_part(CONFORMANCE_PAGE, f"{measured}.", _turns(seen))
+    shared = "on a shared machine with two cores: times are upper bounds."
+    write_part(AGENTS_PAGE, f"{measured}, {shared}", _costs(seen), _quirks())
 
 
 async def observe(agents: list[str], data_home: Path) -> None:
@@ -89,18 +95,11 @@ def _tell(found: dict[str, Any]) -> None:
         print(f"  {name:26} {mark:4} {check['milliseconds']:7} ms  {note}", flush=True)
 
 
-def write_page(seen: list[dict[str, Any]]) -> None:
-    page = PAGE.read_text()
-    head, _, rest = page.partition(BEGIN)
+def write_part(path: Path, *paragraphs: str) -> None:
+    """Replace what stands between the marks of a page."""
+    head, _, rest = path.read_text().partition(BEGIN)
     _, _, tail = rest.partition(END)
-    parts = [
-        f"Measured on {date.today().isoformat()}, Linux x86_64, on a shared machine with two cores: times "
-        "are upper bounds.",
-        _turns(seen),
-        _costs(seen),
-        _quirks(),
-    ]
-    PAGE.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(parts) + f"\n\n{END}{tail}")
+    path.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(paragraphs) + f"\n\n{END}{tail}")
 
 
 def _turns(seen: list[dict[str, Any]]) -> str:
