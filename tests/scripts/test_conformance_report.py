@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from tests.real_agents.recipes import RECIPES
-
 from scripts import conformance_report
+from tests.real_agents.recipes import RECIPES
 
 
 def test_the_page_has_the_cases_of_the_suite_and_no_others() -> None:
