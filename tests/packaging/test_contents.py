@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,18 @@ def test_a_wheel_built_from_the_sdist_has_the_page_too(built: Built, tmp_path: P
     assert done.returncode == 0, done.stderr
     again = zipfile.ZipFile(next(tmp_path.glob("*.whl"))).namelist()
     assert sorted(again) == sorted(zipfile.ZipFile(built.wheel).namelist())
+
+
+@pytest.mark.clause("packaging-wheel-and-sdist")
+def test_a_plain_install_brings_no_formatter_of_terminals(built: Built) -> None:
+    """httpx imports its command line wherever rich and Pygments are: 5 MB per process."""
+    archive = zipfile.ZipFile(built.wheel)
+    metadata = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    required = message_from_bytes(archive.read(metadata)).get_all("Requires-Dist", [])
+    names = {re.split(r"[^A-Za-z0-9._-]", requirement)[0].lower() for requirement in required}
+    assert "httpx" in names and "rich" not in names
+    brought = {wheel.name.split("-")[0].lower() for wheel in built.wheels.glob("*.whl")}
+    assert "httpx" in brought and not brought & {"rich", "pygments", "markdown_it_py", "mdurl"}
 
 
 def test_the_single_file_can_be_started_as_it_is(built: Built) -> None:

@@ -54,6 +54,19 @@ def test_the_sdk_starts_its_own_server(installed: Path, program: Program) -> Non
     assert (done.returncode, done.stdout) == (0, "from the SDK\n"), done.stderr
 
 
+@pytest.mark.clause("sdk-light-import")
+def test_the_sdk_does_not_load_the_command_line_of_httpx(installed: Path, program: Program) -> None:
+    script = (
+        "import sys, sandbox_agent.sdk.api\n"
+        "print('httpx' in sys.modules, sys.modules.keys() & {'httpx._main', 'rich', 'pygments'})"
+    )
+    words = [str(installed / "python"), "-c", script]
+    done = subprocess.run(
+        words, env=program.environment, cwd=program.home, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "True set()\n", done.stderr
+
+
 @pytest.mark.clause("packaging-wheel-and-sdist")
 def test_nothing_of_it_comes_from_the_checkout(installed: Path, program: Program) -> None:
     words = [str(installed / "python"), "-c", "import sandbox_agent; print(sandbox_agent.__file__)"]

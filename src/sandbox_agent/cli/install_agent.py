@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import sys
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,12 @@ from sandbox_agent.agents.install.layout import InstallLayout
 from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import problems
 from sandbox_agent.http.endpoints.agents.agent_bodies import InstallResult
+from sandbox_agent.terminal_text import cut, printable
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from click._termui_impl import ProgressBar
+
+_BAR_WIDTH = 20
 
 
 @click.command(name="install-agent")
@@ -159,47 +163,46 @@ class _ProgressLines(AbstractContextManager["_ProgressLines"]):
 
 
 class _ProgressBars(_ProgressLines):
-    """Progress as bars on a terminal, one per agent."""
+    """Progress as bars on a terminal, one per agent and one after the other, as the installs are."""
 
     def __init__(self) -> None:
         super().__init__()
-        # Only terminals need rich.
-        from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn
-        from rich.progress import Progress as RichProgress
-
-        columns = (
-            TextColumn("{task.fields[agent]:>15}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[size]}"),
-            TextColumn("{task.description}"),
-        )
-        self._bars = RichProgress(*columns, console=Console(stderr=True))
-        self._tasks: dict[str, TaskID] = {}
-
-    def __enter__(self) -> _ProgressBars:
-        self._bars.start()
-        return self
+        self._shown = ExitStack()
+        self._agent = ""
+        self._bar: ProgressBar[str] | None = None
 
     def __exit__(self, *_: object) -> None:
-        self._bars.stop()
+        self._shown.close()
 
     def show(self, agent: str, progress: Progress) -> None:
-        self._bars.update(
-            self._task(agent),
-            description=progress.message,
-            size=f"{progress.bytes // 1_000_000} MB" if progress.bytes else "",
-            completed=progress.percent,
-        )
+        size = f"{progress.bytes // 1_000_000} MB  " if progress.bytes else ""
+        self._update(agent, f"{size}{progress.message}", progress.percent)
 
     def finish(self, agent: str, outcome: str, *, done: bool) -> None:
-        self._bars.update(self._task(agent), description=outcome, completed=100 if done else None)
+        self._update(agent, outcome, 100 if done else None)
 
-    def _task(self, agent: str) -> TaskID:
-        if agent not in self._tasks:
-            self._tasks[agent] = self._bars.add_task("", total=100, agent=agent, size="")
-        return self._tasks[agent]
+    def _update(self, agent: str, text: str, percent: int | None) -> None:
+        if self._bar is None or agent != self._agent:
+            self._shown.close()
+            self._agent, self._bar = agent, self._shown.enter_context(_bar(agent))
+        steps = 0 if percent is None else percent - self._bar.pos
+        self._bar.update(steps, text)
+
+
+def _bar(agent: str) -> ProgressBar[str]:
+    label = f"{agent:>15}"
+    # Beside the text are two spaces between the parts, the brackets of the bar and the percentage.
+    room = shutil.get_terminal_size().columns - len(label) - _BAR_WIDTH - len("  []  100%  ") - 1
+    return click.progressbar(
+        length=100,
+        label=label,
+        width=_BAR_WIDTH,
+        show_eta=False,
+        item_show_func=lambda text: cut(printable(text or ""), room),
+        file=sys.stderr,
+        # A new step is shown although the percentage is the same.
+        update_min_steps=0,
+    )
 
 
 def _progress_output() -> _ProgressLines:

@@ -6,14 +6,22 @@ With `-o auto` (the default) a terminal gets the table, a pipe or file gets JSON
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from typing import Any, Literal
 
 import click
 
+from sandbox_agent.terminal_text import display_width, printable, wrap
+
 OutputFormat = Literal["auto", "json", "table"]
 Row = Sequence[object]
+
+_GAP = "  "
+# A narrower column is not read any more, so a terminal that is too narrow for the table breaks its lines.
+_MIN_WIDTH = 8
 
 output_option = click.option(
     "-o",
@@ -44,17 +52,27 @@ def print_json(document: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Row]) -> None:
-    from rich import box  # only tables need rich
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """A terminal gets lines of its width. A file has no width to fit into: nothing is cut or folded."""
+    table = [[_cell(value) for value in row] for row in (columns, *rows)]
+    widths = [max(map(display_width, column)) for column in zip(*table, strict=True)]
+    if sys.stdout.isatty():
+        _narrow(widths, shutil.get_terminal_size().columns)
+    table.insert(1, ["-" * width for width in widths])
+    for row in table:
+        cells = [wrap(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for line in zip_longest(*cells, fillvalue=""):
+            padded = (
+                text + " " * (width - display_width(text)) for text, width in zip(line, widths, strict=True)
+            )
+            click.echo(_GAP.join(padded).rstrip())
 
-    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
-    for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
-    # A file has no width to fit into: nothing is cut or folded.
-    width = None if sys.stdout.isatty() else 1000
-    Console(width=width, highlight=False).print(table)
+
+def _narrow(widths: list[int], columns: int) -> None:
+    """Take from the widest columns of a table what a line has too much."""
+    excess = sum(widths) + len(_GAP) * (len(widths) - 1) - columns
+    while excess > 0 and max(widths) > _MIN_WIDTH:
+        widths[widths.index(max(widths))] -= 1
+        excess -= 1
 
 
 def _cell(value: object) -> str:
@@ -62,4 +80,4 @@ def _cell(value: object) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value)
+    return printable(str(value))

@@ -9,12 +9,12 @@ from textwrap import shorten
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
+from sandbox_agent.cli.output import print_table
 from sandbox_agent.cli.rollouts.time_histogram import text_histogram
 from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.tally import Tally
+from sandbox_agent.terminal_text import printable
 
 _ERROR_CHARS = 300
 
@@ -31,19 +31,19 @@ def print_summary(rows: Iterable[Result], *, title: str, as_json: bool = False) 
     if as_json:
         click.echo(json.dumps(_figures(tally, seconds), indent=2))
         return
-    table = Table(title=title, show_header=False)
-    for name, value in _figures(tally, seconds).items():
-        if name != "failures":
-            table.add_row(name.replace("_", " "), f"{value:.3f}".rstrip("0").rstrip(".") if value else "0")
-    for kind, count in tally.failures.most_common():
-        table.add_row(f"failed: {kind}", str(count))
-    console = Console(width=100 if not Console().is_terminal else None)
-    console.print(table)
+    figures = [
+        (name.replace("_", " "), f"{value:.3f}".rstrip("0").rstrip(".") if value else "0")
+        for name, value in _figures(tally, seconds).items()
+        if name != "failures"
+    ]
+    figures += [(f"failed: {kind}", str(count)) for kind, count in tally.failures.most_common()]
+    click.echo(printable(title))
+    print_table(("figure", "value"), figures)
     for kind, result in examples.items():
         error = shorten(result.error or "", _ERROR_CHARS)
-        console.print(f"first failure of {kind}, task {result.id}: {error}", highlight=False, markup=False)
+        click.echo(printable(f"first failure of {kind}, task {result.id}: {error}"))
     for line in text_histogram(results):
-        console.print(line, highlight=False)
+        click.echo(line)
 
 
 def _figures(tally: Tally, seconds: list[float]) -> dict[str, Any]:
