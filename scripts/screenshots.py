@@ -1,4 +1,7 @@
-"""Take the pictures of docs/inspector.md: the page in Chromium, with its own server and the mock agent."""
+"""Take pictures of the page in Chromium, with its own server and the mock agent.
+
+Those of docs/inspector.md, or, if a folder is named, every view in light and dark, on a desk and on a phone.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from tests.support.server_process import ServerProcess  # noqa: E402
 WIDE = {"width": 1360, "height": 850}
 NARROW = {"width": 390, "height": 780}
 DESKTOP = {"width": 1920, "height": 1000}
+SIZES = {"1360": WIDE, "1920": DESKTOP, "390": NARROW}
 
 TakePicture = Callable[[str], None]
 
@@ -83,7 +87,20 @@ def panel_pictures(inspector: InspectorPage, take: TakePicture) -> None:
     take("narrow")
 
 
-def main(folder: Path) -> None:
+def take_variants(page: Page, folder: Path, name: str) -> None:
+    """Take a view in every size and both colour schemes, and leave the page as it was."""
+    size = page.viewport_size
+    is_dark = page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+    for label, variant in SIZES.items():
+        page.set_viewport_size(variant)  # type: ignore[arg-type]  # as above
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of two literals
+            page.screenshot(path=folder / f"{name}-{label}-{scheme}.png", animations="disabled")
+    page.set_viewport_size(size)  # type: ignore[arg-type]  # it has one
+    page.emulate_media(color_scheme="dark" if is_dark else "light")
+
+
+def main(folder: Path, *, variants: bool) -> None:
     executable = shutil.which("chromium")
     if executable is None:
         sys.exit("Chromium was not found; install the Debian package chromium")
@@ -102,7 +119,10 @@ def main(folder: Path) -> None:
                 page.goto(inspector.address())
 
                 def take(name: str, page: Page = page) -> None:
-                    page.screenshot(path=folder / f"inspector-{name}.png", animations="disabled")
+                    if variants:
+                        take_variants(page, folder, name)
+                    else:
+                        page.screenshot(path=folder / f"inspector-{name}.png", animations="disabled")
 
                 take_pictures(inspector, take)
                 page.close()
@@ -113,4 +133,5 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "images")
+    named = sys.argv[1:2]
+    main(Path(named[0]) if named else ROOT / "docs" / "images", variants=bool(named))
