@@ -19,6 +19,8 @@ export class OpenTerminal {
   readonly state = new Observable<SocketState>("connecting");
   readonly problem = new Observable("");
   private socket: TerminalSocket | undefined;
+  /** What was typed while the earlier output was being read. */
+  private typed = "";
   private closed = false;
 
   constructor(
@@ -26,7 +28,10 @@ export class OpenTerminal {
     readonly id: string,
   ) {
     this.screen = new Screen({ readOnly: false, label: `Terminal ${id}` });
-    this.screen.onInput((data) => this.socket?.input(data));
+    this.screen.onInput((data) => {
+      if (this.socket) this.socket.input(data);
+      else this.typed += data;
+    });
     this.screen.onResize(({ cols, rows }) => this.socket?.resize(cols, rows));
     void this.attach();
   }
@@ -60,6 +65,7 @@ export class OpenTerminal {
     });
     const { cols, rows } = this.screen.size;
     this.socket.resize(cols, rows);
+    this.socket.input(this.typed);
   }
 }
 

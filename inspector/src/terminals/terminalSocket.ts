@@ -22,6 +22,8 @@ export interface SocketListener {
   state(state: SocketState): void;
 }
 
+/** What is typed while there is no connection, at most; the rest is dropped. */
+const MAX_HELD_CHARS = 64 * 1024;
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 5000;
 
@@ -32,6 +34,8 @@ export class TerminalSocket {
   private delay = FIRST_RETRY_MS;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private size: { cols: number; rows: number } | undefined;
+  private isReady = false;
+  private held = "";
 
   /** @param address makes the address of a connection that begins after an entry */
   constructor(
@@ -44,9 +48,10 @@ export class TerminalSocket {
     void this.connect();
   }
 
-  /** Text that cannot be sent now is dropped: a terminal shows what it got. */
+  /** Text that cannot be sent now is sent when the connection is there. */
   input(data: string): void {
-    this.send({ type: "input", data });
+    if (this.isReady) this.send({ type: "input", data });
+    else if (this.held.length + data.length <= MAX_HELD_CHARS) this.held += data;
   }
 
   resize(cols: number, rows: number): void {
@@ -76,7 +81,10 @@ export class TerminalSocket {
     const socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
     socket.onmessage = ({ data }) => this.take(data as ArrayBuffer | string);
-    socket.onclose = () => this.retry();
+    socket.onclose = () => {
+      this.isReady = false;
+      this.retry();
+    };
     this.socket = socket;
   }
 
@@ -121,5 +129,9 @@ export class TerminalSocket {
     this.delay = FIRST_RETRY_MS;
     this.listener.state("open");
     if (this.size) this.send({ type: "resize", ...this.size });
+    this.isReady = true;
+    const { held } = this;
+    this.held = "";
+    if (held) this.input(held);
   }
 }

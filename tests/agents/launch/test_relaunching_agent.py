@@ -69,3 +69,5 @@ def test_all_processes_of_a_relaunching_agent_end(server: ServerProcess, tmp_pat
             server.signal(signal.Signals[ending])
             server.wait_for_exit(10)
         wait_until(lambda: not of_the_agent(), 15, "the end of all three")
+        if ending == "SIGKILL":
+            wait_until(lambda: not server.marked_processes(), 15, "the end of the watchdog")

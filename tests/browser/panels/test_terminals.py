@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import Locator, Route, expect
 
 from tests.browser.inspector_page import InspectorPage
 from tests.support.server_process import ServerProcess
@@ -50,6 +50,20 @@ def test_a_shell_takes_input_shows_colours_and_is_there_after_a_reload(token_pag
     expect(panel.get_by_text("open", exact=True)).to_be_visible()
     type_line(token_page, "echo still-$MARK")
     expect(panel.locator(".xterm-rows")).to_contain_text("still-kept")
+
+
+@pytest.mark.clause("inspector-terminal")
+def test_what_is_typed_before_the_connection_is_there_reaches_the_shell(token_page: InspectorPage) -> None:
+    held: list[Route] = []
+    token_page.page.route("**/v1/processes/*/logs*", lambda route: held.append(route))
+    panel = token_page.panel("Terminal")
+    with token_page.page.expect_request("**/v1/processes/*/logs*"):
+        panel.get_by_role("button", name="New terminal").click()
+    type_line(token_page, "echo early-$((40+2))")
+    expect(panel.get_by_text("open", exact=True)).to_be_hidden()
+    for request in held:
+        request.continue_()
+    expect(panel.locator(".xterm-rows")).to_contain_text("early-42")
 
 
 @pytest.mark.clause("inspector-terminal")

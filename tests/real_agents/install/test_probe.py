@@ -74,7 +74,11 @@ async def test_models_and_modes_come_from_the_installed_agents(
         for agent in ("claude", "goose"):
             await install(http, agent)
             variables |= Matrix(RECIPES[agent], http, model.base, tmp_path / agent).env
-    own = await asyncio.to_thread(start_server, tmp_path / "server", data_home, variables)
+    # Outside this repository: Claude names the folder of a session after the root of a repository.
+    data = tmp_path / "data" / "sandbox-agent"
+    data.mkdir(parents=True)
+    (data / "bin").symlink_to(data_home / "sandbox-agent" / "bin")
+    own = await asyncio.to_thread(start_server, tmp_path / "server", data.parent, variables)
     try:
         async with client(own) as http:
             first = (await http.get("/v1/agents/claude?config=true")).json()
