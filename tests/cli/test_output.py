@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 
-import pexpect
 import pytest
 
 from sandbox_agent.cli.output import print_table
+from tests.support.pseudo_terminal import output_on_terminal
 
 LONG = "word " * 40 + "end"
 ESCAPES = "\x1b[2Jcleared\x1b]0;title\x07\x9b31m"
@@ -27,19 +25,7 @@ def test_a_file_gets_whole_lines(capsys: pytest.CaptureFixture[str]) -> None:
 
 def _on_terminal(rows: list[tuple[str, ...]], columns: int) -> list[str]:
     script = f"from sandbox_agent.cli.output import print_table; print_table(('name', 'text'), {rows!r})"
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    terminal = pexpect.spawn(
-        sys.executable,
-        ["-c", script],
-        env={**environment, "TERM": "xterm"},
-        timeout=30,
-        encoding="utf-8",
-        dimensions=(24, columns),
-    )
-    shown = terminal.read()
-    terminal.close()
-    assert terminal.exitstatus == 0, shown
-    return str(shown).splitlines()
+    return output_on_terminal(script, columns=columns).splitlines()
 
 
 def test_a_terminal_gets_lines_of_its_width() -> None:

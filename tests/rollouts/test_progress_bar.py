@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
-import pexpect
 import pytest
+
+from tests.support.pseudo_terminal import output_on_terminal
 
 SCRIPT = """
 import sys
@@ -24,19 +24,8 @@ FIGURES = "0.5/s  passed 100%  failed 0  $0.00"
 
 
 def _last_line(total: int | None, columns: int) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    terminal = pexpect.spawn(
-        sys.executable,
-        ["-c", SCRIPT, str(total)],
-        env={**environment, "TERM": "xterm"},
-        timeout=30,
-        encoding="utf-8",
-        dimensions=(24, columns),
-    )
-    shown = terminal.read()
-    terminal.close()
-    assert terminal.exitstatus == 0, shown
-    return str(shown).split("\r\x1b[?25l")[-1].split("\x1b")[0].rstrip()
+    shown = output_on_terminal(SCRIPT, str(total), columns=columns)
+    return shown.split("\r\x1b[?25l")[-1].split("\x1b")[0].rstrip()
 
 
 @pytest.mark.clause("rollouts-cli")
