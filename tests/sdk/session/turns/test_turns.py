@@ -8,6 +8,7 @@ import gc
 import json
 import pickle
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from sandbox_agent import (
     ConcurrentPromptError,
     RpcError,
     image,
+    resource,
     resource_link,
     text,
 )
@@ -44,6 +46,13 @@ async def test_a_prompt_returns_text_stop_reason_usage_and_items(client: AsyncSa
 async def test_every_stop_reason_is_passed_on(client: AsyncSandboxAgent, reason: str) -> None:
     session = await client.sessions.create("mock")
     assert (await session.prompt("refuse" if reason == "refusal" else reason)).stop_reason == reason
+
+
+@pytest.mark.clause("spec2-3.2-message-and-attachments")
+@pytest.mark.parametrize("block", [lambda path: resource_link(path), lambda path: resource(path, "text")])
+def test_a_block_of_a_relative_path_is_refused(block: Callable[[str], object]) -> None:
+    with pytest.raises(ValueError, match="attachments"):
+        block("notes.txt")
 
 
 @pytest.mark.clause("spec2-3.2-message-and-attachments")

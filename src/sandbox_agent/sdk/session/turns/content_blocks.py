@@ -51,17 +51,16 @@ def image(source: str | PathLike[str] | bytes, mime: str | None = None) -> Block
 
 
 def resource_link(target: str | PathLike[str], *, name: str | None = None, mime: str | None = None) -> Block:
-    """A link to a URI, or to an absolute path in the sandbox."""
+    """A link to a URI, or to an absolute path in the sandbox. Raises ValueError for a relative path."""
     address = fspath(target)
-    uri = address if "://" in address else file_uri(address)
+    uri = _uri(address)
     block: Block = {"type": "resource_link", "uri": uri, "name": name or uri.rstrip("/").rpartition("/")[2]}
     return {**block, "mimeType": mime} if mime else block
 
 
 def resource(uri: str | PathLike[str], content: str | bytes, *, mime: str | None = None) -> Block:
-    """A resource block that contains its content."""
-    address = fspath(uri)
-    inner: Block = {"uri": address if "://" in address else file_uri(address)}
+    """A resource block that contains its content. Raises ValueError for a relative path."""
+    inner: Block = {"uri": _uri(fspath(uri))}
     if mime:
         inner["mimeType"] = mime
     if isinstance(content, str):
@@ -71,9 +70,16 @@ def resource(uri: str | PathLike[str], content: str | bytes, *, mime: str | None
     return {"type": "resource", "resource": inner}
 
 
-def file_uri(path: str) -> str:
-    """The `file://` address of an absolute path in the sandbox."""
-    return "file://" + quote(path if path.startswith("/") else "/" + path)
+def _uri(address: str) -> str:
+    """A URI as it is, and the `file://` address of an absolute path in the sandbox."""
+    if "://" in address:
+        return address
+    if not isabs(address):
+        raise ValueError(
+            f"{address!r} is neither a URI nor an absolute path in the sandbox; "
+            "`attachments` takes paths relative to the directory of the session"
+        )
+    return "file://" + quote(address)
 
 
 def prompt_blocks(prompt: Prompt) -> list[Block]:
