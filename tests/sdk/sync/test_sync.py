@@ -232,3 +232,22 @@ def test_abandoned_readers_are_collected_on_any_thread(client: SandboxAgent) -> 
         gc.enable()
     # pytest fails the test if a destructor raised.
     assert session.prompt("echo still here").text == "still here"
+
+
+WATCH = """
+import sys
+from sandbox_agent import SandboxAgent
+
+with SandboxAgent.start() as client:
+    with client.fs.watch(sys.argv[1]) as batches:
+        client.fs.write_text(sys.argv[1] + "/note.txt", "hello")
+        print([change.path for change in next(batches).changes][-1])
+"""
+
+
+def test_a_watch_that_is_left_early_reports_no_error_at_the_end(tmp_path: Path) -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", WATCH, str(tmp_path)], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert run.stdout.strip() == str(tmp_path / "note.txt")
+    assert "exception" not in run.stderr

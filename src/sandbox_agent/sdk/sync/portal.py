@@ -137,13 +137,16 @@ class _ReadAhead(Generic[T]):
         self._items: list[T] = []
         self._changed = asyncio.Event()
         self._taken = asyncio.Event()
+        self._error: Exception | None = None
+        """What the iterator raised; kept until it is taken, which may be never."""
         self._task = asyncio.get_running_loop().create_task(self._read())
 
     async def take(self) -> list[T]:
         """The next items, at least one; empty at the end. Raises what the iterator raised after its items."""
         while not self._items:
             if self._task.done():
-                self._task.result()
+                if self._error is not None:
+                    raise self._error
                 return []
             self._changed.clear()
             await self._changed.wait()
@@ -155,8 +158,6 @@ class _ReadAhead(Generic[T]):
         """Stop reading and close the iterator."""
         self._task.cancel()
         await asyncio.wait([self._task])
-        if not self._task.cancelled():
-            self._task.exception()
         close: Callable[[], Awaitable[None]] | None = getattr(self._iterator, "aclose", None)
         if close is not None:
             await _finish(close)
@@ -169,6 +170,8 @@ class _ReadAhead(Generic[T]):
                 while len(self._items) >= _AHEAD:
                     self._taken.clear()
                     await self._taken.wait()
+        except Exception as error:
+            self._error = error
         finally:
             self._changed.set()
 
