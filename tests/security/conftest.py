@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.conformance.conftest import end_of, http_server, start_server
-from tests.security.sleepers import Sleepers
+from tests.security.processes.sleepers import Sleepers
 from tests.support.server_process import ServerProcess
 
 __all__ = ["http_server", "server", "start_server"]

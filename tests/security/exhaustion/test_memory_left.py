@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.security import abuse
-from tests.security.abuse import Attacker
+from tests.security.exhaustion import abuse
+from tests.security.exhaustion.abuse import Attacker
 from tests.support.clients.acp import AGENT
 from tests.support.processes import resident_bytes, wait_until
 from tests.support.server_process import ServerProcess

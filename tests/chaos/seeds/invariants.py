@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tests.chaos.chaos_run import FLOOD, ChaosRun, ReadLog
+from tests.chaos.seeds.chaos_run import FLOOD, ChaosRun, ReadLog
 from tests.support.clients.event_stream import Event
 from tests.support.processes import (
     is_alive,

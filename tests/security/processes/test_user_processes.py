@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.sleepers import (
+from tests.security.processes.sleepers import (
     DETACHED,
     HIDDEN,
     WITH_DOCKER_CAPABILITIES,

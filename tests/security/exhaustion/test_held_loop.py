@@ -11,7 +11,7 @@ from statistics import median
 
 import pytest
 
-from tests.security.held_loop import ANSWER, OUTPUTS, ROUNDS, longest_answer_ms
+from tests.security.exhaustion.held_loop import ANSWER, OUTPUTS, ROUNDS, longest_answer_ms
 from tests.support.server_process import ServerProcess, place_launcher
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.chaos.chaos_run import LINE_LIMIT, MIB, ChaosRun
+from tests.chaos.seeds.chaos_run import LINE_LIMIT, MIB, ChaosRun
 from tests.support.processes import open_descriptors, wait_until
 
 

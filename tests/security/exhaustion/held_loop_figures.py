@@ -1,7 +1,8 @@
 """How long other clients wait at most while an agent writes, for each kind of output of `test_held_loop`.
 
-`python -m tests.security.held_loop_figures` prints the medians of five rounds, within three minutes. These
-are wall-clock times: only those of a machine that does nothing else say something about the server.
+`python -m tests.security.exhaustion.held_loop_figures` prints the medians of five rounds, within three
+minutes. These are wall-clock times: only those of a machine that does nothing else say something about the
+server.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from tests.security.held_loop import ANSWER, OUTPUTS, ROUNDS, longest_answer_ms
+from tests.security.exhaustion.held_loop import ANSWER, OUTPUTS, ROUNDS, longest_answer_ms
 from tests.support.server_process import ServerProcess, place_launcher
 
 

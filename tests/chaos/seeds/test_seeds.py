@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos import agent_faults, client_faults, invariants, machine_faults
-from tests.chaos.chaos_run import ChaosRun
+from tests.chaos.seeds import agent_faults, client_faults, invariants, machine_faults
+from tests.chaos.seeds.chaos_run import ChaosRun
 
 STEPS = 16
 SEEDS_IN_EACH_RUN, SEEDS = 10, 100

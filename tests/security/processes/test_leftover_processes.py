@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent.bridge.process.tree import control_group
-from tests.security.sleepers import (
+from tests.security.processes.sleepers import (
     DETACHED,
     HIDDEN,
     WITH_DOCKER_CAPABILITIES,

@@ -1,7 +1,7 @@
 """Memory at the peak and after each kind of abuse, side by side.
 
-`python -m tests.security.memory_figures` measures this server, its application under uvicorn, and the
-reference. Nothing here is a test; docs/promises.md has the figures.
+`python -m tests.security.exhaustion.memory_figures` measures this server, its application under uvicorn,
+and the reference. Nothing here is a test; docs/promises.md has the figures.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 
 from bench.reference import reference_binary
 
-from tests.security import abuse
-from tests.security.abuse import Attacker
+from tests.security.exhaustion import abuse
+from tests.security.exhaustion.abuse import Attacker
 from tests.support.processes import resident_bytes
 from tests.support.server_process import COMMAND_VARIABLE, HttpServer, ServerProcess
 

@@ -42,7 +42,7 @@ OUTPUTS = {
 
 
 def longest_answer_ms(server: ServerProcess, server_id: str) -> float:
-    command = [sys.executable, "-m", "tests.security.health_probe", str(server.port)]
+    command = [sys.executable, "-m", "tests.security.exhaustion.health_probe", str(server.port)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as probe:
         assert probe.stdin is not None and probe.stdout is not None
         assert probe.stdout.readline() == "ready\n"

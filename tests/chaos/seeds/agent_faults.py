@@ -6,7 +6,7 @@ import os
 import signal
 from contextlib import suppress
 
-from tests.chaos.chaos_run import FLOOD, LINE_LIMIT, ChaosRun
+from tests.chaos.seeds.chaos_run import FLOOD, LINE_LIMIT, ChaosRun
 
 
 def crash(run: ChaosRun) -> None:

@@ -8,7 +8,7 @@ import struct
 import time
 from contextlib import suppress
 
-from tests.chaos.chaos_run import ChaosRun
+from tests.chaos.seeds.chaos_run import ChaosRun
 from tests.support.clients.acp import JSON_HEADERS, message
 from tests.support.clients.event_stream import StreamEnded
 from tests.support.clients.raw_http import Connection, ConnectionClosed

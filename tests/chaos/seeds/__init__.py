@@ -1,0 +1,1 @@
+"""Sequences of faults that a seed chooses."""

@@ -1,0 +1,1 @@
+"""Servers that are made to use up memory, descriptors or time."""

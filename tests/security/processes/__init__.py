@@ -1,0 +1,1 @@
+"""Processes that try to outlive their agent or their server."""
