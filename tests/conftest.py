@@ -34,9 +34,7 @@ _left_by_workers: list[str] = []
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="also run what is marked `full`, at its full size")
-    parser.addoption(
-        "--chaos-seed", type=int, metavar="N", help="only seed N of tests/chaos/seeds"
-    )
+    parser.addoption("--chaos-seed", type=int, metavar="N", help="only seed N of tests/chaos/seeds")
 
 
 def pytest_configure(config: pytest.Config) -> None:
