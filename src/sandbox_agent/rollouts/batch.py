@@ -96,11 +96,19 @@ async def run_batch(
 def _waiting(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        if asyncio._get_running_loop() is not None:
+        if _is_in_event_loop():
             raise RuntimeError(f"an event loop runs here: await {function.__name__}(...) instead")
         return asyncio.run(function(*args, **kwargs))
 
     return call
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 rollouts = _waiting(run_batch)
