@@ -56,6 +56,19 @@ async def test_changes_are_followed_until_the_directory_is_gone(
 
 
 @pytest.mark.clause("changes-sdk")
+async def test_a_file_that_the_server_writes_is_one_change(client: AsyncSandboxAgent, tmp_path: Path) -> None:
+    path = str(tmp_path / "note")
+    async with asyncio.timeout(20), client.fs.watch(str(tmp_path)) as changes:
+        seen = []
+        for text in ("first", "second"):
+            await client.fs.write_text(path, text)
+            seen += [(one.kind, one.path) for one in (await anext(changes)).changes]
+        await client.fs.delete(path)
+        seen += [(one.kind, one.path) for one in (await anext(changes)).changes]
+    assert seen == [("created", path), ("modified", path), ("deleted", path)]
+
+
+@pytest.mark.clause("changes-sdk")
 async def test_the_system_is_shown_with_the_tree_of_each_instance(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create(agent="mock")
     system = await client.system()

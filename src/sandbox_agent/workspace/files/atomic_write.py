@@ -1,6 +1,7 @@
 """Atomic replacement of a file.
 
-The bytes go to a temporary file beside the target, are synced to disk, and replace the target in one rename.
+The bytes go to a temporary file beside the target and are synced to disk. In one step the file then gets the
+name of the target, or replaces an existing target.
 Links are followed, the mode (and, where permitted, the owner) of an existing file is kept, special files are
 refused without opening them. `abort` restores the initial state: no temporary file, no created parents.
 """
@@ -16,7 +17,6 @@ from collections.abc import Callable, Iterator
 
 from sandbox_agent.errors import InvalidRequest, PreconditionFailed
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
-from sandbox_agent.workspace.files import renameat2
 from sandbox_agent.workspace.files.file_metadata import copy_owner_and_mode, etag_of
 from sandbox_agent.workspace.files.temporary_file import TemporaryFile
 from sandbox_agent.workspace.files.workspace import Workspace
@@ -79,8 +79,7 @@ class AtomicWrite:
         with map_os_errors(self.path):
             os.fsync(self._temporary.fd)
             progress.advance()
-            self._replace_target(self._resolved, self._temporary.give_name())
-            self._temporary.renamed()
+            self._put_in_place(self._resolved, self._temporary)
             self._resolved.created.clear()
             self.etag = etag_of(self._resolved.lstat())
             _sync_directory(self._resolved.parent)
@@ -107,22 +106,26 @@ class AtomicWrite:
             raise PreconditionFailed(f"the file is not the one asked for: {self.path}")
         return existing
 
-    def _replace_target(self, resolved: ResolvedPath, temporary: str) -> None:
-        parent = resolved.parent
-        if self._must_not_exist:
-            try:
-                renameat2.without_replacing(parent, temporary, parent, resolved.name)
-            except FileExistsError:
-                raise PreconditionFailed(f"the file exists already: {self.path}") from None
-            return
-        with _exclusive_lock(parent) if self._condition is not None else contextlib.nullcontext():
-            self._check_target(resolved)
-            try:
-                os.rename(temporary, resolved.name, src_dir_fd=parent, dst_dir_fd=parent)
-            except OSError as exc:
-                if exc.errno != errno.EBUSY:
-                    raise
-                _overwrite_mount_point(resolved, temporary)
+    def _put_in_place(self, resolved: ResolvedPath, temporary: TemporaryFile) -> None:
+        with _exclusive_lock(resolved.parent) if self._condition is not None else contextlib.nullcontext():
+            if self._must_not_exist or self._check_target(resolved) is None:
+                try:
+                    temporary.place(resolved.name)
+                    return
+                except FileExistsError:
+                    if self._must_not_exist:
+                        raise PreconditionFailed(f"the file exists already: {self.path}") from None
+            _replace(resolved, temporary.give_name())
+            temporary.renamed()
+
+
+def _replace(resolved: ResolvedPath, temporary: str) -> None:
+    try:
+        os.rename(temporary, resolved.name, src_dir_fd=resolved.parent, dst_dir_fd=resolved.parent)
+    except OSError as exc:
+        if exc.errno != errno.EBUSY:
+            raise
+        _overwrite_mount_point(resolved, temporary)
 
 
 def _overwrite_mount_point(resolved: ResolvedPath, temporary: str) -> None:

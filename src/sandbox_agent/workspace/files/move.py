@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from sandbox_agent.errors import InvalidRequest, NotFound
 from sandbox_agent.workspace.executor.progress_token import ProgressToken
 from sandbox_agent.workspace.files import directory_trees, renameat2
-from sandbox_agent.workspace.files.temporary_file import temporary_name
+from sandbox_agent.workspace.files.temporary_file import place_new, temporary_name
 from sandbox_agent.workspace.files.workspace import Workspace, refuse_blank
 from sandbox_agent.workspace.paths.os_errors import map_os_errors
 from sandbox_agent.workspace.paths.resolved_path import ResolvedPath
@@ -122,7 +122,10 @@ def _across_devices(step: _Step, old: ResolvedPath, new: ResolvedPath, progress:
     copied = temporary_name()
     try:
         directory_trees.copy(old.parent, old.name, new.parent, copied, progress)
-        step(new.parent, copied, new.parent, new.name)
+        try:
+            place_new(new.parent, copied, new.name)
+        except FileExistsError:
+            step(new.parent, copied, new.parent, new.name)
     except BaseException:
         with contextlib.suppress(OSError):
             directory_trees.remove(new.parent, copied, ProgressToken())

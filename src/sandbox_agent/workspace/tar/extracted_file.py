@@ -14,7 +14,7 @@ from sandbox_agent.workspace.tar.reader import Member
 
 
 class ExtractedFile:
-    """Written beside its name; `complete` renames it, `discard` leaves nothing."""
+    """Written without its name; `complete` gives it the name, `discard` leaves nothing."""
 
     def __init__(self, resolved: ResolvedPath, member: Member) -> None:
         self.name = member.name
@@ -41,8 +41,11 @@ class ExtractedFile:
                 OSError, OverflowError, ValueError
             ):  # a time that the system cannot represent
                 os.utime(self._temporary.fd, (self._member.modified, self._member.modified))
-            rename_over(self._resolved, self._temporary.give_name())
-            self._temporary.renamed()
+            try:
+                self._temporary.place(self._resolved.name)
+            except FileExistsError:
+                rename_over(self._resolved, self._temporary.give_name())
+                self._temporary.renamed()
         finally:
             self.discard()
 

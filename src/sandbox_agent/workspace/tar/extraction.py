@@ -1,9 +1,9 @@
 """Unpacking of an uploaded tar that never touches anything outside the destination.
 
 Each member is checked before anything of it is written, and is reached by walking from the open destination
-directory (`Root`), so neither names, nor links of the archive, nor existing links lead out. Files are written
-beside their name and renamed over an existing file; a link is replaced, not followed. An error stops the
-extraction: earlier members stay, the faulty one leaves nothing.
+directory (`Root`), so neither names, nor links of the archive, nor existing links lead out. A file gets its
+name when it is complete and replaces an existing file in one rename; a link is replaced, not followed. An
+error stops the extraction: earlier members stay, the faulty one leaves nothing.
 """
 
 from __future__ import annotations
@@ -181,9 +181,12 @@ class Extraction:
     def _make_symlink(self, name: str, member: Member) -> None:
         with self._parent_of(name) as resolved:
             refuse_escaping_link(self._root, resolved, member.link)
-            temporary = temporary_name()
-            os.symlink(member.link, temporary, dir_fd=resolved.parent)
-            rename_over(resolved, temporary)
+            try:
+                os.symlink(member.link, resolved.name, dir_fd=resolved.parent)
+            except FileExistsError:
+                temporary = temporary_name()
+                os.symlink(member.link, temporary, dir_fd=resolved.parent)
+                rename_over(resolved, temporary)
 
     def _make_hard_link(self, name: str, member: Member) -> None:
         target = _checked_name(member.link)
@@ -198,17 +201,14 @@ class Extraction:
                 raise InvalidRequest(f"the hard link leads nowhere: {shown}")
             if not modes.S_ISREG(found.st_mode):
                 raise InvalidRequest(f"a hard link must lead to a file: {shown}")
-            temporary = temporary_name()
-            os.link(
-                source.name,
-                temporary,
-                src_dir_fd=source.parent,
-                dst_dir_fd=resolved.parent,
-                follow_symlinks=False,
-            )
-            rename_over(resolved, temporary)
-            with contextlib.suppress(FileNotFoundError):  # rename of two names of one file keeps both
-                os.unlink(temporary, dir_fd=resolved.parent)
+            try:
+                _hard_link(source, resolved, resolved.name)
+            except FileExistsError:
+                temporary = temporary_name()
+                _hard_link(source, resolved, temporary)
+                rename_over(resolved, temporary)
+                with contextlib.suppress(FileNotFoundError):  # rename of two names of one file keeps both
+                    os.unlink(temporary, dir_fd=resolved.parent)
 
     @contextlib.contextmanager
     def _map_errors(self, name: str) -> Iterator[None]:
@@ -244,6 +244,10 @@ def _checked_name(name: str) -> str:
     if not name or name.startswith("/") or ".." in name.split("/") or "\0" in name:
         raise InvalidRequest(f"invalid relative path: {displayed(name)}")
     return name
+
+
+def _hard_link(source: ResolvedPath, directory: ResolvedPath, name: str) -> None:
+    os.link(source.name, name, src_dir_fd=source.parent, dst_dir_fd=directory.parent, follow_symlinks=False)
 
 
 def _set_directory_mode(resolved: ResolvedPath, mode: int) -> None:

@@ -1,5 +1,8 @@
 """A directory and everything below it, watched for changes. Links are not followed.
 
+A file that the server writes is one change: created, or modified if it replaces another. Its temporary names
+are never reported.
+
 All methods but `fileno` read the file system and are called in a thread, one at a time.
 """
 
@@ -7,10 +10,12 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Set
 from dataclasses import dataclass, field
 
 from sandbox_agent.errors import OutOfDescriptors
+from sandbox_agent.workspace.files.temporary_file import is_temporary_name
 from sandbox_agent.workspace.files.workspace import Workspace, displayed
 from sandbox_agent.workspace.paths.os_errors import OutsideRoot, map_os_errors
 from sandbox_agent.workspace.watch import inotify
@@ -19,6 +24,7 @@ from sandbox_agent.workspace.watch.inotify import Inotify, InotifyEvent
 
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NO_WATCHES_LEFT = errno.ENOSPC
+_UNNAMED = re.compile(r"#\d+")  # what the kernel calls a file without a name (O_TMPFILE)
 
 
 @dataclass
@@ -85,7 +91,8 @@ class DirectoryWatch:
             elif event.name not in self._excluded:
                 self._entry_changed(os.path.join(directory, event.name), event, moved)
         for path, is_directory in moved.values():  # The other half is outside.
-            self._moved_away(path, is_directory)
+            if not is_temporary_name(os.path.basename(path)):
+                self._moved_away(path, is_directory)
         if report.overflowed:
             self._watch_again()
         report.changes, too_many = self._changes.take()
@@ -98,16 +105,35 @@ class DirectoryWatch:
             moved[event.cookie] = (path, is_directory)
         elif event.mask & inotify.MOVED_TO and event.cookie in moved:
             previous, _ = moved.pop(event.cookie)
-            self._rename_watches(previous, path)
-            self._add("renamed", path, is_directory, previous)
+            self._moved(previous, path, is_directory)
+        elif is_temporary_name(event.name):
+            return
         elif event.mask & (inotify.CREATE | inotify.MOVED_TO):
-            self._add("created", path, is_directory)
-            if is_directory and self._recursive:
-                self._watch_tree(path, is_start=False)
+            self._created(path, is_directory)
         elif event.mask & inotify.DELETE:
             self._add("deleted", path, is_directory)  # The kernel ends its watch and says so.
-        elif not is_directory:
+        elif not is_directory and not (_UNNAMED.fullmatch(event.name) and not os.path.lexists(path)):
             self._add("modified", path, is_directory)
+
+    def _created(self, path: str, is_directory: bool) -> None:
+        self._add("created", path, is_directory)
+        if is_directory and self._recursive:
+            self._watch_tree(path, is_start=False)
+
+    def _moved(self, previous: str, path: str, is_directory: bool) -> None:
+        was_temporary = is_temporary_name(os.path.basename(previous))
+        if is_temporary_name(os.path.basename(path)):
+            # What is there already has taken its place in the same step: it was reported as created.
+            if not was_temporary and not os.path.lexists(previous):
+                self._moved_away(previous, is_directory)
+        elif not was_temporary:
+            self._rename_watches(previous, path)
+            self._add("renamed", path, is_directory, previous)
+        elif is_directory:
+            self._forget(path)
+            self._created(path, is_directory)
+        else:
+            self._add("modified", path, is_directory)  # A new file has no temporary name: `place_new`.
 
     def _add(self, kind: ChangeKind, path: str, is_directory: bool, previous: str | None = None) -> None:
         change = FsChange(path=displayed(path), kind=kind, entry_type="directory" if is_directory else "file")
@@ -118,9 +144,12 @@ class DirectoryWatch:
     def _moved_away(self, path: str, is_directory: bool) -> None:
         self._add("deleted", path, is_directory)
         if is_directory:
-            for watch in self._watches_below(path):
-                del self._paths[watch]
-                self._inotify.remove(watch)
+            self._forget(path)
+
+    def _forget(self, path: str) -> None:
+        for watch in self._watches_below(path):
+            del self._paths[watch]
+            self._inotify.remove(watch)
 
     def _rename_watches(self, previous: str, path: str) -> None:
         for watch in self._watches_below(previous):
@@ -155,7 +184,7 @@ class DirectoryWatch:
                         return
                     for entry in os.scandir(directory.fd) if self._recursive or not is_start else ():
                         child = os.path.join(current, entry.name)
-                        if entry.name in self._excluded:
+                        if entry.name in self._excluded or is_temporary_name(entry.name):
                             continue
                         is_directory = entry.is_dir(follow_symlinks=False)
                         if not is_start:
