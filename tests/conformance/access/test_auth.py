@@ -1,4 +1,4 @@
-"""The token: where it is asked for, how it is said, where it may never appear (D22, wire 5, J, C1)."""
+"""The token: where it is asked for, how it is said, where it may never appear."""
 
 from __future__ import annotations
 

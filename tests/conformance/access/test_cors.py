@@ -1,4 +1,4 @@
-"""Pages of other sites that the operator allows (wire 5, C3)."""
+"""Pages of other sites that the operator allows."""
 
 from __future__ import annotations
 

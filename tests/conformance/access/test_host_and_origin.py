@@ -1,4 +1,4 @@
-"""Host and Origin: what keeps other people's pages out (D23, wire 1.1, 5, promise K, C2)."""
+"""Host and Origin: what keeps other people's pages out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a POST or GET is refused for, and which refusal comes first (wire 2.1)."""
+"""What a POST or GET is refused for, and which refusal comes first."""
 
 from __future__ import annotations
 

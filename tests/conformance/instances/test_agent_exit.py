@@ -1,4 +1,4 @@
-"""The agent exits: the errors of its requests, how soon they come, and the next start (wire 2.6, D16, G)."""
+"""The agent exits: the errors of its requests, how soon they come, and the next start."""
 
 from __future__ import annotations
 

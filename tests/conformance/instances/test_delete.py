@@ -1,4 +1,4 @@
-"""DELETE in every state: quick, final, idempotent (D3, wire 2.6)."""
+"""DELETE in every state: quick, final, idempotent."""
 
 from __future__ import annotations
 

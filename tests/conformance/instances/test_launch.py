@@ -1,4 +1,4 @@
-"""How agents are started and what they inherit (wire 6.3, 6.5, additions)."""
+"""How agents are started and what they inherit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET /v1/acp: what lives, and the truth about it (D20, wire 1.3, L9)."""
+"""GET /v1/acp: what lives, and the truth about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which instance a POST means, and how the first one starts its process (wire 2.2, D1, D2, promise I)."""
+"""Which instance a POST means, and how the first one starts its process."""
 
 from __future__ import annotations
 

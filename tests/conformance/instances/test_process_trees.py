@@ -1,4 +1,4 @@
-"""Whole trees end: children, sessions of their own, double forks, stripped environments (promise H, L8)."""
+"""Whole trees end: children, sessions of their own, double forks, stripped environments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An install under way: the instance is `starting`, can be watched and closed at once (D3, I, wire 2.2).
+"""An install under way: the instance is `starting`, can be watched and closed at once.
 
 A program named `npm` that waits for ever stands in for a slow download of an agent that is not there yet.
 """

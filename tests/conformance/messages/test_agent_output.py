@@ -1,4 +1,4 @@
-"""What the agent writes and what becomes of it: each kind of line, noise, length, stderr (wire 2.5, D17)."""
+"""What the agent writes and what becomes of it: each kind of line, noise, length, stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bytes that go in are the bytes that come out, in both directions (D9, wire 2.3, 2.5)."""
+"""The bytes that go in are the bytes that come out, in both directions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request, notification or response: what a posted envelope is taken for (wire 2.3, D11, D12, D37)."""
+"""Request, notification or response: what a posted envelope is taken for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids in flight: compared with their type, joined when identical, refused when not (D10, wire 2.3, 2.4)."""
+"""Ids in flight: compared with their type, joined when identical, refused when not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a POST waits: the silence clock and Prefer (D13, D14, promise F, L4, L10)."""
+"""How long a POST waits: the silence clock and Prefer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long waits: the header goes out early, then blanks, and failures become JSON-RPC errors (D15)."""
+"""Long waits: the header goes out early, then blanks, and failures become JSON-RPC errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes that exist, routes that do not, methods, HEAD, OPTIONS and query parameters (wire 1.1, 1.2)."""
+"""Routes that exist, routes that do not, methods, HEAD, OPTIONS and query parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limits, each at its edge, each with a problem for an answer (wire 1.1 and additions, promise N, H1, H2)."""
+"""Limits, each at its edge, each with a problem for an answer."""
 
 from __future__ import annotations
 

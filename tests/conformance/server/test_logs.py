@@ -1,4 +1,4 @@
-"""The log: one line per change of life, no payload, no secret (issue 2 point 9, promise J, C7)."""
+"""The log: one line per change of life, no payload, no secret."""
 
 from __future__ import annotations
 

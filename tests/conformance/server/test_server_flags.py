@@ -1,4 +1,4 @@
-"""Starting and refusing to start: every refusal says why and has the right exit code (wire 5, 7, C1, C3)."""
+"""Starting and refusing to start: every refusal says why and has the right exit code."""
 
 from __future__ import annotations
 

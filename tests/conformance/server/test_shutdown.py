@@ -1,4 +1,4 @@
-"""SIGTERM and SIGINT: the same orderly end, within four seconds (D30, promise P, L6, L7)."""
+"""SIGTERM and SIGINT: the same orderly end, within four seconds."""
 
 from __future__ import annotations
 

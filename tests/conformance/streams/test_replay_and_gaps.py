@@ -1,4 +1,4 @@
-"""Retention: a ring in memory, a spill file behind it, an honest gap where both end (D6, D7, A, B)."""
+"""Retention: a ring in memory, a spill file behind it, an honest gap where both end."""
 
 from __future__ import annotations
 

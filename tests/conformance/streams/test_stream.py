@@ -1,4 +1,4 @@
-"""The stream's head, frames, heartbeat, end, and positions to start from (wire 2.7, D5, D6, promise O)."""
+"""The stream's head, frames, heartbeat, end, and positions to start from."""
 
 from __future__ import annotations
 

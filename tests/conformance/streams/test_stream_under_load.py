@@ -1,4 +1,4 @@
-"""Nothing lost, nothing twice, no reader slowed: paused readers, reconnects against a flood (D8, M1, M2)."""
+"""Nothing lost, nothing twice, no reader slowed: paused readers, reconnects against a flood."""
 
 from __future__ import annotations
 
