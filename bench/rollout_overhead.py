@@ -85,7 +85,7 @@ def ray_driver(count: int) -> None:
 
 
 def measure_ray(count: int) -> None:
-    from tests.support.ray_cluster import RayCluster, ray_cluster
+    from tests.support.machine.ray_cluster import RayCluster, ray_cluster
 
     def cpu_s(cluster: RayCluster) -> float:
         return sum(map(_cpu_of, cluster.processes()))

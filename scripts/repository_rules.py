@@ -1,7 +1,8 @@
 """Rules for all files of the repository: no registry addresses, no paths of this machine, plain English.
 
-And for the source: a folder holds at most 15 modules, and no two classes of a package have the same name. For
-the tests: no module imports from a test module, so what several tests share has a module of its own.
+A folder of the source, the tests and the scripts holds at most 15 modules. No two classes of a package have
+the same name. Tests mirror the source: a folder of tests has the name of a package, or is a kind of test. No
+module imports from a test module, so what several tests share has a module of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,7 +27,7 @@ if len(ROOT.parent.parts) > 3:
 
 # Words that put people or metaphors in place of components. A quoted word is data, such as the user "nobody".
 NOT_PLAIN = re.compile(
-    rb"(?<![a-z\"'`])(whoever|somebody|nobody|everybody|vigil|farewell|errand|guardian)(?![a-z])",
+    rb"(?<![a-z\"'`])(whoever|somebody|someone|nobody|everybody|anybody|vigil|farewell|errand|guardian)(?![a-z])",
     re.IGNORECASE,
 )
 PROSE_SUFFIXES = (".md", ".py", ".ts", ".tsx")
@@ -39,8 +40,14 @@ QUOTED_TEXTS = (
     "tests/scripts/test_repository_rules.py",
 )
 
-SOURCE = PurePosixPath("src/sandbox_agent")
+SOURCE, TESTS = PurePosixPath("src/sandbox_agent"), PurePosixPath("tests")
+COUNTED = ("src/sandbox_agent/", "tests/", "scripts/")
 MAX_MODULES = 15
+# Folders of tests that belong to no package; CONTRIBUTING.md says what is in each.
+KINDS_OF_TESTS = frozenset(
+    "bench browser chaos conformance deploy docs examples firefox fuzz mutations packaging real_agents "
+    "reference_clients remote_clients scripts security support".split()
+)
 # Types of the agents' protocols keep the names that the vendors gave them.
 GENERATED = "schema.py"
 
@@ -61,15 +68,15 @@ def findings_of(name: str, data: bytes) -> list[str]:
 
 
 def structure_findings(modules: Mapping[str, bytes]) -> list[str]:
-    """Which folders of the source are too large, and which classes of one package share a name."""
+    """Folders that are too large or do not mirror the source, and classes of a package with the same name."""
     folders: dict[PurePosixPath, int] = defaultdict(int)
     classes: dict[tuple[str, str], list[str]] = defaultdict(list)
     for name, data in modules.items():
         path = PurePosixPath(name)
-        if not path.is_relative_to(SOURCE) or path.suffix != ".py":
+        if not name.startswith(COUNTED) or path.suffix != ".py":
             continue
         folders[path.parent] += path.name != "__init__.py"
-        if path.name == GENERATED:
+        if not path.is_relative_to(SOURCE) or path.name == GENERATED:
             continue
         package = path.relative_to(SOURCE).parts[0]
         for node in ast.parse(data).body:
@@ -80,11 +87,20 @@ def structure_findings(modules: Mapping[str, bytes]) -> list[str]:
         for folder, count in folders.items()
         if count > MAX_MODULES
     ]
+    found += [
+        f"{folder}: neither a package of the source nor a kind of test"
+        for folder in folders
+        if folder.is_relative_to(TESTS) and not _mirrors_the_source(folder.relative_to(TESTS), folders)
+    ]
     return found + [
         f"class {name} stands in {' and '.join(places)}; one name is for one thing"
         for (_, name), places in classes.items()
         if len(places) > 1
     ]
+
+
+def _mirrors_the_source(folder: PurePosixPath, folders: Collection[PurePosixPath]) -> bool:
+    return SOURCE / folder in folders or folder.parts[0] in KINDS_OF_TESTS
 
 
 def main() -> int:

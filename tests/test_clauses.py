@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from scripts.clause_table import PAGE, ROOT, Mark, find_marks, page, read_sections
+from scripts.docs_pages.clause_table import PAGE, ROOT, Mark, find_marks, page, read_sections
 
 
 def clause_ids() -> list[str]:
@@ -55,7 +55,7 @@ def test_every_comment_with_clauses_in_the_unit_tests_of_the_page_belongs_to_a_t
     found = [mark for mark in find_marks() if ".test.ts: " in mark.test]
     named = [
         clause
-        for path in (ROOT / "inspector" / "tests").glob("*.test.ts")
+        for path in (ROOT / "inspector" / "tests").rglob("*.test.ts")
         for line in path.read_text("utf-8").splitlines()
         if line.startswith("// clauses:")
         for clause in line.removeprefix("// clauses:").split(",")

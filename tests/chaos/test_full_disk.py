@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.clients.event_stream import method_is
+from tests.support.machine.small_disk import mounted_disk
 from tests.support.server_process import ServerProcess
-from tests.support.small_disk import mounted_disk
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from scripts.site_navigation import index_for_language_models
+from scripts.docs_pages.site_navigation import index_for_language_models
 
 from sandbox_agent.sdk import api
 from tests.docs.markdown import ROOT

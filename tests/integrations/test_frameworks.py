@@ -15,7 +15,7 @@ import pytest
 
 from tests.real_agents.fake_model.script import INPUT_TOKENS, OUTPUT_TOKENS
 from tests.real_agents.fake_model.server import FakeModel
-from tests.support.container_engines import ROOT
+from tests.support.machine.container_engines import ROOT
 
 pytestmark = [pytest.mark.node, pytest.mark.network, pytest.mark.timeout(1800)]
 CACHE = ROOT / ".cache" / "frameworks"

@@ -38,7 +38,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     _run("-m", "build", "--no-isolation", "--outdir", str(output), ".")
     wheel, sdist = next(output.glob("*.whl")), next(output.glob("*.tar.gz"))
     archive = output / "sandbox-agent.pyz"
-    _run("scripts/build_archive.py", str(wheel), str(archive))
+    _run("scripts/distribution/build_archive.py", str(wheel), str(archive))
     wheels = output / "wheels"
     with zipfile.ZipFile(archive) as content:
         content.extractall(output)

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from scripts.conformance_report import reference_binary
+from scripts.docs_pages.conformance_report import reference_binary
 
 from tests.real_agents.conftest import client, pins, start_server
 from tests.real_agents.driver import Driver, install

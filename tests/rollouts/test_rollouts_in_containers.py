@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_agent import podman
 from sandbox_agent.rollouts import Rollout, rollouts
-from tests.support.container_engines import EMPTY_IMAGE, Engine, own_path, own_programs, run_podman
+from tests.support.machine.container_engines import EMPTY_IMAGE, Engine, own_path, own_programs, run_podman
 
 pytestmark = [pytest.mark.podman, pytest.mark.timeout(300)]
 

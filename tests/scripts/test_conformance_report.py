@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from scripts import conformance_report
+from scripts.docs_pages import conformance_report
+
 from tests.real_agents.recipes import RECIPES
 
 

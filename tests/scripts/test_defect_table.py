@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from scripts.defect_table import cases_of_defects, defect_section, read_defects
-
-from scripts import conformance_report
+from scripts.docs_pages import conformance_report
+from scripts.docs_pages.defect_table import cases_of_defects, defect_section, read_defects
 
 
 def test_every_defect_has_a_case_and_every_mark_names_a_defect() -> None:

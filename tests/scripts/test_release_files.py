@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import sys
 from pathlib import Path
 
 import pytest
+from scripts.distribution import release_files
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "scripts"))
-import release_files  # noqa: E402 - a script's module, found by the path above
 
 DAY = datetime.date(2030, 1, 2)
 CHANGELOG = "# Changelog\n\n## Unreleased\n\n- New.\n\n## 0.1.0 (2029-01-01)\n\n- Old.\n"

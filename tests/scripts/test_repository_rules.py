@@ -57,9 +57,21 @@ def test_two_classes_of_one_name_in_a_package_are_found_and_in_two_packages_not(
     assert "class Reader" in finding and "http/deep/b.py and src/sandbox_agent/http/c.py" in finding
 
 
-def test_a_folder_with_too_many_modules_is_found() -> None:
-    modules = {f"src/sandbox_agent/http/m{number}.py": b"" for number in range(15)}
-    modules["src/sandbox_agent/http/__init__.py"] = b""
+@pytest.mark.parametrize("folder", ["src/sandbox_agent/http", "tests/support", "scripts/docs_pages"])
+def test_a_folder_with_too_many_modules_is_found(folder: str) -> None:
+    modules = {f"{folder}/m{number}.py": b"" for number in range(15)}
+    modules[f"{folder}/__init__.py"] = b""
     assert structure_findings(modules) == []
-    (finding,) = structure_findings({**modules, "src/sandbox_agent/http/m15.py": b""})
-    assert finding.startswith("src/sandbox_agent/http: 16 modules")
+    (finding,) = structure_findings({**modules, f"{folder}/m15.py": b""})
+    assert finding.startswith(f"{folder}: 16 modules")
+
+
+def test_a_folder_of_tests_without_a_package_is_found() -> None:
+    modules = {
+        "src/sandbox_agent/cli/daemon/start.py": b"",
+        "tests/cli/daemon/test_daemon.py": b"",
+        "tests/chaos/seeds/test_seeds.py": b"",
+    }
+    assert structure_findings(modules) == []
+    (finding,) = structure_findings({**modules, "tests/cli/service/test_daemon.py": b""})
+    assert finding.startswith("tests/cli/service: neither")

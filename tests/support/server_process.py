@@ -23,7 +23,7 @@ from typing import Self
 from tests.support.clients.acp import AGENT, Acp
 from tests.support.clients.raw_http import Client, ConnectionClosed
 from tests.support.free_port import free_port
-from tests.support.mount_namespace import in_mount_namespace
+from tests.support.machine.mount_namespace import in_mount_namespace
 from tests.support.processes import MARK_VARIABLE, is_alive, marked, wait_until
 
 SCRIPTED_AGENT = Path(__file__).with_name("scripted_agent.py")

@@ -14,8 +14,8 @@ from sandbox_agent.agents.install.command_runner import run_command
 from sandbox_agent.errors import InstallFailed
 from tests.agents.install.install_environment import InstallEnvironment
 from tests.agents.tiny_agent_package import npm_agent, npm_package
+from tests.support.machine.small_disk import mounted_disk
 from tests.support.processes import unique_sleep, wait_until, with_words
-from tests.support.small_disk import mounted_disk
 
 
 def stderr(error: pytest.ExceptionInfo[InstallFailed]) -> str:

@@ -20,7 +20,7 @@ from sandbox_agent.bridge.eventlog.event_log import EventLog, Retention
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.bridge.eventlog.frames import Frames
 from sandbox_agent.bridge.eventlog.spill import Spill
-from tests.support.small_disk import mounted_disk
+from tests.support.machine.small_disk import mounted_disk
 
 
 class Later:

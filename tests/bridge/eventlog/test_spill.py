@@ -12,7 +12,7 @@ import pytest
 from sandbox_agent.bridge.eventlog import frames
 from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile
 from sandbox_agent.bridge.eventlog.spill import Spill
-from tests.support.small_disk import mounted_disk
+from tests.support.machine.small_disk import mounted_disk
 
 MIB = 1024 * 1024
 LIMIT = 64 * MIB

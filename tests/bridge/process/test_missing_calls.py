@@ -13,9 +13,9 @@ import pytest
 from sandbox_agent.bridge.process.tree import process_table
 from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
 from tests.support.grown_tree import grow_tree
+from tests.support.machine.without_calls import without_calls
 from tests.support.processes import wait_until, wait_until_dead, zombies_of
 from tests.support.server_process import ServerProcess
-from tests.support.without_calls import without_calls
 
 CALLS = ("pidfd_open", "pidfd_send_signal", "openat2", "copy_file_range")
 pytestmark = pytest.mark.process

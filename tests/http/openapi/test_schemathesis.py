@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.mount_namespace import in_mount_namespace
+from tests.support.machine.mount_namespace import in_mount_namespace
 from tests.support.processes import wait_until
 from tests.support.server_process import free_port
 

@@ -24,9 +24,9 @@ from tests.security.processes.sleepers import (
     Sleepers,
     is_gone,
 )
+from tests.support.machine.without_calls import without_calls
 from tests.support.processes import children_of, wait_until
 from tests.support.server_process import ServerProcess, open_for_all_users, place_launcher
-from tests.support.without_calls import without_calls
 
 TAKEN_AWAY = "(ulimit -w unlimited; env -i setsid sleep {s} >/dev/null 2>&1 &)"
 

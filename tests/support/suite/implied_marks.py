@@ -17,7 +17,7 @@ PATH_MARKS: dict[str, tuple[str, ...]] = {
     "browser/page/test_performance.py": ("serial",),
     "chaos/": ("process", "root"),
     "cli/": ("process",),
-    "cli/test_lean_start.py": ("imports",),
+    "cli/server/test_lean_start.py": ("imports",),
     "conformance/": ("process",),
     "deploy/": ("process",),
     "docs/": ("process",),

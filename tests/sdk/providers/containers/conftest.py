@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox_agent import ContainerProvider, docker, podman
-from tests.support.container_engines import (
+from tests.support.machine.container_engines import (
     EMPTY_IMAGE,
     Engine,
     own_path,

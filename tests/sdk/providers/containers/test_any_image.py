@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sandbox_agent import AsyncSandboxAgent, podman
-from tests.support.container_engines import EMPTY_IMAGE, ROOT, Engine, run_podman, run_rootless_podman
+from tests.support.machine.container_engines import EMPTY_IMAGE, ROOT, Engine, run_podman, run_rootless_podman
 from tests.support.suite.requirements import SYSTEM_PATH
 
 pytestmark = [pytest.mark.root, pytest.mark.podman, pytest.mark.network, pytest.mark.timeout(600)]
@@ -30,7 +30,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(place), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True, env=environment)
     wheel = next(place.glob("*.whl"))
-    script = ROOT / "scripts" / "build_bundle.py"
+    script = ROOT / "scripts" / "distribution" / "build_bundle.py"
     words = [sys.executable, script, wheel, place / "bundle", "--archive", place / "bundle.tar.gz"]
     subprocess.run(words, check=True, capture_output=True)
     return place / "bundle"

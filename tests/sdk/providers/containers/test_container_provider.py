@@ -15,7 +15,7 @@ import pytest
 from sandbox_agent import AsyncSandboxAgent, SandboxDestroyedError, SandboxProviderError, SpawnError, podman
 from sandbox_agent.sdk.providers.containers.container_options import LABEL
 from tests.sdk.providers.containers.conftest import PODMAN, MakeProvider
-from tests.support.container_engines import EMPTY_IMAGE, Engine
+from tests.support.machine.container_engines import EMPTY_IMAGE, Engine
 from tests.support.polling import eventually, wait_until
 
 pytestmark = [pytest.mark.root, pytest.mark.timeout(300)]

@@ -25,8 +25,8 @@ from sandbox_agent import (
 )
 from tests.sdk.conftest import Connect
 from tests.sdk.stores.postgres_server import find_binaries, running_postgres
+from tests.support.machine.small_disk import mounted_disk
 from tests.support.polling import eventually
-from tests.support.small_disk import mounted_disk
 
 LIMIT_S = 40.0
 

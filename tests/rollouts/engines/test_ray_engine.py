@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from sandbox_agent.rollouts.output.output_directory import read_rows
+from tests.support.machine.ray_cluster import RayCluster, ray_cluster
 from tests.support.polling import wait_until
-from tests.support.ray_cluster import RayCluster, ray_cluster
 
 pytestmark = [pytest.mark.netns, pytest.mark.serial, pytest.mark.timeout(600)]
 

@@ -11,10 +11,9 @@ import pexpect
 import pytest
 
 from sandbox_agent.cli.processes.screen_modes import ScreenModes
+from tests.cli.conftest import Api
 from tests.cli.sandbox_directory import PROGRAM, Result
 from tests.support.processes import wait_until
-
-from .conftest import Api
 
 pytestmark = pytest.mark.process
 Exec = Callable[..., Result]

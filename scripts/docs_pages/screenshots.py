@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect, sync_playwright
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.browser.inspector_page import InspectorPage  # noqa: E402 - found after the line above

@@ -49,7 +49,7 @@ SECTIONS = {
 
 
 COMPANIONS = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
 

@@ -1,7 +1,7 @@
 """Set the version in pyproject.toml and read or close the section of a release in CHANGELOG.md.
 
-python scripts/release_files.py VERSION            set the version, close the section "Unreleased"
-python scripts/release_files.py VERSION --notes    print the section of this version
+python scripts/distribution/release_files.py VERSION           set the version, close the section "Unreleased"
+python scripts/distribution/release_files.py VERSION --notes   print the section of this version
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 UNRELEASED = "## Unreleased\n"
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.free_port import BLOCK, free_port
 
 pytestmark = pytest.mark.process
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PROGRAM = "from tests.support.free_port import free_port; print(free_port(), flush=True); input()"
 
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "clauses.md"
 HEAD = """# Clauses
 
@@ -58,7 +58,7 @@ def find_marks(root: Path = ROOT, mark: str = "clause") -> list[Mark]:
 
 
 def _marks_of_the_page(root: Path) -> Iterator[Mark]:
-    for path in sorted((root / "inspector" / "tests").glob("*.test.ts")):
+    for path in sorted((root / "inspector" / "tests").rglob("*.test.ts")):
         name = path.relative_to(root).as_posix()
         for found in PAGE_MARK.finditer(path.read_text("utf-8")):
             yield from (Mark(one.strip(), f"{name}: {found['title']}") for one in found["ids"].split(","))

@@ -54,7 +54,7 @@ def test_help_names_every_command(start: Start) -> None:
 
 @pytest.mark.clause("mock-vocabulary-documented")
 def test_the_documentation_names_every_command() -> None:
-    page = (Path(__file__).parents[3] / "docs" / "mock-agent.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[4] / "docs" / "mock-agent.md").read_text(encoding="utf-8")
     documented = [f"`{f'{word} {arguments}'.strip()}`" for word, arguments, *_ in COMMANDS]
     assert [word for word in documented if word not in page] == []
 

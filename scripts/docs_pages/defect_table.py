@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
-from scripts.clause_table import ROOT, find_marks
+from scripts.docs_pages.clause_table import ROOT, find_marks
 
 TITLE = "Defects of the reference"
 HEAD = f"""

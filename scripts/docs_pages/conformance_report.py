@@ -21,9 +21,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from scripts.defect_table import defect_section
+from scripts.docs_pages.defect_table import defect_section
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "tests" / "conformance"
 PAGE = ROOT / "docs" / "conformance.md"
 PACKAGE = "@sandbox-agent/cli-linux-x64"

@@ -1,7 +1,7 @@
 """Podman and Docker with a directory of their own for tests, and images without a registry.
 
 The image has nothing but empty directories. Programs and this checkout's environment are mounted into it, or
-the self-contained directory of `scripts/build_bundle.py`.
+the self-contained directory of `scripts/distribution/build_bundle.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import httpx
 from tests.support.polling import wait_until
 from tests.support.suite.requirements import SYSTEM_PATH
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 EMPTY_IMAGE = "localhost/sandbox-agent-empty:latest"
 _DIRECTORIES = (
     "bin",

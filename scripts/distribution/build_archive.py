@@ -16,7 +16,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = Path(__file__).resolve().with_name("single_file") / "__main__.py"
 
 

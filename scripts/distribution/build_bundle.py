@@ -18,7 +18,7 @@ import tarfile
 from pathlib import Path
 
 PREFIX = "/opt/sandbox-agent"
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # Of the standard library, what a server never imports: 170 MB of 210.
 UNUSED = (
     "test",
