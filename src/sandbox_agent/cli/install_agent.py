@@ -13,7 +13,7 @@ import shutil
 import sys
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import click
 import msgspec
@@ -27,9 +27,6 @@ from sandbox_agent.errors import SandboxAgentError
 from sandbox_agent.http import problems
 from sandbox_agent.http.endpoints.agents.agent_bodies import InstallResult
 from sandbox_agent.terminal_text import cut, printable
-
-if TYPE_CHECKING:
-    from click._termui_impl import ProgressBar
 
 _BAR_WIDTH = 20
 
@@ -162,6 +159,14 @@ class _ProgressLines(AbstractContextManager["_ProgressLines"]):
         return None
 
 
+class _Bar(Protocol):
+    """A progress bar of click, which has no public name for the class."""
+
+    pos: int
+
+    def update(self, n_steps: int, current_item: str | None = None) -> None: ...
+
+
 class _ProgressBars(_ProgressLines):
     """Progress as bars on a terminal, one per agent and one after the other, as the installs are."""
 
@@ -169,7 +174,7 @@ class _ProgressBars(_ProgressLines):
         super().__init__()
         self._shown = ExitStack()
         self._agent = ""
-        self._bar: ProgressBar[str] | None = None
+        self._bar: _Bar | None = None
 
     def __exit__(self, *_: object) -> None:
         self._shown.close()
@@ -189,7 +194,7 @@ class _ProgressBars(_ProgressLines):
         self._bar.update(steps, text)
 
 
-def _bar(agent: str) -> ProgressBar[str]:
+def _bar(agent: str) -> AbstractContextManager[_Bar]:
     label = f"{agent:>15}"
     # Beside the text are two spaces between the parts, the brackets of the bar and the percentage.
     room = shutil.get_terminal_size().columns - len(label) - _BAR_WIDTH - len("  []  100%  ") - 1

@@ -1,4 +1,4 @@
-"""What a rollout keeps beside its row: transcript, messages, git diff and files. Also one that has failed."""
+"""Artifacts: the transcript, messages, git diff and files of a rollout, also of one that has failed."""
 
 from __future__ import annotations
 

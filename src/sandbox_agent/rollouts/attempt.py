@@ -1,9 +1,8 @@
-"""One attempt at one task: sandbox, files, commands, turns, grading, and what is kept of it."""
+"""One attempt at one task: sandbox, files, commands, turns, score, and the files that are kept."""
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 import shutil
 import tempfile
@@ -15,6 +14,7 @@ from sandbox_agent.rollouts.artifacts import Artifacts
 from sandbox_agent.rollouts.failures import RolloutFailure
 from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.sandbox_commands import SandboxCommands
+from sandbox_agent.rollouts.scoring import score_of
 from sandbox_agent.rollouts.task_fields import Task, fill_all, steps_of
 from sandbox_agent.sdk.client.client import AsyncSandboxAgent
 from sandbox_agent.sdk.errors import SandboxAgentError
@@ -45,7 +45,7 @@ QUESTIONS: dict[str, OnQuestion] = {"reject": lambda _: REJECT}
 
 
 class Attempt:
-    """Fills in `result`; what it raises ends the rollout, and `phase` tells where that was."""
+    """Fills in `result`. An exception ends the rollout; `phase` says in which part it was raised."""
 
     def __init__(self, rollout: Rollout, task: Task, result: Result, shared: OpenClient | None) -> None:
         self._rollout = rollout
@@ -93,7 +93,7 @@ class Attempt:
                 raise
             finally:
                 await _within_limit(commands.end())
-        await self._grade(after)
+        self._result.score = await score_of(self._rollout.score, self._task, self._result, after)
 
     # ---- sandbox ---------------------------------------------------------------------------------------
 
@@ -189,17 +189,6 @@ class Attempt:
         usage, result = self._spending.usage, self._result
         result.input_tokens, result.output_tokens = usage.get("inputTokens"), usage.get("outputTokens")
         result.total_tokens, result.cost_usd = usage.get("totalTokens"), self._spending.cost_usd
-
-    async def _grade(self, after: list[str]) -> None:
-        result = self._result
-        score = self._rollout.score
-        if score is not None:
-            waits = inspect.iscoroutinefunction(score)
-            value = score(self._task, result) if waits else await asyncio.to_thread(score, self._task, result)
-            value = await value if inspect.isawaitable(value) else value
-            result.score = None if value is None else float(value)
-        elif after:
-            result.score = float(all(result.exit_codes[command] == 0 for command in after))
 
 
 async def _within_limit(end: Coroutine[Any, Any, object]) -> None:

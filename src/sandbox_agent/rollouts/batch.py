@@ -18,6 +18,7 @@ from sandbox_agent.rollouts.output.output_directory import OutputDirectory, read
 from sandbox_agent.rollouts.progress_bar import ProgressBar
 from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.rollout import Rollout
+from sandbox_agent.rollouts.run_function import in_event_loop
 from sandbox_agent.rollouts.tally import Tally
 from sandbox_agent.rollouts.task_source import TaskId, Tasks, count_tasks, read_tasks
 
@@ -96,19 +97,11 @@ async def run_batch(
 def _waiting(function: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, T]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        if _is_in_event_loop():
+        if in_event_loop():
             raise RuntimeError(f"an event loop runs here: await {function.__name__}(...) instead")
         return asyncio.run(function(*args, **kwargs))
 
     return call
-
-
-def _is_in_event_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 rollouts = _waiting(run_batch)

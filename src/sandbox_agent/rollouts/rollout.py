@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
@@ -14,6 +14,7 @@ from sandbox_agent.rollouts.engines.work import Work
 from sandbox_agent.rollouts.failures import failure_of
 from sandbox_agent.rollouts.result import Result
 from sandbox_agent.rollouts.run_function import RunFunction, run_function
+from sandbox_agent.rollouts.scoring import Score
 from sandbox_agent.rollouts.task_fields import Task, Template, Templates
 from sandbox_agent.sdk.providers.sandbox_provider import SandboxProvider
 from sandbox_agent.sdk.session.permissions.permission_request import OnPermission
@@ -21,7 +22,6 @@ from sandbox_agent.sdk.session.permissions.question import OnQuestion
 
 Kept = Literal["transcript", "events", "patch"]
 KEPT_BY_DEFAULT: tuple[Kept, ...] = ("transcript", "events")
-Score = Callable[[Any, Result], float | Awaitable[float | None] | None]
 SandboxFactory = Callable[[], SandboxProvider]
 
 

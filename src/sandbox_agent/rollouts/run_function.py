@@ -1,4 +1,8 @@
-"""`Rollout.run`: a function that gives a coroutine where it was made, and waits where it was sent to."""
+"""`Rollout.run`: a function that returns a coroutine, or in a worker of Ray the result.
+
+Ray calls the function in another process and does not await what it returns. So a copy of the function that
+was pickled runs the rollout itself and returns the `Result`, unless an event loop runs in the calling thread.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +34,14 @@ def run_function(rollout: Rollout) -> RunFunction:
 
     def run(
         task: Task, *, id: str = "", attempt: int = 1, client: AsyncSandboxAgent | None = None
-    ) -> Any:  # a coroutine, or in the copy that waits a `Result`
+    ) -> Any:  # a coroutine, or a `Result` in another process
         return begin(Work(id, task), attempt, client)
 
     return run
 
 
 class _Begin:
-    """What the function refers to. Pickled with it, it becomes a copy that waits."""
+    """Begins a rollout. A copy that was pickled knows that it was sent to another process."""
 
     def __init__(self, rollout: Rollout, is_sent: bool = False) -> None:
         self._rollout = rollout
@@ -47,9 +51,18 @@ class _Begin:
         return _Begin, (self._rollout, True)
 
     def __call__(self, work: Work, attempt: int, client: AsyncSandboxAgent | None) -> Any:
-        if self._is_sent and asyncio._get_running_loop() is None:
+        if self._is_sent and not in_event_loop():
             return run_here(self._rollout, work, attempt=attempt)
         return self._rollout._run(work, attempt, None if client is None else _already_open(client))
+
+
+def in_event_loop() -> bool:
+    """Whether the caller runs in an event loop, where a coroutine can be awaited."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _already_open(client: AsyncSandboxAgent) -> OpenClient:

@@ -1,7 +1,7 @@
 """Commands in the sandbox of a rollout: before the first prompt, and after the last one for grading.
 
 A command is a process of the server. So it may take longer than one request, a broken connection does not run
-it twice, and what it leaves in the background lives until the end of the rollout, and no longer.
+it twice, and its background processes run until the end of the rollout and are stopped there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One unit of work of a batch, and the interface of the engines that do it."""
+"""One unit of work of a batch, and the interface of the engines that run it."""
 
 from __future__ import annotations
 
