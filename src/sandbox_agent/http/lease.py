@@ -1,8 +1,8 @@
-"""--lease-s: the server ends when no client has shown a sign of life for so long.
+"""--lease-s: the server stops when no client has renewed its lease for this time.
 
-Signs of life are every request with the token except health probes, and an open response whose client takes
-what is sent to it: a stream gets a heartbeat every 15 s, which the kernel of a client that is gone does not
-acknowledge. Time in which the server itself did not run, because its sandbox was paused, does not count.
+The lease is renewed by every request with the token, except health probes, and by an open response whose
+client still receives: a stream gets a heartbeat every 15 s, and the kernel of a lost client does not
+acknowledge it. Time in which the server itself did not run, because its sandbox was paused, does not count.
 """
 
 from __future__ import annotations

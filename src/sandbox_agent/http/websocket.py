@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from sandbox_agent.errors import SandboxAgentError
     from sandbox_agent.http.messages import HeaderList, Receive, Scope, Send
 
-NORMAL, GOING_AWAY, PROTOCOL_ERROR, UNSUPPORTED, NO_STATUS, ABNORMAL, POLICY, TOO_BIG, INTERNAL_ERROR = (
+NORMAL, GOING_AWAY, PROTOCOL_ERROR, NO_STATUS, ABNORMAL, POLICY, TOO_BIG, INTERNAL_ERROR = (
     1000,
     1001,
     1002,
-    1003,
     1005,
     1006,
     1008,

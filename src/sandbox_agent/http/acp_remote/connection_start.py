@@ -39,7 +39,7 @@ def read_bootstrap(
     )
 
 
-def handshake_headers(connection_id: str) -> HeaderList:
+def start_headers(connection_id: str) -> HeaderList:
     """Headers of the response that starts a connection.
 
     Load balancers in front of several servers use the cookie to find the one with the connection.

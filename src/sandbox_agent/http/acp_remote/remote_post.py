@@ -9,8 +9,8 @@ from sandbox_agent.errors import InvalidRequest, SandboxAgentError
 from sandbox_agent.http.acp import post as acp_post
 from sandbox_agent.http.acp.post_options import check_content_type
 from sandbox_agent.http.acp.reply import PostReply
+from sandbox_agent.http.acp_remote.connection_start import read_bootstrap, start_headers
 from sandbox_agent.http.acp_remote.connections import CONNECTION_ID
-from sandbox_agent.http.acp_remote.handshake import handshake_headers, read_bootstrap
 from sandbox_agent.http.acp_remote.session_header import read_session_id
 from sandbox_agent.http.messages import Query
 
@@ -70,7 +70,7 @@ class RemotePost:
         bootstrap = read_bootstrap(self._services, self._agent, Query(self._raw_query), self._headers)
         connections = self._services.remote_connections
         connection = connections.start_http(bootstrap)
-        reply = PostReply(self._sink, [*self._response_headers, *handshake_headers(connection.id)])
+        reply = PostReply(self._sink, [*self._response_headers, *start_headers(connection.id)])
         reply.raw_id = raw_id
 
         def answered(answer: Answer) -> None:

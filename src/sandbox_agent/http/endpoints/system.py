@@ -1,4 +1,4 @@
-"""`GET /v1/system`: CPU, memory and disk of the sandbox, and what each process tree uses of them.
+"""`GET /v1/system`: CPU, memory and disk of the sandbox, and the share of each process tree.
 
 CPU times are counters: two requests give a rate. The server keeps no history.
 """

@@ -1,7 +1,7 @@
 """One relay: calls of an agent that wait for the answer of the client whose tools they are.
 
 Calls and answers are bytes that the server does not read. A call waits as long as the client is connected; if
-the client stays away for `PATIENCE_S`, all its calls fail, so that an agent never waits for a closed client.
+it is disconnected for `DISCONNECT_LIMIT_S`, all calls fail, so that an agent never waits for a closed client.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from sandbox_agent.errors import NotFound, SandboxAgentError, StreamError
 
 # Longer than the pauses between the attempts of a client that connects again.
-PATIENCE_S = 15.0
+DISCONNECT_LIMIT_S = 15.0
 # What may wait for a client that does not read, and what may be on its way from the agent. One message of any
 # length may always wait.
 MAX_WAITING_BYTES = 16 * 1024 * 1024
@@ -23,13 +23,15 @@ MAX_WAITING = 1000
 class ToolRelay:
     """The calls of one session's tools. It belongs to an instance and ends with it."""
 
-    def __init__(self, relay_id: str, server_id: str, ticket: str, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self, relay_id: str, server_id: str, ticket: str, disconnect_limit_s: float = DISCONNECT_LIMIT_S
+    ) -> None:
         self.relay_id = relay_id
         self.server_id = server_id
         self.ticket = ticket
         """What the command in the sandbox sends in place of the token; it is good for calls of this relay."""
         self.is_closed = False
-        self._patience_s = patience_s
+        self._disconnect_limit_s = disconnect_limit_s
         self._last_number = 0
         self._arriving = 0
         """Bytes of messages that the agent is sending."""
@@ -123,7 +125,7 @@ class ToolRelay:
     def _wait_for_reader(self) -> None:
         if not self.is_closed:
             loop = asyncio.get_running_loop()
-            self._deadline = loop.call_later(self._patience_s, self._client_is_gone)
+            self._deadline = loop.call_later(self._disconnect_limit_s, self._client_is_gone)
 
     def _stop_waiting(self) -> None:
         if self._deadline is not None:

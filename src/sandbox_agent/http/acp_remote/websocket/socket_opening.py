@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import InvalidRequest
-from sandbox_agent.http.acp_remote.handshake import handshake_headers, read_bootstrap
+from sandbox_agent.http.acp_remote.connection_start import read_bootstrap, start_headers
 from sandbox_agent.http.acp_remote.websocket.socket_receiver import SocketReceiver
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class SocketOpening:
                 connections.end(connection)
                 raise
         self.headers: HeaderList = [
-            *handshake_headers(connection.id),
+            *start_headers(connection.id),
             (SECRET, connection.secret),
             (
                 b"set-cookie",

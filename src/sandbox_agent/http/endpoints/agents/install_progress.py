@@ -1,4 +1,4 @@
-"""How far an install is, as responses show it."""
+"""The body that describes a running install: its step, its bytes, its percentage."""
 
 from __future__ import annotations
 

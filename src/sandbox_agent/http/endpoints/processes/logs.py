@@ -1,4 +1,4 @@
-"""The output of a process: what is in memory as JSON, or all of it and what comes as an event stream."""
+"""The output of a process: the part in memory as JSON, or old and new output as an event stream."""
 
 from __future__ import annotations
 
