@@ -1,4 +1,4 @@
-"""The type of options that name a file to write: a mistake is told before the work, not after."""
+"""The type of options that name a file to write: it is checked before the work begins."""
 
 from __future__ import annotations
 

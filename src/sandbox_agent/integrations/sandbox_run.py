@@ -1,4 +1,4 @@
-"""The `sandbox-agent run` command that frameworks start in their sandboxes, and the usage file it leaves."""
+"""The `sandbox-agent run` command that frameworks start in their sandboxes, and the usage file it writes."""
 
 from __future__ import annotations
 

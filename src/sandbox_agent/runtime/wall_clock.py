@@ -1,4 +1,4 @@
-"""The wall clock, which anyone may set. It is shown and never measures a duration."""
+"""The wall clock. It can be set at any time, so it is shown to users and never measures a duration."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ async def test_a_call_gets_the_answer_of_its_client() -> None:
 
 
 async def test_a_call_without_a_client_fails_after_the_patience() -> None:
-    relay = ToolRelay("r", "s", "t", patience_s=0.05)
+    relay = ToolRelay("r", "s", "t", disconnect_limit_s=0.05)
     async with asyncio.timeout(5):
         with pytest.raises(StreamError):
             await relay.call(b"x")
@@ -40,7 +40,7 @@ async def test_a_call_without_a_client_fails_after_the_patience() -> None:
 
 
 async def test_a_client_that_returns_in_time_gets_the_waiting_calls_again() -> None:
-    relay = ToolRelay("r", "s", "t", patience_s=30)
+    relay = ToolRelay("r", "s", "t", disconnect_limit_s=30)
     reader = relay.open_reader(0)
     call = asyncio.create_task(relay.call(b"x"))
     await reader.next_calls()

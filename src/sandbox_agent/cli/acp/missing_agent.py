@@ -1,4 +1,4 @@
-"""Install the agent of the local form, with progress on stderr, unless the editor goes meanwhile."""
+"""Installs the agent of the local form, with progress on stderr; stops when the editor has ended."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _POLL_S = 0.2
 
 
 def install(catalog: Catalog, layout: InstallLayout, agent: str, ending: Ending) -> bool:
-    """Install the agent; false if the editor went before it was done. Raises SandboxAgentError."""
+    """Install the agent; false if the editor ended first. Raises SandboxAgentError."""
     import asyncio  # here and below: loaded only if something has to be installed
 
     from sandbox_agent.agents.install.installer import Installer

@@ -1,7 +1,7 @@
-"""Reads the stream of the instance and hands on each message once, in order, across reconnects.
+"""Reads the stream of the instance and passes each message on once, in order, across reconnects.
 
-A stream that broke is opened again after the last event. The heartbeat of the server is the moment to look
-whether the open requests can still be answered: the instance may have ended, or may have dropped a request.
+A stream that broke is opened again after the last event. At each heartbeat the receiver checks whether the
+open requests can still be answered: the instance may have ended, or may have dropped a request.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Modes of this terminal that a program of the sandbox has switched, and how they are switched back.
+"""Terminal modes that a program of the sandbox has switched on, and the text that switches them off.
 
-A program that goes on behind a detached terminal, or was killed, does not do it: the alternate screen would
-stay, the cursor hidden, and the mouse would write into the next command line.
+A program that was killed, or still runs after the terminal was detached, does not switch them off itself. The
+terminal would stay in the alternate screen with a hidden cursor, and mouse events would appear as input.
 """
 
 from __future__ import annotations

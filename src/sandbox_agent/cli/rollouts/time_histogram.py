@@ -1,4 +1,4 @@
-"""How many rollouts took how long, as lines of text and as a picture (SVG)."""
+"""A histogram of the durations of rollouts, as lines of text and as a picture (SVG)."""
 
 from __future__ import annotations
 

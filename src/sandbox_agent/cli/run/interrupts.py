@@ -1,4 +1,4 @@
-"""SIGTERM ends a command as Ctrl-C does: schedulers and frameworks send it to what takes too long."""
+"""SIGTERM ends a command as Ctrl-C does; schedulers send it when a time limit has passed."""
 
 from __future__ import annotations
 

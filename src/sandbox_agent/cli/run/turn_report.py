@@ -1,4 +1,4 @@
-"""The files that `sandbox-agent run` leaves for a framework: trajectory and usage, also of a failed turn."""
+"""The files that `sandbox-agent run` writes for a framework: trajectory and usage, also of a failed turn."""
 
 from __future__ import annotations
 

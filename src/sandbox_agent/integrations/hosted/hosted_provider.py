@@ -1,4 +1,4 @@
-"""The base of providers for hosted sandboxes: make, run the server, find its address, end.
+"""The base class of providers for hosted sandboxes: create one, start the server, find its address, end it.
 
 A service needs five calls: make a sandbox with variables, start a command in it, tell the address of a port,
 find a sandbox again by its id, delete it. The image or template of the service must have `sandbox-agent`.

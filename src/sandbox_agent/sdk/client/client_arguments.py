@@ -1,4 +1,4 @@
-"""Checks of what a client is given, before anything is started: URL and options."""
+"""Checks the arguments of a client, URL and options, before anything is started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Renews the lease of a server while its client lives, also when the client has nothing to ask."""
+"""Renews the lease of a server as long as its client is open, also while the client sends no requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sandboxes on a Ray cluster: Ray says on which node, an inner provider says how isolated.
+"""Sandboxes on a Ray cluster: Ray chooses the node, and an inner provider makes the sandbox there.
 
 One actor holds one sandbox of the inner provider on its node. The client talks to the server directly, over
 TCP to the node's address. When the node or the actor is lost, the sandbox is gone: `SandboxDestroyedError`.

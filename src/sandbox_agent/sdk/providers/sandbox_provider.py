@@ -1,4 +1,4 @@
-"""The base class of providers: how a sandbox is made, reached and taken away.
+"""The base class of providers: how a sandbox is created, reached and destroyed.
 
 A provider hides what differs between a laptop, a test and a cloud sandbox. `LocalProvider` and
 `AsgiProvider` are part of the SDK; others derive from `SandboxProvider`.

@@ -1,8 +1,8 @@
 """ACP without sessions and stores: requests out, messages in.
 
-The promises of the transport hold here too: answers come in the order of the stream, a dropped stream
-reconnects, a broken `POST` loses nothing. Requests of the agent are read like every other message and
-answered with `respond`.
+The transport is that of sessions: answers come in the order of the stream, a dropped stream reconnects, and a
+broken `POST` loses nothing. Requests of the agent are read like every other message and answered with
+`respond`.
 """
 
 from __future__ import annotations

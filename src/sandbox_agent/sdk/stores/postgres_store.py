@@ -1,6 +1,6 @@
 """The store in Postgres, for programs on several machines.
 
-It needs the extra `sandbox-agent[postgres]` and connects on first use. It owns up to four connections, or
+It needs the extra `sandbox-agent[postgres]` and connects on first use. It owns up to eight connections, or
 borrows from a pool. Every write completes even if its caller is cancelled. A call on a lost connection is
 repeated once on another, which is safe because every write is idempotent.
 """

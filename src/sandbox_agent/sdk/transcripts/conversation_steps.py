@@ -1,4 +1,4 @@
-"""The conversation in the events of a session: what was said, and which tools ran.
+"""The steps of a conversation, read from the events of a session: messages, thoughts and tool calls.
 
 Every format of a transcript is written from these steps. They are in the order in which they began; an item
 that has not ended yet is left out.

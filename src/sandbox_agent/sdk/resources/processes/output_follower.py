@@ -17,7 +17,7 @@ from sandbox_agent.sdk.transport.streams.sse import Frame, FrameDecoder
 from sandbox_agent.sdk.transport.streams.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
 
 # How long a server may be away before the reader gives up.
-PATIENCE_S = 60.0
+RECONNECT_LIMIT_S = 60.0
 
 
 class OutputFollower:
@@ -46,10 +46,10 @@ class OutputFollower:
             except APIStatusError as error:
                 if error.status_code < 500:
                     raise
-                if time.monotonic() - heard_at > PATIENCE_S:
+                if time.monotonic() - heard_at > RECONNECT_LIMIT_S:
                     raise
             except APIConnectionError:
-                if time.monotonic() - heard_at > PATIENCE_S or not self._api.server_alive():
+                if time.monotonic() - heard_at > RECONNECT_LIMIT_S or not self._api.server_alive():
                     raise
             if self._last != before:
                 attempt, heard_at = 0, time.monotonic()

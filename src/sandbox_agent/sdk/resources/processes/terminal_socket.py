@@ -1,4 +1,4 @@
-"""The WebSocket of a terminal, opened again where it was when the connection breaks."""
+"""The WebSocket of a terminal; after a broken connection it reconnects at the same position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sandbox_agent.sdk.transport.retries import backoff
 from sandbox_agent.sdk.transport.streams.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
 
 # How long a server may be away before the terminal gives up.
-PATIENCE_S = 60.0
+RECONNECT_LIMIT_S = 60.0
 # A frame of output is one read of the server, far below this.
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 
@@ -81,7 +81,7 @@ class TerminalSocket:
                 pass
             if self._socket is None:
                 return
-            if time.monotonic() - heard_at > PATIENCE_S:
+            if time.monotonic() - heard_at > RECONNECT_LIMIT_S:
                 raise APIConnectionError("the terminal's connection is lost")
             await asyncio.sleep(backoff(attempt, first=FIRST_PAUSE_S, limit=LAST_PAUSE_S))
             attempt += 1

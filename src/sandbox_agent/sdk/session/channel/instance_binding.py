@@ -1,6 +1,6 @@
 """Which agent process a session runs in, and how much of that process' stream is stored.
 
-A session outlives the processes behind it: it is bound to one, loses it, and is bound to the next.
+A session outlives agent processes. It is bound to one at a time; when that ends, it is bound to the next.
 """
 
 from __future__ import annotations

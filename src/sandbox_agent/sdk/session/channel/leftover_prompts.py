@@ -1,7 +1,7 @@
-"""Prompts that failed on this side and may go on in the agent.
+"""Prompts that have failed in this client but may still run in the agent.
 
-Their callers have an error, and the history has the end of their turn. Updates of such a prompt can still
-arrive, until its answer does; the answer itself is dropped.
+The caller has got an error, and the turn has ended in the history. The agent may still send updates of the
+prompt until it answers; the answer itself is dropped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `permission_mode` is called by each agent.
+"""The names that each agent has for the values of `permission_mode`.
 
 `default`, `plan` and `bypass` are the values of the legacy API. Agents have settings of their own for them,
 most of them as one of their modes; a value of the agent itself can be given as well.

@@ -1,7 +1,7 @@
 """The history of a session as text, for an agent that cannot restore it.
 
-The newest part is the most important: the text is filled from the end backwards, and a line says when older
-parts were left out.
+The newest messages matter most, so the text is built from the last message backwards up to the limit, and a
+line says when older messages were left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The messages of one turn as they arrive, told apart from the rest of an older turn."""
+"""The messages of one turn as they arrive, without late messages of an earlier turn."""
 
 from __future__ import annotations
 

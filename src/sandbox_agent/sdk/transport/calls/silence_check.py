@@ -1,4 +1,4 @@
-"""Failing calls that wait for a server of which nothing is heard; a broken network reports no error."""
+"""Fails waiting calls when the server has been silent for too long: a broken network reports no error."""
 
 from __future__ import annotations
 
