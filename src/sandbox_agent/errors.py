@@ -68,8 +68,8 @@ class SandboxAgentError(Exception):
 class InvalidRequest(SandboxAgentError):
     kind, title, status = "invalid_request", "Invalid Request", 400
 
-    def __init__(self, message: str) -> None:
-        super().__init__(f"invalid request: {message}")
+    def __init__(self, message: str, details: Mapping[str, Any] | None = None) -> None:
+        super().__init__(f"invalid request: {message}", {"details": dict(details)} if details else None)
 
 
 class UnsupportedAgent(SandboxAgentError):

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _TERM = "xterm-256color"
 # Errors of the machine; all others are errors of the request.
 _MACHINE_ERRORS = (errno.EAGAIN, errno.ENOMEM, errno.EIO)
+# The exit codes with which a shell reports a command that it cannot start.
+_NOT_FOUND = 127
+_NOT_EXECUTABLE = 126
 
 
 class TerminalSize:
@@ -87,8 +90,11 @@ class Launch:
             return OutOfDescriptors()
         if error.errno in _MACHINE_ERRORS:
             return StreamError(f"failed to start the process: {error.strerror}")
-        subject = f"command '{self.command}'" if os.path.isdir(self.cwd) else f"directory '{self.cwd}'"
-        return InvalidRequest(f"failed to start {subject}: {error.strerror or error}")
+        reason = error.strerror or error
+        if not os.path.isdir(self.cwd):
+            return InvalidRequest(f"failed to start directory '{self.cwd}': {reason}")
+        code = _NOT_FOUND if error.errno == errno.ENOENT else _NOT_EXECUTABLE
+        return InvalidRequest(f"failed to start command '{self.command}': {reason}", {"exitCode": code})
 
 
 def _check_text(text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -36,7 +37,25 @@ def test_exec_passes_input_output_and_exit_code_on(execute: Exec, api: Api) -> N
     lines = "".join(f"{number}\n" for number in range(60_000))
     assert execute("cat", stdin=lines).out == lines
     assert execute("-E", "wrong", "true").code == 2
-    assert execute("no-such-program").code == 1
+    assert api("processes", "list").json["processes"] == []
+
+
+@pytest.mark.clause("processes-cli")
+def test_a_command_that_cannot_be_started_has_the_exit_code_of_a_shell(
+    execute: Exec, api: Api, tmp_path: Path
+) -> None:
+    (tmp_path / "text").write_text("not a program")
+    for words, code in (
+        (("no-such-program",), 127),
+        (("--detach", "no-such-program"), 127),
+        ((str(tmp_path / "missing"),), 127),
+        ((str(tmp_path / "text"),), 126),
+        ((str(tmp_path),), 126),
+        (("-C", "/no/such/directory", "true"), 1),
+    ):
+        done = execute(*words)
+        assert (done.code, done.out) == (code, ""), words
+        assert json.loads(done.err)["status"] == 400
     assert api("processes", "list").json["processes"] == []
 
 
@@ -126,6 +145,17 @@ def test_a_shell_has_size_colours_and_keys_and_can_be_left_and_found_again(
     again.wait()
     assert again.exitstatus == 9
     assert api("processes", "list").json["processes"] == []
+
+
+@pytest.mark.clause("processes-cli")
+@pytest.mark.parametrize(("command", "code"), [("no-such-program", 127), ("/etc/passwd", 126)])
+def test_a_shell_that_cannot_be_started_has_the_exit_code_of_one(
+    shell: Callable[..., pexpect.spawn], command: str, code: int
+) -> None:
+    child = shell("--", command)
+    child.expect(pexpect.EOF)
+    child.wait()
+    assert child.exitstatus == code
 
 
 @pytest.mark.clause("processes-cli")

@@ -14,6 +14,7 @@ import click
 
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.processes.launch_options import launch_options
+from sandbox_agent.cli.processes.run_program import run_program
 from sandbox_agent.sdk.errors import ConflictError, NotFoundError
 from sandbox_agent.sdk.resources.processes.process import AsyncProcess
 from sandbox_agent.sdk.resources.processes.process_models import shell_exit_code
@@ -37,9 +38,9 @@ def exec_command(
 ) -> int:
     """Run COMMAND in the sandbox; write `--` before it if it has options.
 
-    Input, output and exit code are those of the command; a signal is 128 plus its number. Input is passed
-    on unless it is a terminal (`sandbox-agent shell` is for those). Ctrl-C asks the command to end, a second
-    one kills it.
+    Input, output and exit code are those of the command; a signal is 128 plus its number, 127 and 126 are a
+    command that is not found or not executable. Input is passed on unless it is a terminal (`sandbox-agent
+    shell` is for those). Ctrl-C asks the command to end, a second one kills it.
     """
 
     async def run(api: HttpApi) -> int:
@@ -52,7 +53,7 @@ def exec_command(
         process = await AsyncProcesses(api).start(command, cwd=cwd, env=env)
         return await _Execution(process, interrupts).run()
 
-    return connection.run(run)
+    return run_program(connection, run)
 
 
 class _Interrupts:

@@ -15,6 +15,7 @@ import click
 
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.processes.launch_options import launch_options
+from sandbox_agent.cli.processes.run_program import run_program
 from sandbox_agent.cli.processes.screen_modes import ScreenModes
 from sandbox_agent.sdk.errors import APIConnectionError
 from sandbox_agent.sdk.resources.processes.process_models import shell_exit_code
@@ -40,7 +41,7 @@ def shell_command(
     """Open a shell in the sandbox, or COMMAND in a terminal; write `--` before it if it has options.
 
     Ctrl-] detaches: the program goes on, and --attach ID returns to it with its screen. The exit code is that
-    of the program.
+    of the program; 127 and 126 are one that is not found or not executable.
     """
     if not sys.stdin.isatty():
         raise click.UsageError("shell needs a terminal; `sandbox-agent exec` does not")
@@ -60,7 +61,7 @@ def shell_command(
             )
         return await _TerminalBridge(terminal).run()
 
-    return connection.run(run)
+    return run_program(connection, run)
 
 
 class _TerminalBridge:
