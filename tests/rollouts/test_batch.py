@@ -87,6 +87,16 @@ def test_second_call_runs_only_what_is_new(tmp_path: Path) -> None:
     assert (again.tally.done, again.skipped) == (2, 8)
 
 
+@pytest.mark.clause("rollouts-batch")
+def test_a_call_in_which_nothing_ran_has_no_pass_rate_and_the_output_keeps_its_own(tmp_path: Path) -> None:
+    half = Rollout(agent="mock", score=lambda sandbox, result: float(result.id == "t0"))
+    for ran, rate in ((2, 0.5), (0, None)):
+        batch = rollouts(tasks(2), half, output=tmp_path / "out", progress=False)
+        assert (batch.tally.done, batch.tally.pass_rate) == (ran, rate)
+        overall = batch.overall()
+        assert (overall.done, overall.passed, overall.pass_rate) == (2, 1, 0.5)
+
+
 @pytest.mark.clause("rollouts-resume")
 def test_driver_killed_twice_leaves_every_row_once(tmp_path: Path) -> None:
     output = tmp_path / "out"

@@ -41,6 +41,10 @@ class Batch:
         """All rows of the output directory, those of earlier calls too."""
         return (Result.from_row(row) for row in read_rows(self.output))
 
+    def overall(self) -> Tally:
+        """The figures of all rows of the output directory, those of earlier calls too."""
+        return Tally.of(self.rows())
+
 
 async def run_batch(
     tasks: Tasks,

@@ -69,5 +69,6 @@ def describe(tally: Tally, elapsed_s: float, left: int | None = None) -> str:
     rate = tally.done / elapsed_s if elapsed_s > 0 else 0.0
     time_left = f"  {timedelta(seconds=round(left / rate))}" if left is not None and rate else ""
     return (
-        f"{rate:.1f}/s  passed {tally.pass_rate:.0%}  failed {tally.failed}  ${tally.cost_usd:.2f}{time_left}"
+        f"{rate:.1f}/s  passed {tally.pass_rate or 0.0:.0%}  failed {tally.failed}"
+        f"  ${tally.cost_usd:.2f}{time_left}"
     )

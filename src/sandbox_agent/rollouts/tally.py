@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sandbox_agent.rollouts.result import Result
@@ -19,6 +20,13 @@ class Tally:
     failures: Counter[str] = field(default_factory=Counter)
     """Failed rollouts by kind."""
 
+    @classmethod
+    def of(cls, results: Iterable[Result]) -> Tally:
+        tally = cls()
+        for result in results:
+            tally.add(result)
+        return tally
+
     def add(self, result: Result) -> None:
         self.done += 1
         self.passed += result.passed
@@ -30,5 +38,6 @@ class Tally:
             self.failures[result.error_kind or "other"] += 1
 
     @property
-    def pass_rate(self) -> float:
-        return self.passed / self.done if self.done else 0.0
+    def pass_rate(self) -> float | None:
+        """The share that passed; None without rollouts."""
+        return self.passed / self.done if self.done else None

@@ -20,11 +20,10 @@ _ERROR_CHARS = 300
 
 
 def print_summary(rows: Iterable[Result], *, title: str, as_json: bool = False) -> None:
-    tally = Tally()
     results = list(rows)
+    tally = Tally.of(results)
     examples: dict[str, Result] = {}
     for result in results:
-        tally.add(result)
         if result.failed:
             examples.setdefault(result.error_kind or "other", result)
     seconds = [result.seconds for result in results]
@@ -51,7 +50,7 @@ def _figures(tally: Tally, seconds: list[float]) -> dict[str, Any]:
         "rollouts": tally.done,
         "passed": tally.passed,
         "failed": tally.failed,
-        "pass_rate": round(tally.pass_rate, 4),
+        "pass_rate": None if tally.pass_rate is None else round(tally.pass_rate, 4),
         "cost_usd": round(tally.cost_usd, 6),
         "tokens": tally.tokens,
         "seconds_median": _percentile(seconds, 50),
