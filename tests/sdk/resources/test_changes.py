@@ -69,6 +69,21 @@ async def test_a_file_that_the_server_writes_is_one_change(client: AsyncSandboxA
 
 
 @pytest.mark.clause("changes-sdk")
+async def test_a_watch_ends_when_its_block_is_left(client: AsyncSandboxAgent, tmp_path: Path) -> None:
+    async with asyncio.timeout(20):
+        async with client.fs.watch(tmp_path) as never_read:
+            pass
+        assert [change async for change in never_read] == []
+        async with client.fs.watch(tmp_path) as changes:
+            (tmp_path / "file").write_text("x")
+            await anext(changes)
+            waiting = asyncio.ensure_future(anext(changes, None))
+            await asyncio.sleep(0)
+        assert await waiting is None
+        assert [change async for change in changes] == []
+
+
+@pytest.mark.clause("changes-sdk")
 async def test_the_system_is_shown_with_the_tree_of_each_instance(client: AsyncSandboxAgent) -> None:
     session = await client.sessions.create(agent="mock")
     system = await client.system()

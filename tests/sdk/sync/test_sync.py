@@ -234,6 +234,13 @@ def test_abandoned_readers_are_collected_on_any_thread(client: SandboxAgent) -> 
     assert session.prompt("echo still here").text == "still here"
 
 
+def test_a_watch_ends_when_its_block_is_left(client: SandboxAgent, tmp_path: Path) -> None:
+    with client.fs.watch(tmp_path) as batches:
+        (tmp_path / "note").write_text("hello")
+        next(batches)
+    assert next(batches, None) is None
+
+
 WATCH = """
 import sys
 from sandbox_agent import SandboxAgent

@@ -86,18 +86,25 @@ class _Exchange(httpx.AsyncByteStream):
             if chunk is None:
                 break
             yield chunk
+        if self._gone.is_set():
+            raise httpx.ReadError("the response was closed")
         error = self._task.exception() if self._task.done() and not self._task.cancelled() else None
         if error is not None:
             raise httpx.RemoteProtocolError(f"the application failed: {error}")
 
     async def aclose(self) -> None:
         self._gone.set()
-        while not self._body.empty():
-            self._body.get_nowait()
+        self._drop_body()
         done, _ = await asyncio.wait([self._task], timeout=LEAVE_S)
         if not done:
             self._task.cancel()
             await asyncio.wait([self._task])
+        self._drop_body()
+        self._body.put_nowait(None)  # Another task may be waiting for the next chunk.
+
+    def _drop_body(self) -> None:
+        while not self._body.empty():
+            self._body.get_nowait()
 
     async def _run(self, app: AsgiApp) -> None:
         url = self._request.url

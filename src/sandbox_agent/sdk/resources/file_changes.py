@@ -8,6 +8,7 @@ from typing import Literal
 import httpx
 import msgspec
 
+from sandbox_agent.sdk.errors import APIConnectionError
 from sandbox_agent.sdk.transport.http_api import network_errors
 from sandbox_agent.sdk.transport.streams.sse import FrameDecoder
 
@@ -30,14 +31,18 @@ class FileChanges(msgspec.Struct, frozen=True):
 
 
 async def read_changes(response: httpx.Response, what: str) -> AsyncIterator[FileChanges]:
-    """The changes of an open response, until the watched directory is gone."""
+    """The changes of an open response, until the watched directory is gone or the response is closed."""
     decoder = FrameDecoder()
-    with network_errors(what):
-        async for chunk in response.aiter_bytes():
-            for frame in decoder.feed(chunk):
-                if frame.event == "change":
-                    yield msgspec.json.decode(frame.data, type=FileChanges)
-                elif frame.event == "overflow":
-                    yield FileChanges([], lost=True)
-                elif frame.event == "end":
-                    return
+    try:
+        with network_errors(what):
+            async for chunk in response.aiter_bytes():
+                for frame in decoder.feed(chunk):
+                    if frame.event == "change":
+                        yield msgspec.json.decode(frame.data, type=FileChanges)
+                    elif frame.event == "overflow":
+                        yield FileChanges([], lost=True)
+                    elif frame.event == "end":
+                        return
+    except APIConnectionError:
+        if not response.is_closed:  # A broken connection does not close it, the end of `watch` does.
+            raise

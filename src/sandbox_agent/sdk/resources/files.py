@@ -54,7 +54,8 @@ class AsyncFiles:
     ) -> AsyncIterator[AsyncIterator[FileChanges]]:
         """Follow the changes in a directory; those after the block was entered are not missed.
 
-        Directories named in `exclude` are left out at any depth. The iterator ends with the directory.
+        Directories named in `exclude` are left out at any depth. The iterator ends with the directory
+        and when the block is left.
         """
         query = {"path": path, "recursive": recursive, "exclude": ",".join(exclude) or None}
         async with self._api.open("GET", "/v1/fs/watch", query=query, unlimited=True) as response:

@@ -41,7 +41,8 @@ class Files:
     ) -> Iterator[Iterator[FileChanges]]:
         """Follow the changes in a directory; those after the block was entered are not missed.
 
-        Directories named in `exclude` are left out at any depth. The iterator ends with the directory.
+        Directories named in `exclude` are left out at any depth. The iterator ends with the directory
+        and when the block is left.
         """
         with self._portal.context(
             lambda: self._async.watch(path, recursive=recursive, exclude=exclude)
