@@ -72,6 +72,15 @@ def test_permissions_without_a_person_follow_the_policy(
 
 
 @pytest.mark.clause("cli-run")
+@pytest.mark.parametrize(("approve", "outcome"), [("none", "reject-once"), ("reads", "allow-once")])
+def test_a_tool_that_only_reads_follows_the_policy(
+    sandbox: SandboxDirectory, approve: str, outcome: str
+) -> None:
+    result = sandbox.run("run", "mock", "permission read", "--approve", approve).good()
+    assert result.out == f"Permission outcome: selected {outcome} ({outcome.replace('-', '_')})\n"
+
+
+@pytest.mark.clause("cli-run")
 def test_a_question_without_a_person_is_rejected(sandbox: SandboxDirectory) -> None:
     result = sandbox.run("run", "mock", "question").good()
     assert result.out == "You rejected the question.\n"

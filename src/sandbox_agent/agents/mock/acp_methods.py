@@ -201,7 +201,7 @@ class AcpMethods:
         if not self._turns.is_running(session):
             return {"outcome": "promptRequired", "reason": "noRunningTurn"}
         text = Prompt(session, params, self._client).text
-        self._send_update(session, updates.message(f"You added: {text}"))
+        self._send_update(session, updates.message(f"You added: {text}\n"))
         return {"outcome": "injected"}
 
     def _list(self, params: Json) -> Json:

@@ -198,6 +198,20 @@ def test_a_permission_is_requested_and_its_outcome_repeated(
 
 
 @pytest.mark.clause("mock-permission")
+@pytest.mark.parametrize(("option", "status"), [("allow-once", "completed"), ("reject-always", "failed")])
+def test_a_permission_to_read_is_requested(start: Start, option: str, status: str) -> None:
+    agent = start()
+    prompt = agent.start_prompt(agent.new_session(), "permission read all")
+    request = agent.until(method="session/request_permission")
+    assert request["params"]["toolCall"]["kind"] == "read"
+    assert "content" not in request["params"]["toolCall"]
+    agent.reply(request, {"outcome": {"outcome": "selected", "optionId": option}})
+    agent.answer(prompt)
+    last = agent.updates("tool_call_update")[-1]
+    assert (last["status"], "content" in last) == (status, status == "completed")
+
+
+@pytest.mark.clause("mock-permission")
 @pytest.mark.parametrize(
     ("reply", "words"),
     [

@@ -69,7 +69,7 @@ async def test_a_denied_tool_does_not_run_and_the_agent_hears_why(client: AsyncS
     result = await session.prompt("permission")
     assert not asked
     assert result.tool_calls[0].status == "failed"
-    assert "You added: The tool call is rejected: not on Fridays" in result.text
+    assert "You added: The tool call is rejected: not on Fridays\n" in result.text
     answers = [one for one in await session.raw_events() if "outcome" in (one.get("result") or {})]
     answer = next(one for one in answers if isinstance(one["result"]["outcome"], dict))
     assert answer["result"]["_meta"]["sandboxagent.dev"]["permission"]["reason"] == "not on Fridays"

@@ -85,8 +85,8 @@ COMMANDS: tuple[tuple[str, str, str, StartScript], ...] = (
     ("info", "", "what I know about my process, session and client", update_scripts.info),
     (
         "permission",
-        "[all]",
-        "ask for permission; all: with reject_always too",
+        "[all] [read]",
+        "ask for permission to write; all: with reject_always too; read: to read",
         request_scripts.permission,
     ),
     (

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import takewhile
+from typing import NamedTuple
 
 from sandbox_agent.agents.mock import config_options, updates
 from sandbox_agent.agents.mock.jsonrpc_lines import Json
@@ -35,6 +37,20 @@ PLAN_OPTIONS = (
     ("keep-planning", "No, keep planning", "reject_once"),
 )
 QUESTION_OPTIONS = [["option-a", "Option A"], ["option-b", "Option B"], ["option-c", "Option C"]]
+_NOTES = "Hello from the mock agent.\n"
+
+
+class _Tool(NamedTuple):
+    """A tool that asks; `done` is what a call has done."""
+
+    name: str
+    title: str
+    kind: str
+    done: str
+
+
+_WRITE = _Tool("write_file", "Write notes.txt", "edit", "written")
+_READ = _Tool("read_file", "Read notes.txt", "read", "read")
 
 
 def _permission_params(session_id: str, call: Json, choices: tuple[tuple[str, str, str], ...]) -> Json:
@@ -71,38 +87,44 @@ def _changed_input(reply: ClientReply) -> Json | None:
 
 
 def permission(prompt: Prompt, rest: str) -> Script:
-    choices = (*PERMISSION_OPTIONS, REJECT_ALWAYS) if rest.split()[:1] == ["all"] else PERMISSION_OPTIONS
+    words = set(takewhile(("all", "read").__contains__, rest.split()))
+    choices = (*PERMISSION_OPTIONS, REJECT_ALWAYS) if "all" in words else PERMISSION_OPTIONS
+    tool = _READ if "read" in words else _WRITE
     path = os.path.join(prompt.session.cwd, "notes.txt")
     call_id = updates.new_tool_call_id()
-    change = updates.diff(path, None, "Hello from the mock agent.\n")
+    given = {"path": path} if tool is _READ else {"path": path, "text": _NOTES}
     call = updates.tool_call(
-        call_id,
-        "write_file",
-        "Write notes.txt",
-        "edit",
-        rawInput={"path": path, "text": change["newText"]},
-        locations=[{"path": path}],
-        content=[change],
+        call_id, tool.name, tool.title, tool.kind, rawInput=given, locations=[{"path": path}]
     )
+    if tool is _WRITE:
+        call["content"] = _result(tool, given)
     yield SendUpdate(call)
     try:
         reply = yield SendRequest(PERMISSION_METHOD, _permission_params(prompt.session.id, call, choices))
     except TurnCancelled:
         yield SendUpdate(updates.tool_update(call_id, "failed", rawOutput="cancelled"))
         raise
-    kind, words = _outcome(reply, choices)
+    kind, outcome = _outcome(reply, choices)
     if kind is not None and kind.startswith("allow"):
         changed = _changed_input(reply)
         if changed is not None:
-            change = updates.diff(str(changed.get("path", path)), None, str(changed.get("text", "")))
+            given = {"path": path, **changed}
             yield SendUpdate(updates.tool_update(call_id, "in_progress", rawInput=changed))
         else:
             yield SendUpdate(updates.tool_update(call_id, "in_progress"))
-        yield SendUpdate(updates.tool_update(call_id, "completed", content=[change], rawOutput="written"))
+        content = _result(tool, given)
+        yield SendUpdate(updates.tool_update(call_id, "completed", content=content, rawOutput=tool.done))
     else:
-        yield SendUpdate(updates.tool_update(call_id, "failed", rawOutput=f"not written: {words}"))
-    yield say(f"Permission outcome: {words}")
+        yield SendUpdate(updates.tool_update(call_id, "failed", rawOutput=f"not {tool.done}: {outcome}"))
+    yield say(f"Permission outcome: {outcome}")
     return None
+
+
+def _result(tool: _Tool, given: Json) -> list[Json]:
+    """What the tool shows: the file that it writes, or the text that it reads."""
+    if tool is _READ:
+        return [updates.tool_text(_NOTES)]
+    return [updates.diff(str(given["path"]), None, str(given.get("text", "")))]
 
 
 def plan_approval(prompt: Prompt, _rest: str) -> Script:
