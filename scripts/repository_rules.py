@@ -2,7 +2,8 @@
 
 A folder of the source, the tests and the scripts holds at most 15 modules. No two classes of a package have
 the same name. Tests mirror the source: a folder of tests has the name of a package, or is a kind of test. No
-module imports from a test module, so what several tests share has a module of its own.
+module imports from a test module, so what several tests share has a module of its own. No module
+imports a private name.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ NOT_PLAIN = re.compile(
 )
 PROSE_SUFFIXES = (".md", ".py", ".ts", ".tsx")
 TEST_IMPORT = re.compile(rb"^ *from (tests\.[a-z_.]*test_[a-z_]+|\.test_[a-z_]+) import", re.MULTILINE)
+# `import a._b`, `from a._b import c`, `from a import _b`: the next release of a package may lack such a name.
+PRIVATE_IMPORT = re.compile(
+    rb"^ *(?:(?:from|import) (?:[a-z0-9_.]*\.)?_[a-z]|from [a-z0-9_.]+ import _[a-z])", re.MULTILINE
+)
 # Verbatim copies, the table that quotes them, and the test of these rules.
 QUOTED_TEXTS = (
     "docs/spec/",
@@ -60,11 +65,17 @@ def findings_of(name: str, data: bytes) -> list[str]:
         found += [
             f"{name}: imports from {module}; what tests share has a module of its own" for module in shared
         ]
+        for match in PRIVATE_IMPORT.finditer(data):
+            found.append(f"{name}:{_line(data, match)}: imports a private name")
     if name.endswith(PROSE_SUFFIXES) and not name.startswith(QUOTED_TEXTS):
         for match in NOT_PLAIN.finditer(data):
-            line = data.count(b"\n", 0, match.start()) + 1
-            found.append(f"{name}:{line}: '{match[0].decode()}' is not plain English; name the component")
+            word = match[0].decode()
+            found.append(f"{name}:{_line(data, match)}: '{word}' is not plain English; name the component")
     return found
+
+
+def _line(data: bytes, match: re.Match[bytes]) -> int:
+    return data.count(b"\n", 0, match.start()) + 1
 
 
 def structure_findings(modules: Mapping[str, bytes]) -> list[str]:

@@ -38,6 +38,20 @@ def test_an_import_from_a_test_module_is_found() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"    from click._termui_impl import ProgressBar",
+        b"import a._b",
+        b"import _signal",
+        b"from a.b import _c",
+    ],
+)
+def test_an_import_of_a_private_name_is_found(line: bytes) -> None:
+    assert findings_of("src/a.py", b"import os\n%b\n" % line) == ["src/a.py:2: imports a private name"]
+    assert findings_of("src/a.py", b"from __future__ import annotations\nfrom a_b import c_d\n") == []
+
+
 def test_an_address_of_a_registry_is_found_in_any_file() -> None:
     text = b'"resolved": ' + b'"https://registry.example/package.tgz"'
     assert findings_of("inspector/package-lock.json", text) == [
