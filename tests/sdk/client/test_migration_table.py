@@ -10,7 +10,19 @@ from typing import Any
 import pytest
 
 import sandbox_agent
-from sandbox_agent import AsyncSandboxAgent, AsyncSession, RpcError, SandboxAgent, Session
+from sandbox_agent import (
+    APIStatusError,
+    AsyncProcess,
+    AsyncSandboxAgent,
+    AsyncSession,
+    AsyncTerminal,
+    Process,
+    ProcessInfo,
+    RpcError,
+    SandboxAgent,
+    Session,
+    Terminal,
+)
 from sandbox_agent.sdk.client.client_options import ConnectOptions
 from sandbox_agent.sdk.session.session_options import SessionOptions
 from sandbox_agent.sdk.stores import SessionRecord
@@ -18,6 +30,7 @@ from sandbox_agent.sdk.stores import SessionRecord
 PAGE = Path(__file__).parents[3] / "docs" / "migration.md"
 OPTIONS = {*ConnectOptions.__annotations__, *SessionOptions.__annotations__}
 # Named for one side only: `aclose` for the asynchronous classes, `close` for the others.
+_ERRORS = {"RpcError": RpcError(0, "text"), "APIStatusError": APIStatusError(400)}
 CLOSING = {"client.aclose", "client.close"}
 
 
@@ -25,7 +38,7 @@ def _rows() -> Iterator[tuple[str, list[str], list[str]]]:
     """TypeScript name, earlier names and present names of each row."""
     section = PAGE.read_text(encoding="utf-8").partition("## From the TypeScript SDK")[2]
     for line in section.partition("## From the older")[0].splitlines():
-        cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
         if line.startswith("| ") and len(cells) == 3 and cells[1] != "earlier":
             yield cells[0], re.findall(r"`([^`]+)`", cells[1]), re.findall(r"`([^`]+)`", cells[2])
 
@@ -38,10 +51,25 @@ def sides() -> Iterator[dict[str, dict[str, Any]]]:
     """What `client` and `session` stand for on each side; nothing is connected."""
     with SandboxAgent("http://127.0.0.1:9", wait_for_health=False) as client:
         asynchronous = client._async
+        process = AsyncProcess(asynchronous._api, _some_process())
         yield {
-            "asynchronous": {"client": asynchronous, "session": AsyncSession},
-            "synchronous": {"client": client, "session": Session},
+            "asynchronous": {
+                "client": asynchronous,
+                "session": AsyncSession,
+                "process": process,
+                "terminal": AsyncTerminal,
+            },
+            "synchronous": {
+                "client": client,
+                "session": Session,
+                "process": Process(client._portal, process),
+                "terminal": Terminal,
+            },
         }
+
+
+def _some_process() -> ProcessInfo:
+    return ProcessInfo(**dict.fromkeys(ProcessInfo.__struct_fields__, ""))  # type: ignore[arg-type]
 
 
 def _exists(name: str, roots: dict[str, Any]) -> bool:
@@ -50,8 +78,8 @@ def _exists(name: str, roots: dict[str, Any]) -> bool:
     root, *path = re.split(r"\.", re.match(r"[\w.]+", name)[0])  # type: ignore[index]
     if root == "session" and path[:1] == ["record"]:
         return set(path[1:]) <= set(SessionRecord.__annotations__)
-    if root == "RpcError":
-        return hasattr(RpcError(0, "text"), path[0])
+    if root in _ERRORS and path:
+        return hasattr(_ERRORS[root], path[0])
     missing = object()
     found = roots.get(root, getattr(sandbox_agent, root, missing))
     for part in path:
