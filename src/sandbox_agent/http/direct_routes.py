@@ -57,8 +57,8 @@ class DirectRoutes:
             exchange.respond(granted)
             return
         exchange.problem_headers = granted.headers
-        exchange.is_for_guest = granted.is_guest
-        if self.lease is not None and head.path != HEALTH_PATH and not granted.is_guest:
+        exchange.is_for_guest = granted.without_token
+        if self.lease is not None and head.path != HEALTH_PATH and not granted.without_token:
             self.lease.renew()
         is_complete = exchange.request.complete
         server_id = _server_id(head.path)

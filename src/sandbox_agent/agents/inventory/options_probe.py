@@ -125,10 +125,10 @@ def _existing(wanted: str) -> Iterator[str]:
         yield directory
 
 
-def _remove_folders(home: str, places: Sequence[str], name: str) -> None:
+def _remove_folders(home: str, folders: Sequence[str], name: str) -> None:
     """Remove the folders named after the probe's directory; each agent encodes its path in its own way."""
-    for place in places:
-        parent = os.path.join(home, place)
+    for folder in folders:
+        parent = os.path.join(home, folder)
         with suppress(OSError):
             for entry in os.listdir(parent):
                 if name in entry:

@@ -58,7 +58,7 @@ class RemoteAgent:
         self._receiver = StreamReceiver(self, self._server, self._server_id, reconnection)
         self._queue: queue.Queue[bytes | None] = queue.Queue(_QUEUED_MESSAGES)
         self._all_sent = threading.Event()
-        self._losing = threading.Lock()
+        self._loss_lock = threading.Lock()
 
     def run(self) -> int:
         """Run until the editor ends or the server is lost; returns the exit code."""
@@ -144,7 +144,7 @@ class RemoteAgent:
 
     def lost(self, reason: str, data: object = None) -> None:
         """Answer every open request with an error, and end."""
-        with self._losing:
+        with self._loss_lock:
             if self._ending.exit_code is not None:
                 return
             print(f"sandbox-agent: {reason}", file=sys.stderr)

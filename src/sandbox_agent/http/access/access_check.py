@@ -45,12 +45,12 @@ _NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 class AccessGranted:
     """The request may be handled; every response to it gets `headers` too."""
 
-    __slots__ = ("cors", "headers", "is_guest")
+    __slots__ = ("cors", "headers", "without_token")
 
-    def __init__(self, cors: HeaderList, *, is_guest: bool = False) -> None:
+    def __init__(self, cors: HeaderList, *, without_token: bool = False) -> None:
         self.cors = cors
-        self.is_guest = is_guest
-        """Granted without the token of the server: the request says nothing about those who have it."""
+        self.without_token = without_token
+        """The request has no token, or a ticket instead: it does not renew the lease of the server."""
         self.headers = [*COMMON_HEADERS, *cors]
 
     def add_cors_to(self, error: SandboxAgentError) -> None:
@@ -113,12 +113,12 @@ class AccessCheck:
         if self._token is None:
             return granted
         if method == "OPTIONS" or not _is_protected(path):
-            return AccessGranted(granted.cors, is_guest=True)
+            return AccessGranted(granted.cors, without_token=True)
         given = _bearer_token(headers)
         if self._token_fits(given, path, other_tokens):
             return granted
         if given is not None and self.tickets.admits(given, method, path, query):
-            return AccessGranted(granted.cors, is_guest=True)
+            return AccessGranted(granted.cors, without_token=True)
         error = TokenInvalid()
         granted.add_cors_to(error)
         raise error

@@ -140,21 +140,23 @@ def _stop_all() -> None:
         server.stop_now()
 
 
-# Of the event loops that start servers: how many of them may start at the same time.
-_gates: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = weakref.WeakKeyDictionary()
+# For each event loop that starts servers: the limit on the number that start at the same time.
+_start_limits: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
+    weakref.WeakKeyDictionary()
+)
 
 
-def _starts() -> asyncio.Semaphore:
-    """Hundreds that start at once would all be too late; the time limit of each begins with its turn."""
+def _start_limit() -> asyncio.Semaphore:
+    """Limits how many servers start at once. The time limit of a start begins after this wait."""
     loop = asyncio.get_running_loop()
-    return _gates.setdefault(loop, asyncio.Semaphore(2 * (os.cpu_count() or 1)))
+    return _start_limits.setdefault(loop, asyncio.Semaphore(2 * (os.cpu_count() or 1)))
 
 
 async def start_server(options: SpawnOptions) -> EmbeddedServer:
     """Start a server and wait until it is healthy; raises `SpawnError` with the tail of its log."""
     tries = 1 if options.port is not None else PORT_TRIES
     for attempt in range(tries):
-        async with _starts():
+        async with _start_limit():
             port = options.port or free_port(options.host)
             try:
                 return await _start_on(port, options)

@@ -78,7 +78,7 @@ class OutgoingMessages:
                 self._recorder.add(instance.connection.cancel_request(call_id), "client")
             raise
         except AgentExitedError as error:
-            instance.disown(call_id)
+            instance.drop_call(call_id)
             if recorded_late:  # after the end of the session, which therefore did not end this turn
                 self._note_failure(call_id, error, open_call=True)
             raise
@@ -88,7 +88,7 @@ class OutgoingMessages:
             if recorded and method == "session/prompt" and isinstance(error, APIConnectionError):
                 self._binding.leftovers.add(call_id)
             elif isinstance(error, APIConnectionError) or not recorded:
-                instance.disown(call_id)
+                instance.drop_call(call_id)
             if not self._mapper.ended:  # the end of the session has told it, and ended the turn
                 self._note_failure(call_id, error, open_call=recorded)
             raise

@@ -137,7 +137,7 @@ class AgentInstance:
         """Route the answer to this request to `session`."""
         self._owners[call_id] = session
 
-    def disown(self, call_id: str) -> None:
+    def drop_call(self, call_id: str) -> None:
         """Forget a request that will have no answer."""
         self._owners.pop(call_id, None)
 

@@ -25,33 +25,33 @@ _WAIT_S = 0.05
 @asynccontextmanager
 async def locked(api: HttpApi, path: str) -> AsyncIterator[None]:
     """Hold the lock file at `path` for the duration of the block."""
-    mine = uuid.uuid4().hex.encode()
-    await _acquire(api, path, mine)
+    owner_id = uuid.uuid4().hex.encode()
+    await _acquire(api, path, owner_id)
     try:
         yield
     finally:
         # The block may have removed the whole directory, and another client may hold the lock by then.
         try:
-            if (await read_version(api, path)).content == mine:
+            if (await read_version(api, path)).content == owner_id:
                 await AsyncFiles(api).delete(path)
         except SandboxAgentError:
             pass  # the server is gone; the file becomes stale
 
 
-async def _create(api: HttpApi, path: str, mine: bytes) -> bool:
+async def _create(api: HttpApi, path: str, owner_id: bytes) -> bool:
     try:
-        return await write_over(api, path, FileVersion(), mine)
+        return await write_over(api, path, FileVersion(), owner_id)
     except NotFoundError:
         return False  # another client has removed the folder at this moment
 
 
-async def _acquire(api: HttpApi, path: str, mine: bytes) -> None:
+async def _acquire(api: HttpApi, path: str, owner_id: bytes) -> None:
     seen, since = FileVersion(), time.monotonic()
-    while not await _create(api, path, mine):
+    while not await _create(api, path, owner_id):
         found = await read_version(api, path)
         if found != seen:
             seen, since = found, time.monotonic()
         elif found.etag is not None and time.monotonic() - since > STALE_S:
-            if await write_over(api, path, found, mine):
+            if await write_over(api, path, found, owner_id):
                 return
         await asyncio.sleep(_WAIT_S)

@@ -66,7 +66,7 @@ class PromptSender:
         limits = self._limits(turn)
         limits.check_before()
         unwatch = channel.recorder.watch(turn.messages.take)
-        unlimit = channel.recorder.watch(limits.take) if limits.exist else None
+        stop_watching = channel.recorder.watch(limits.take) if limits.exist else None
         try:
             result = await self._send_traced(turn, content, request)
             self._lifecycle.transcript = None
@@ -77,8 +77,8 @@ class PromptSender:
                 self._lifecycle.spawn(self._cancel(), "cancel after failure")
             raise
         finally:
-            if unlimit is not None:
-                unlimit()
+            if stop_watching is not None:
+                stop_watching()
             unwatch()
             await channel.settle()
         failure = channel.callback_error or limits.failure(channel.record.agent)

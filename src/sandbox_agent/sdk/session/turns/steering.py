@@ -57,7 +57,7 @@ class Steering:
     async def _sent(self, blocks: list[dict[str, Any]]) -> Any:
         """Send the message; returns the agent's word on what became of it."""
         # Without `promptRequired` the agent would start a turn of its own after the end of this one.
-        wish = {"steering": {"idleBehavior": "promptRequired"}}
-        params = {"sessionId": self._binding.native_id, "prompt": blocks, "_meta": wish}
+        meta = {"steering": {"idleBehavior": "promptRequired"}}
+        params = {"sessionId": self._binding.native_id, "prompt": blocks, "_meta": meta}
         result = await self._outgoing.request(STEER_METHOD, params)
         return result.get("outcome") if isinstance(result, Mapping) else None

@@ -70,14 +70,14 @@ class AnswerRecovery:
                 return
             await self._probe()
             if self._connection.reader.connected and self._silent_since is None:
-                # The stream brings the answer, or the news that wakes this wait.
+                # The stream brings the answer, or `changed` ends this wait.
                 await self._wait(CONNECTED_PROBE_S)
             else:
                 await self._wait(FIRST_PROBE_S if self._refused_since is not None else pause)
                 pause = min(LAST_PROBE_S, pause * 1.6)
 
     async def _probe(self) -> None:
-        self._connection.handler.news.clear()
+        self._connection.handler.changed.clear()
         try:
             facts = await self._connection.status.facts(PROBE_TIMEOUT_S, once=True)
             self._silent_since = self._refused_since = None
@@ -126,7 +126,7 @@ class AnswerRecovery:
             self._call.fail(unknown_delivery(self._call.method, self._cause))
 
     async def _wait(self, pause: float) -> None:
-        broken = asyncio.create_task(self._connection.handler.news.wait())
+        broken = asyncio.create_task(self._connection.handler.changed.wait())
         try:
             await asyncio.wait(
                 [self._call.future, broken], timeout=pause, return_when=asyncio.FIRST_COMPLETED

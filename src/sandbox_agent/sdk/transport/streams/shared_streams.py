@@ -87,7 +87,7 @@ class SharedStreams:
         self._offered = False
         groups, self._groups = self._groups, []
         for group in groups:
-            for reader in group.dissolve():
+            for reader in group.close():
                 self._alone += 1
                 reader.read_alone()
 
@@ -118,7 +118,7 @@ class StreamGroup:
             task.cancel()
             await asyncio.wait([task])
 
-    def dissolve(self) -> list[SharedReader]:
+    def close(self) -> list[SharedReader]:
         """End the stream and return its readers."""
         readers, self.readers = list(self.readers.values()), {}
         if self._task is not None and self._task is not asyncio.current_task():

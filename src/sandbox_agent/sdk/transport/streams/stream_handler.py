@@ -37,7 +37,7 @@ class StreamHandler:
         lose: Callable[[SandboxAgentError], None],
         dropped: Callable[[], None],
     ) -> None:
-        self.news = SmallEvent()
+        self.changed = SmallEvent()
         """Set when the stream broke or brought an answer, to ask for the status at once."""
         self._path = path
         self._listener = listener
@@ -53,7 +53,7 @@ class StreamHandler:
         self._hand_on(envelope, event_id)
         if "method" not in envelope:
             self._calls.answer(envelope)
-            self.news.set()
+            self.changed.set()
         elif envelope.get("method") == "_adapter/agent_exited":
             self._agent_exited(envelope.get("params"))
 
@@ -70,7 +70,7 @@ class StreamHandler:
 
     def stream_dropped(self) -> None:
         """The stream broke and will be reopened."""
-        self.news.set()
+        self.changed.set()
         self._dropped()
 
     def stream_ended(self, error: SandboxAgentError) -> None:
