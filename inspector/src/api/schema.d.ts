@@ -1448,7 +1448,7 @@ export interface components {
         };
         /**
          * ShareInfo
-         * @description A share. `readers`: streams that are open with it. Its ticket is told once, when it is created.
+         * @description A share. `readers`: streams that are open with it. Only its creation returns the ticket.
          */
         ShareInfo: {
             id: string;

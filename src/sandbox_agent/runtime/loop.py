@@ -261,7 +261,7 @@ class Loop:
         return True
 
     def refill_reserve(self) -> None:
-        """Take the descriptors back; a part of them may be in use, then again later."""
+        """Open the reserved descriptors again. While some cannot be opened, a timer repeats the call."""
         if self._refill_timer is not None:
             self._refill_timer.cancel()
         is_full = self._reserve.refill()

@@ -60,7 +60,7 @@ class Launch:
         return (self.command, *self.args)
 
     def check(self) -> None:
-        """Raise what would make a shell fail that starts the program; a direct start says it by itself."""
+        """Raise OSError if the program cannot be executed: a shell that starts it would not report why."""
         found = OSError(errno.ENOENT, os.strerror(errno.ENOENT))
         for path in self._candidates():
             try:

@@ -36,7 +36,7 @@ class ClientLink:
             self.update(session_id, protocol_v2.state("running"))
 
     def prompt_accepted(self, request_id: Any, session_id: str, message_id: str, blocks: list[Json]) -> None:
-        """In v2 a prompt is answered when it is accepted; the state tells when its turn ends."""
+        """In v2 a prompt is answered when it is accepted; a `state_update` reports the end of its turn."""
         if self.version == protocol_v2.VERSION:
             self._output.send({"jsonrpc": "2.0", "id": request_id, "result": {"messageId": message_id}})
             message = {"sessionUpdate": "user_message", "messageId": message_id, "content": blocks}

@@ -53,7 +53,7 @@ def acp(
     """Be an ACP agent on stdin and stdout, for editors and tools that start a command.
 
     Without --url the agent runs here, and is installed first if it is missing. With --url it runs on that
-    sandbox-agent server. Nothing is left running when the editor goes.
+    sandbox-agent server. Nothing is left running when the editor ends.
 
     Exit codes: 0 the editor ended the connection, 1 the agent or the server was lost, 2 wrong usage; without
     --url the agent's own exit code.

@@ -55,7 +55,7 @@ def run_local(agent: str, agents_file: Path | None) -> int:
 
 
 def _prepare(catalog: Catalog, agent: str, ending: Ending) -> LaunchSpec | None:
-    """How to start the agent, which is installed first if it is missing; None if the editor went meanwhile.
+    """How to start the agent, which is installed first if it is missing; None if the editor has ended.
 
     Raises SandboxAgentError.
     """

@@ -182,7 +182,7 @@ class MessageRouter:
     # ---- held events -------------------------------------------------------------------------------------
 
     def _start_hold(self, stream: SessionStream) -> None:
-        """Time runs only while the connection stream is open: otherwise the whole client is away."""
+        """Start the time for which events are held. It runs only while the connection stream is open."""
         if stream.held and stream.hold_timer is None and self.connection.receiver is not None:
             loop = running_loop.running_loop()
             stream.hold_timer = loop.call_later(self._hold_s, self._end_hold, stream)

@@ -30,7 +30,7 @@ class ShareRequest(msgspec.Struct, rename="camel"):
 
 
 class ShareInfo(msgspec.Struct, rename="camel", kw_only=True):
-    """A share. `readers`: streams that are open with it. Its ticket is told once, when it is created."""
+    """A share. `readers`: streams that are open with it. Only its creation returns the ticket."""
 
     id: str
     created_at_ms: Count

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Worker:
-    """Starts with the first rollout of a process and ends with the process, and the server with it."""
+    """An event loop and a shared server, made for the first rollout of a process and kept to its end."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()

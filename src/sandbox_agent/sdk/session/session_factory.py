@@ -19,7 +19,7 @@ from sandbox_agent.sdk.session.config.session_title import tell_title, with_titl
 from sandbox_agent.sdk.session.history.checkpoints import mapped_history
 from sandbox_agent.sdk.session.history.restorer import Restored, RestorePolicy, Restorer, request_with_login
 from sandbox_agent.sdk.session.instances.instance_pool import InstanceKey, InstancePool
-from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions, Handlers
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers, LiveOptions
 from sandbox_agent.sdk.session.session import AsyncSession, OpenSessions
 from sandbox_agent.sdk.session.session_info import SessionSettings
 from sandbox_agent.sdk.session.session_options import SessionOptions
@@ -103,7 +103,7 @@ class SessionFactory:
         return session
 
     async def restore(
-        self, record: SessionRecord, policy: RestorePolicy | None, options: CallbackOptions
+        self, record: SessionRecord, policy: RestorePolicy | None, options: LiveOptions
     ) -> AsyncSession:
         """Connect a stored session to an agent again."""
         handlers = self._handlers(options)
@@ -196,12 +196,12 @@ class SessionFactory:
             sandbox_id=self._defaults.sandbox_id,
         )
 
-    def _handlers(self, options: CallbackOptions) -> Handlers:
+    def _handlers(self, options: LiveOptions) -> Handlers:
         handlers = replace(self._defaults.handlers)
         handlers.update(options)
         return handlers
 
-    def _settings(self, key: InstanceKey, options: CallbackOptions) -> SessionSettings:
+    def _settings(self, key: InstanceKey, options: LiveOptions) -> SessionSettings:
         return SessionSettings(
             key,
             self._defaults.restore,
@@ -212,7 +212,7 @@ class SessionFactory:
         )
 
 
-def _without_env(restored: Restored, record: SessionRecord, options: CallbackOptions) -> Restored:
+def _without_env(restored: Restored, record: SessionRecord, options: LiveOptions) -> Restored:
     """Name the variables that the agent was created with and that were not given again."""
     names = meta.product_meta(record.session_init or {}).get("envNames") or []
     missing = [name for name in names if name not in (options.get("env") or {})]

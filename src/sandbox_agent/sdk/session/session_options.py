@@ -8,7 +8,7 @@ from typing import Any
 
 from sandbox_agent.sdk.option_values import check_values
 from sandbox_agent.sdk.session.config.config_options import OptionValue
-from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions
+from sandbox_agent.sdk.session.permissions.callbacks import LiveOptions
 from sandbox_agent.sdk.tools.tool import as_tools
 
 _EXAMPLES = {
@@ -19,7 +19,7 @@ _EXAMPLES = {
 }
 
 
-class SessionOptions(CallbackOptions, total=False):
+class SessionOptions(LiveOptions, total=False):
     """The options of a new session."""
 
     id: str | None
@@ -71,16 +71,16 @@ def check_options(options: SessionOptions) -> None:
     check_values(options, SessionOptions)
 
 
-def check_callbacks(options: CallbackOptions) -> None:
+def check_callbacks(options: LiveOptions) -> None:
     """Raise `TypeError` for an option that `resume` does not have."""
-    unknown = sorted(set(options) - set(CallbackOptions.__annotations__))
+    unknown = sorted(set(options) - set(LiveOptions.__annotations__))
     if unknown:
         raise TypeError(f"resume() has no option {', '.join(unknown)}")
     _check_common(options)
-    check_values(options, CallbackOptions)
+    check_values(options, LiveOptions)
 
 
-def _check_common(options: CallbackOptions) -> None:
+def _check_common(options: LiveOptions) -> None:
     as_tools(options.get("tools") or ())
     env = options.get("env")
     if env is not None and not (isinstance(env, Mapping) and all(isinstance(v, str) for v in env.values())):

@@ -18,7 +18,7 @@ from sandbox_agent.sdk.session.history.history_pager import HistoryPager, page_l
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
 from sandbox_agent.sdk.session.history.session_export import export_session
 from sandbox_agent.sdk.session.instances.instance_pool import InstancePool
-from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions, Handlers
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers, LiveOptions
 from sandbox_agent.sdk.session.session import AsyncSession
 from sandbox_agent.sdk.session.session_factory import SessionDefaults, SessionFactory
 from sandbox_agent.sdk.session.session_options import (
@@ -80,7 +80,7 @@ class AsyncSessions:
         return Opening(self._created(agent, options))
 
     def resume(
-        self, session_id: str, *, restore: RestorePolicy | None = None, **options: Unpack[CallbackOptions]
+        self, session_id: str, *, restore: RestorePolicy | None = None, **options: Unpack[LiveOptions]
     ) -> Opening[AsyncSession]:
         """Continue a stored session; `session.restored` says how it was restored."""
         check_callbacks(options)
@@ -183,14 +183,14 @@ class AsyncSessions:
             return await self._create(agent, options)
 
     async def _resumed(
-        self, session_id: str, restore: RestorePolicy | None, options: CallbackOptions
+        self, session_id: str, restore: RestorePolicy | None, options: LiveOptions
     ) -> AsyncSession:
         async with self._locks.hold(session_id):
             return await self._resume(session_id, restore, options)
 
     async def _resumed_or_created(self, session_id: str, agent: str, options: SessionOptions) -> AsyncSession:
         options["id"] = session_id
-        callbacks: CallbackOptions = {
+        callbacks: LiveOptions = {
             "on_permission": options.get("on_permission"),
             "on_question": options.get("on_question"),
             "permission_timeout": options.get("permission_timeout"),
@@ -219,7 +219,7 @@ class AsyncSessions:
         return session
 
     async def _resume(
-        self, session_id: str, restore: RestorePolicy | None, options: CallbackOptions
+        self, session_id: str, restore: RestorePolicy | None, options: LiveOptions
     ) -> AsyncSession:
         known = self._open.get(session_id)
         if known is not None and not known.info.ended:

@@ -17,8 +17,11 @@ BeforeTool = Callable[[ToolUse], Deny | str | Awaitable[Deny | str | None] | Non
 AfterTool = Callable[[ToolUse], Awaitable[None] | None]
 
 
-class CallbackOptions(TypedDict, total=False):
-    """The callbacks that answer the agent; absent ones are those of the client. And what events have."""
+class LiveOptions(TypedDict, total=False):
+    """Options of an open session that are not stored: callbacks, tools, variables, limits, raw events.
+
+    Where a callback is absent, that of the client is used.
+    """
 
     on_permission: OnPermission | None
     on_question: OnQuestion | None
@@ -51,7 +54,7 @@ class Handlers:
     before_tool: BeforeTool | None = None
     after_tool: AfterTool | None = None
 
-    def update(self, options: CallbackOptions) -> None:
+    def update(self, options: LiveOptions) -> None:
         """Take over the callbacks that are given."""
         for name in ("on_permission", "on_question", "permission_timeout", "before_tool", "after_tool"):
             value = options.get(name)

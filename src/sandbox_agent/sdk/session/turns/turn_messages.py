@@ -54,9 +54,9 @@ class TurnMessages:
             self._add(entry)
 
     def take_undecided(self) -> None:
-        """Take in what may belong to an older turn: the agent answered this prompt first.
+        """Add the messages that may belong to an older turn.
 
-        Nothing can tell the two turns apart then, and nothing is left out.
+        The agent has answered this prompt before that of the older turn: nothing tells their messages apart.
         """
         undecided, self._undecided = self._undecided, []
         for entry in undecided:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from sandbox_agent.sdk.session.history.restorer import RestorePolicy
-from sandbox_agent.sdk.session.permissions.callbacks import CallbackOptions, Handlers
+from sandbox_agent.sdk.session.permissions.callbacks import Handlers, LiveOptions
 from sandbox_agent.sdk.session.session_options import SessionOptions
 from sandbox_agent.sdk.session.sessions import AsyncSessions, EnvelopeList, EventList, RecordList
 from sandbox_agent.sdk.stores import Order, SessionRecord
@@ -43,7 +43,7 @@ class Sessions:
         return Session(self._portal, self._portal.run(self._async.create(agent, **options)))
 
     def resume(
-        self, session_id: str, *, restore: RestorePolicy | None = None, **options: Unpack[CallbackOptions]
+        self, session_id: str, *, restore: RestorePolicy | None = None, **options: Unpack[LiveOptions]
     ) -> Session:
         """Continue a stored session; `session.restored` says how it was restored."""
         return Session(
