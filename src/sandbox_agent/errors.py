@@ -113,6 +113,10 @@ class NotFound(SandboxAgentError):
         return cls("endpoint not found")
 
     @classmethod
+    def switched_off(cls, flag: str) -> NotFound:
+        return cls(f"endpoint not found: it is switched off ({flag} off)", {"details": {"setting": flag}})
+
+    @classmethod
     def resource(cls, resource: str, identifier: str) -> NotFound:
         return cls(
             f"not found: {resource} {identifier}", {"details": {"resource": resource, "id": identifier}}

@@ -18,6 +18,11 @@ export class ApiProblem extends Error {
   get stderr(): string | undefined {
     return textAt(objectAt(this.document, "details"), "stderr");
   }
+
+  /** The flag that switches the endpoint off, such as `--git`. */
+  get setting(): string | undefined {
+    return textAt(objectAt(this.document, "details"), "setting");
+  }
 }
 
 const URN = "urn:sandbox-agent:error:";

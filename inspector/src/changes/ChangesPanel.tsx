@@ -157,7 +157,7 @@ function WatchNotice({ state }: { state: ChangesState }) {
 
 function NoChanges({ error, retry }: { error: unknown; retry: () => void }) {
   if (!(error instanceof ApiProblem) || error.status !== 404) return <ErrorBox error={error} retry={retry} />;
-  if (error.message.includes("--git off")) {
+  if (error.setting === "--git") {
     return (
       <Empty title="Changes are switched off">
         The server was started with <code>--git off</code>.

@@ -193,7 +193,7 @@ class Services:
     ) -> None:
         """Raise NotFound if endpoints are switched off by their setting, such as `--git off`."""
         if getattr(self.settings, name) == "off":
-            raise NotFound(f"endpoint not found: it is switched off (--{name.replace('_', '-')} off)")
+            raise NotFound.switched_off(f"--{name.replace('_', '-')}")
 
     @property
     def started_processes(self) -> Iterable[ManagedProcess]:

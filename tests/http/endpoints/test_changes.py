@@ -136,8 +136,13 @@ def test_the_system_shows_the_machine_and_each_tree(served: Running) -> None:
 @pytest.mark.clause("changes-switched-off", "decision-52")
 def test_each_can_be_switched_off(tmp_path: Path) -> None:
     with running(tmp_path, "--git", "off", "--fs-watch", "off", "--system", "off") as (_, client):
-        for path in ("/v1/git/status", "/v1/git/diff", "/v1/git/log", "/v1/fs/watch", "/v1/system"):
-            assert "switched off" in problem(client.get(path), 404, "not_found")["detail"]
+        for flag, paths in {
+            "--git": ["/v1/git/status", "/v1/git/diff", "/v1/git/log"],
+            "--fs-watch": ["/v1/fs/watch"],
+            "--system": ["/v1/system"],
+        }.items():
+            for path in paths:
+                assert problem(client.get(path), 404, "not_found")["details"] == {"setting": flag}
 
 
 @pytest.mark.root
