@@ -203,7 +203,7 @@ def title(topic: str) -> str:
 def summary(topic: str) -> str:
     (source,) = SUITE.rglob(f"{topic}.py")
     text = ast.get_docstring(ast.parse(source.read_text("utf-8"))) or ""
-    return text.splitlines()[0].partition(" (")[0].rstrip(".") + "."
+    return text.splitlines()[0].rstrip(".") + "."
 
 
 def main(arguments: list[str]) -> int:
