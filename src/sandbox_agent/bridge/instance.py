@@ -154,7 +154,8 @@ class Instance:
                 self._silence.answered(key, self._loop.time())
             call.settle(b"")
 
-        call = PendingCall(b"", body, waiter, limit_s, written)
+        call = PendingCall(b"", body, waiter, limit_s)
+        call.on_written = written
         self._unwritten[call] = None
         try:
             self._send(call)
@@ -166,20 +167,23 @@ class Instance:
 
     def _send(self, call: PendingCall) -> None:
         self.last_activity_ns = now_ns()
-        if self.status == "exited" or self.closed:
-            raise self.exit_error()
-        if self.process is None:
+        process = self.process
+        if process is None:
+            if self.status == "exited" or self.closed:
+                raise self.exit_error()
             self._unsent.append(call)
             return
-        stdin = self.process.input
+        stdin, silence, limit_s = process.input, self._silence, call.limit_s
         if stdin.queued_bytes + call.size > self._limits.stdin_queue_bytes:
             raise StreamError("the agent does not read its input")
         now = self._loop.time()
-        call.sent_at = self._silence.active(now) if call.limit_s is None else now
+        if limit_s is None:
+            call.sent_at, limit_s = silence.active(now), silence.limit_s
+        else:
+            call.sent_at = now
         # The earliest time at which its limit can be exceeded.
-        check_at = now + (self._silence.limit_s if call.limit_s is None else call.limit_s)
-        if check_at < self._timer_at:
-            self._set_timer(check_at)
+        if now + limit_s < self._timer_at:
+            self._set_timer(now + limit_s)
         if not stdin.put(call):
             self.on_input_closed()
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sandbox_agent.bridge.eventlog import frames
 from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc import notification_batch
-from sandbox_agent.bridge.jsonrpc.envelope import READ_IN_THREAD_ABOVE, SCAN_IN_THREAD_ABOVE
+from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
 from sandbox_agent.bridge.stdio.line_framer import DroppedLine
 from sandbox_agent.bridge.stdio.split_lines import CR, split_lines
@@ -105,9 +105,6 @@ class OutputPublisher:
             return
         # The usual case: one line per read.
         line = block if newline < 0 else block[:-1]
-        if len(line) > READ_IN_THREAD_ABOVE:
-            self._read_in_thread(line.removesuffix(b"\r"), b"")
-            return
         message = envelopes.peek_quickly(line)
         if message is None:
             self._take_unusual(line, None, b"")

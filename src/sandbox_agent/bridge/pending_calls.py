@@ -24,19 +24,12 @@ class PendingCall(QueuedMessage):
 
     __slots__ = ("key", "limit_s", "sent_at", "waiters")
 
-    def __init__(
-        self,
-        key: bytes,
-        data: bytes,
-        waiter: Waiter | None,
-        limit_s: float | None,
-        on_written: Callable[[], None] | None = None,
-    ) -> None:
+    def __init__(self, key: bytes, data: bytes, waiter: Waiter | None, limit_s: float | None) -> None:
         # Sets the attributes of `QueuedMessage` itself: one call less per message.
         self.data = data
         self.size = len(data) + 1
         self.sent = 0
-        self.on_written = on_written
+        self.on_written = None
         self.key = key
         self.waiters = [waiter] if waiter else []
         self.limit_s = limit_s

@@ -35,7 +35,7 @@ def test_a_flood_becomes_the_frames_that_its_lines_would_become() -> None:
 @pytest.mark.parametrize("key", [b'"id"', b'"\\u0069d"'])
 def test_a_line_with_an_id_is_never_passed_over(key: bytes, raw_id: bytes) -> None:
     odd = LINE[:-2] % b"x" + b"," + key + b":" + raw_id + b"}\n"
-    assert envelope.peek_thoroughly(odd.rstrip(b"\n")).id
+    assert envelope.peek_thoroughly(odd.rstrip(b"\n"))[1]
     assert notification_batch.encode(1, MANY + odd + MANY) is None
 
 
@@ -97,5 +97,5 @@ def test_what_is_taken_as_a_whole_is_one_object_a_line_without_an_id(pieces: lis
     assert framed == (frames.encode(1, lines), len(lines))
     for line in lines:
         seen = envelope.peek_thoroughly(line)
-        assert seen.is_object
-        assert not seen.id
+        assert seen[0]
+        assert not seen[1]

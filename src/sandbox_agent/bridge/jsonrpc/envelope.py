@@ -13,7 +13,7 @@ from __future__ import annotations
 import codecs
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from sandbox_agent.bridge.jsonrpc.long_message import SHORTENED, parts_of
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson, scan
@@ -31,9 +31,9 @@ READ_IN_THREAD_ABOVE = 2 * 1024 * 1024
 _DECODED_BYTES = 256 * 1024
 
 
-# Not a class with annotations: `typing` would compile each of them, which takes 1 ms at start.
-Envelope = NamedTuple("Envelope", [("is_object", bool), ("id", bytes), ("has_method", bool)])  # noqa: UP014
-"""`id` is as it is written, and empty if the key is absent."""
+# A plain tuple, because two named ones per request took 0.6 of the 10 µs of Python that a POST takes.
+Envelope: TypeAlias = tuple[bool, bytes, bool]
+"""Whether it is an object, its id as it is written (empty if the key is absent), whether it has a method."""
 
 
 class _Decoders:
@@ -73,7 +73,9 @@ def load_msgspec() -> _Decoders:
 
 
 def peek_quickly(data: bytes) -> Envelope | None:
-    """The envelope of a JSON object; None if `peek_thoroughly` has to decide."""
+    """The envelope of a JSON object; None if `peek_thoroughly` or `peek_in_thread` has to decide."""
+    if len(data) > READ_IN_THREAD_ABOVE:
+        return None
     decoders = _decoders
     if decoders is None:
         if len(data) <= SCAN_IN_THREAD_ABOVE:
@@ -85,7 +87,7 @@ def peek_quickly(data: bytes) -> Envelope | None:
         fields = decoders.envelope(data)
     except (ValueError, RecursionError):
         return None
-    return Envelope(True, bytes(fields.id), bool(fields.method))
+    return True, bytes(fields.id), bool(fields.method)
 
 
 def peek_in_thread(data: bytes) -> Envelope:
@@ -112,7 +114,7 @@ def _peek_in_parts(data: bytes) -> Envelope | None:
     # An id that may have been shortened or cut.
     if raw_id == SHORTENED or raw_id[:1] in (b"[", b"{"):
         return None
-    return Envelope(True, raw_id, has_method)
+    return True, raw_id, has_method
 
 
 def peek_thoroughly(data: bytes) -> Envelope:
@@ -121,7 +123,7 @@ def peek_thoroughly(data: bytes) -> Envelope:
         _check_utf8(data)
     except UnicodeDecodeError as error:
         raise NotJson(f"invalid UTF-8 at byte {error.start + 1}") from None
-    return Envelope(*scan(data))
+    return scan(data)
 
 
 def count_notifications(block: bytes) -> int | None:

@@ -81,7 +81,7 @@ def _session(params: msgspec.Raw) -> str:
 def _read_slowly(message: bytes) -> RoutingFields:
     if len(message) <= _SCANNED_BYTES:
         try:
-            return _of_object(json.loads(message), envelope.peek_thoroughly(message).id)
+            return _of_object(json.loads(message), envelope.peek_thoroughly(message)[1])
         except RecursionError:
             pass
     beginning = message[:_SCANNED_BYTES]

@@ -56,9 +56,9 @@ class Editor:
         """Answer the first request of the editor with an error: there is no agent."""
         with suppress(NotJson, EditorGone):
             for line in self.lines():
-                message = envelopes.peek_thoroughly(line)
-                if message.id and message.has_method:
-                    self.write(error_answer(message.id, reason))
+                _, raw_id, has_method = envelopes.peek_thoroughly(line)
+                if raw_id and has_method:
+                    self.write(error_answer(raw_id, reason))
                     return
 
 

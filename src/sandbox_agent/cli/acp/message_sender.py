@@ -64,15 +64,15 @@ class MessageSender:
     def send(self, body: bytes) -> None:
         """Send one message; returns when the server has it, has refused it, or is lost."""
         try:
-            message = envelopes.peek_thoroughly(body)
+            is_object, raw_id, has_method = envelopes.peek_thoroughly(body)
         except NotJson as error:
             self._owner.refused(b"", error_answer(b"null", f"not JSON: {error}", code=PARSE_ERROR))
             return
-        if not message.is_object:
+        if not is_object:
             text = "a message is one JSON object"
             self._owner.refused(b"", error_answer(b"null", text, code=INVALID_REQUEST))
             return
-        raw_id = message.id if message.has_method else b""
+        raw_id = raw_id if has_method else b""
         if raw_id:
             self._owner.request_opened(raw_id)
         try:

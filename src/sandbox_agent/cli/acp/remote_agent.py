@@ -119,12 +119,12 @@ class RemoteAgent:
             self._take_adapter_message(message)
             return
         try:
-            envelope = envelopes.peek_quickly(message) or envelopes.peek_thoroughly(message)
+            _, raw_id, has_method = envelopes.peek_quickly(message) or envelopes.peek_in_thread(message)
         except NotJson:
             return  # The server publishes JSON only.
-        if envelope.has_method or not envelope.id:
+        if has_method or not raw_id:
             self._write(message)
-        elif self._open.close(envelope.id):
+        elif self._open.close(raw_id):
             self._write(self._directories.to_local(message))
 
     def _take_adapter_message(self, message: bytes) -> None:
@@ -156,9 +156,9 @@ class RemoteAgent:
         with suppress(queue.Empty):
             while (line := self._queue.get_nowait()) is not None:
                 with suppress(NotJson):
-                    envelope = envelopes.peek_thoroughly(line)
-                    if envelope.id and envelope.has_method:
-                        yield envelope.id
+                    _, raw_id, has_method = envelopes.peek_thoroughly(line)
+                    if raw_id and has_method:
+                        yield raw_id
 
     def _write(self, message: bytes) -> None:
         try:

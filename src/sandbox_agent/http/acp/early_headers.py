@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sandbox_agent.http.acp.reply import PostReply
 
 
@@ -21,25 +20,20 @@ class EarlyHeaders:
         self.due: dict[PostReply, float] = {}
         """When each reply sends something next; a settled reply removes itself."""
         self._timer: running_loop.Timer | None = None
-        self._now: Callable[[], float] = lambda: 0.0
 
     def watch(self, reply: PostReply) -> None:
-        if reply.settled:
-            return
+        due = monotonic() + self._after_s
         if self._timer is None:
-            loop = running_loop.running_loop()
-            self._now = loop.time
-            self._timer = loop.call_later(self._after_s, self._send)
+            self._timer = running_loop.running_loop().call_at(due, self._send)
         reply.early_headers = self
-        self.due[reply] = self._now() + self._after_s
+        self.due[reply] = due
 
     def _send(self) -> None:
-        loop = running_loop.running_loop()
-        now = loop.time()
+        now = monotonic()
         for reply, due in list(self.due.items()):
             if due <= now:
                 self.due[reply] = now + self._interval_s
                 reply.send_filler()
         self._timer = None
         if self.due:
-            self._timer = loop.call_at(min(self.due.values()), self._send)
+            self._timer = running_loop.running_loop().call_at(min(self.due.values()), self._send)

@@ -6,10 +6,11 @@ in a documented order: the head (`PostOptions`), the body, then the instance.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.jsonrpc import envelope as envelopes
-from sandbox_agent.bridge.jsonrpc.envelope import READ_IN_THREAD_ABOVE, SCAN_IN_THREAD_ABOVE
+from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
 from sandbox_agent.bridge.jsonrpc.scanner import NotJson
 from sandbox_agent.bridge.stdio.split_lines import CR, LF
 from sandbox_agent.errors import InternalError, InvalidRequest
@@ -28,28 +29,24 @@ if TYPE_CHECKING:
 
 def handle(services: Services, server_id: str, options: PostOptions, body: bytes, reply: PostReply) -> None:
     """Answer one POST through `reply`, now or later. Raises what is wrong with the body."""
-    message = peek_body(body)
+    message = envelopes.peek_quickly(body) or peek_unusual(body)
     if message is None:
-        read_in_thread(
-            body,
-            reply.sink,
-            lambda scanned: _proceed(services, server_id, options, scanned, body, reply),
-        )
-        return
-    _proceed(services, server_id, options, message, body, reply)
+        read_in_thread(body, reply.sink, partial(_proceed, services, server_id, options, body, reply))
+    else:
+        _proceed(services, server_id, options, body, reply, message)
 
 
-def peek_body(body: bytes) -> Envelope | None:
-    """The envelope of a body; None if `read_in_thread` has to read it. Raises what is wrong with the body."""
-    if len(body) > READ_IN_THREAD_ABOVE:
+def peek_unusual(body: bytes) -> Envelope | None:
+    """The envelope of a body that `peek_quickly` has refused; None if `read_in_thread` has to read it.
+
+    Raises what is wrong with the body.
+    """
+    if len(body) > SCAN_IN_THREAD_ABOVE:
         return None
     try:
-        message = envelopes.peek_quickly(body)
-        if message is None and len(body) <= SCAN_IN_THREAD_ABOVE:
-            message = envelopes.peek_thoroughly(body)
+        return envelopes.peek_thoroughly(body)
     except NotJson as error:
         raise _invalid_body(error) from None
-    return message
 
 
 def as_one_line(body: bytes) -> bytes:
@@ -79,7 +76,7 @@ def read_in_thread(body: bytes, sink: ResponseSink, proceed: Callable[[Envelope]
 
 
 def _proceed(
-    services: Services, server_id: str, options: PostOptions, message: Envelope, body: bytes, reply: PostReply
+    services: Services, server_id: str, options: PostOptions, body: bytes, reply: PostReply, message: Envelope
 ) -> None:
     is_object, raw_id, has_method = message
     if not is_object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc import routing_fields
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError
 from sandbox_agent.http.acp import post as acp_post
@@ -48,23 +49,24 @@ class RemotePost:
 
     def handle(self, body: bytes) -> None:
         """Answer the POST, now or later. Raises what is wrong with it."""
-        message = acp_post.peek_body(body)
+        message = envelopes.peek_quickly(body) or acp_post.peek_unusual(body)
         if message is None:
             acp_post.read_in_thread(body, self._sink, lambda scanned: self._proceed(scanned, body))
         else:
             self._proceed(message, body)
 
     def _proceed(self, message: Envelope, body: bytes) -> None:
-        if not message.is_object:
+        is_object, raw_id, has_method = message
+        if not is_object:
             raise InvalidRequest("request body must be a JSON-RPC object")
         fields = routing_fields.read(body)
         line = acp_post.as_one_line(body)
-        if fields.method == "initialize" and message.id:
+        if fields.method == "initialize" and raw_id:
             if self._headers.get(CONNECTION_ID):
                 raise InvalidRequest("initialize starts a connection; this one has been initialized")
-            self._initialize(fields, message.id, line)
+            self._initialize(fields, raw_id, line)
         else:
-            self._send(message, fields, line)
+            self._send(raw_id, fields, line, has_method=has_method)
 
     def _initialize(self, fields: RoutingFields, raw_id: bytes, line: bytes) -> None:
         bootstrap = read_bootstrap(self._services, self._agent, Query(self._raw_query), self._headers)
@@ -82,15 +84,15 @@ class RemotePost:
         connection.router.request(fields, "")
         self._services.early_headers.watch(reply)
 
-    def _send(self, message: Envelope, fields: RoutingFields, line: bytes) -> None:
+    def _send(self, raw_id: bytes, fields: RoutingFields, line: bytes, *, has_method: bool) -> None:
         connection = self._services.remote_connections.http(self._headers)
         session = connection.session_of(fields, read_session_id(self._headers))
         reply = PostReply(self._sink, self._response_headers)
-        if message.id and message.has_method:
-            connection.call(message.id, line)
+        if raw_id and has_method:
+            connection.call(raw_id, line)
             connection.router.request(fields, session)
             reply.accept()
         else:
-            connection.instance.forward(message.id, line, reply.settle_forwarded, None)
-            if message.id:
+            connection.instance.forward(raw_id, line, reply.settle_forwarded, None)
+            if raw_id:
                 connection.router.answered(fields)

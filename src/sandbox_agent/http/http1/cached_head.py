@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sandbox_agent.http.http1.incoming_request import IncomingRequest
+
 if TYPE_CHECKING:
     from sandbox_agent.http.http1.request_head import RequestHead
 
@@ -48,8 +50,8 @@ class CachedHead:
             return None
         return cls(block, digits_at, digits_end, head)
 
-    def match(self, data: bytes) -> tuple[int, int] | None:
-        """Length and start of the body, if `data` begins with this head."""
+    def read(self, data: bytes) -> IncomingRequest | None:
+        """The request that `data` is or begins; None if its head differs or another request follows it."""
         at = self._digits_at
         end = data.find(b"\r", at, at + MAX_LENGTH_DIGITS + 1)
         if end < 0 or not data.startswith(self._before) or not data.startswith(self._after, end):
@@ -57,4 +59,8 @@ class CachedHead:
         digits = data[at:end]
         if self.head.handler is None or not digits.isdigit():
             return None
-        return int(digits), end + len(self._after)
+        length = int(digits)
+        body = data[end + len(self._after) :]
+        if len(body) > length:
+            return None  # httptools finds where the other request begins.
+        return IncomingRequest(self.head, length, body)

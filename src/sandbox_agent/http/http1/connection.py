@@ -76,7 +76,7 @@ class Connection:
     """The receiver of a `SocketTransport`."""
 
     def __init__(self, server: Http1Server, sock: socket) -> None:
-        self._server = server
+        self.server = server
         self.options = server.options
         self._reader = RequestReader(
             server.options.max_header_bytes, caches_heads=server.options.on_response is None
@@ -95,10 +95,6 @@ class Connection:
     @property
     def state(self) -> ConnectionState:
         return self._state
-
-    @property
-    def is_stopping(self) -> bool:
-        return self._server.stopping
 
     @property
     def peer_address(self) -> tuple[str, int] | None:
@@ -141,7 +137,7 @@ class Connection:
                 exchange.fail(head.fault)
                 return
             try:  # The same as `run_guarded`, without a call more for every request.
-                (head.handler or self._server.handler)(exchange)
+                (head.handler or self.server.handler)(exchange)
             except Exception as error:
                 exchange.fail(error)
         elif reader.error is not None:
@@ -175,17 +171,17 @@ class Connection:
             self._enter(_LINGERING)
             self._transport.write_eof()
             self._transport.resume_reading()
-        elif not exchange.keep_alive or self._server.stopping:
+        elif not exchange.keep_alive or self.server.stopping:
             self._close()
         else:
             reader = self._reader
             self._enter(_READING_HEAD if reader.in_head else _IDLE)
             if reader.requests or reader.unread or reader.error is not None:
                 # In a turn of its own: pipelined requests must neither recurse nor keep others waiting.
-                self._server.loop.call_soon(self._continue_pipeline)
+                self.server.loop.call_soon(self._continue_pipeline)
             elif self.write_paused:
                 self._transport.pause_reading()
-            else:
+            elif not self._transport.is_reading:
                 self._transport.resume_reading()
 
     def _continue_pipeline(self) -> None:
@@ -201,8 +197,8 @@ class Connection:
         self._enter(_UPGRADED)
         self._exchange, unread = None, self._reader.unread
         self._reader.close()
-        self._server.connection_closed(self)
-        return self._server, self._transport, unread
+        self.server.connection_closed(self)
+        return self.server, self._transport, unread
 
     # ---- flow control ------------------------------------------------------------------------------------
 
@@ -211,10 +207,10 @@ class Connection:
         reader, exchange = self._reader, self._exchange
         if self._state is _LINGERING:
             return
-        is_full = self.write_paused if exchange is None else exchange.is_full
+        is_full = self.write_paused if exchange is None else exchange.request.size and exchange.is_full
         if reader.requests or reader.unread or reader.error is not None or is_full:
             self._transport.pause_reading()
-        else:
+        elif not self._transport.is_reading:
             self._transport.resume_reading()
 
     def pause_writing(self) -> None:
@@ -242,7 +238,7 @@ class Connection:
 
     def release_descriptors(self, error: Exception) -> bool:
         """Make a few descriptors available if `error` may be that there is none; false if that is not so."""
-        return ran_out(error) and self._server.loop.release_reserve()
+        return ran_out(error) and self.server.loop.release_reserve()
 
     # ---- time-outs ---------------------------------------------------------------------------------------
 
@@ -306,7 +302,7 @@ class Connection:
 
     def connection_lost(self) -> None:
         self._enter(_CLOSED)
-        self._server.connection_closed(self)
+        self.server.connection_closed(self)
         self._reader.close()
         exchange, self._exchange = self._exchange, None
         if exchange is not None:

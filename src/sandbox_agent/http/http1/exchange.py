@@ -9,6 +9,7 @@ What a handler has registered is called in `run_guarded`, so that an exception i
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from sandbox_agent import logs
@@ -49,24 +50,26 @@ _LAST_RESORT = (
 class Exchange:
     """Implements `ResponseSink`."""
 
-    # Defaults are class attributes: most exchanges change few of them.
-    status = 0
-    """Of the response, once it has begun."""
-    ended = False
-    client_left = False
-    collects_body = False
-    """The body is kept until it is complete."""
-    is_endless = False
-    """The response goes on until the client closes its side of the connection."""
-    is_for_guest = False
-    """The request was admitted with a ticket in place of the token."""
-    _on_body: Callable[[], None] | None = None
-    _cancel: Callable[[], object] | None = None
-    _writer: ResponseWriter | None = None
-    _invited = False
-    _probed = False
-    _has_body = True
-    _chunked = False
+    __slots__ = (
+        "_cancel",
+        "_chunked",
+        "_has_body",
+        "_invited",
+        "_on_body",
+        "_probed",
+        "_writer",
+        "client_left",
+        "collects_body",
+        "connection",
+        "ended",
+        "head",
+        "is_endless",
+        "is_for_guest",
+        "keep_alive",
+        "problem_headers",
+        "request",
+        "status",
+    )
 
     def __init__(self, connection: Connection, request: IncomingRequest) -> None:
         self.connection = connection
@@ -75,6 +78,23 @@ class Exchange:
         self.keep_alive = request.head.keep_alive
         self.problem_headers: Sequence[tuple[bytes, bytes]] = connection.options.problem_headers
         """Sent with the problem document of `fail`."""
+        self.status = 0
+        """Of the response, once it has begun."""
+        self.ended = False
+        self.client_left = False
+        self.collects_body = False
+        """The body is kept until it is complete."""
+        self.is_endless = False
+        """The response goes on until the client closes its side of the connection."""
+        self.is_for_guest = False
+        """The request was admitted with a ticket in place of the token."""
+        self._on_body: Callable[[], None] | None = None
+        self._cancel: Callable[[], object] | None = None
+        self._writer: ResponseWriter | None = None
+        self._invited = False
+        self._probed = False
+        self._has_body = True
+        self._chunked = False
 
     # ---- the body of the request -------------------------------------------------------------------------
 
@@ -90,7 +110,7 @@ class Exchange:
         else:
             check_body_size(request.content_length or 0, limit)
             self.collects_body = True
-            self.on_body(lambda: self.collect_body(limit, callback))
+            self.on_body(partial(self.collect_body, limit, callback))
             self.invite_body()
 
     def on_body(self, callback: Callable[[], None], cancel: Callable[[], object] | None = None) -> None:
@@ -168,16 +188,16 @@ class Exchange:
     def _head(self, status: int, encoded: bytes, framing: bytes, body: bytes = b"") -> bytes:
         """The head of a response, with a short body."""
         self.status = status
-        connection, on_response = self.connection, self.connection.options.on_response
-        if on_response is not None:
-            on_response(self.head, status)
+        server = self.connection.server
+        if server.options.on_response is not None:
+            server.options.on_response(self.head, status)
         persistence = b""
-        if not (self.keep_alive and self.request.complete) or connection.is_stopping:
+        if not (self.keep_alive and self.request.complete) or server.stopping:
             self.keep_alive = False
             persistence = b"connection: close\r\n"
         elif self.head.http_10:
             persistence = b"connection: keep-alive\r\n"
-        return b"%b%b%b%b\r\n%b" % (encoded, framing, response_head.date_line(), persistence, body)
+        return b"%b%b%b%b\r\n%b" % (encoded, framing, server.date_line, persistence, body)
 
     def write(self, data: bytes) -> None:
         if len(data) > _JOINED_BYTES:
@@ -258,7 +278,9 @@ class Exchange:
     def _end(self) -> None:
         self.ended = True
         self._on_body = self._writer = None
-        self.request.discard_body()
+        request = self.request
+        if request.size or not request.complete:
+            request.discard_body()
         self.connection.exchange_ended(self)
 
     # ---- flow control ------------------------------------------------------------------------------------

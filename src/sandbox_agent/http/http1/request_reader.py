@@ -84,27 +84,17 @@ class RequestReader:
             data = self._feed_body(data)
             if not data:
                 return
-        if self.error is None and not self._feed_after_cached_head(data):
-            self._feed_parser(data, starts_request=starts_request)
-
-    # ---- requests with the head of the one before --------------------------------------------------------
-
-    def _feed_after_cached_head(self, data: bytes) -> bool:
-        """Read a request whose head is cached; False if `data` is anything else."""
+        if self.error is not None:
+            return
         cached = self._cached
-        if cached is None or self._in_message or (found := cached.match(data)) is None:
-            return False
-        length, body_at = found
-        body = data[body_at:]
-        if len(body) > length:
-            return False  # A pipelined request follows; httptools finds where.
-        request = IncomingRequest(cached.head, length, body)
+        if cached is None or self._in_message or (request := cached.read(data)) is None:
+            self._feed_parser(data, starts_request=starts_request)
+            return
         self.requests.append(request)
-        if len(body) == length:
+        if request.size == request.content_length:
             request.complete = True
         else:
-            self._arriving, self._body_left = request, length - len(body)
-        return True
+            self._arriving, self._body_left = request, (request.content_length or 0) - request.size
 
     def _feed_body(self, data: bytes) -> bytes:
         """Take the bytes of the body that is arriving; returns what follows it."""

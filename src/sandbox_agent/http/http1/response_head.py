@@ -64,31 +64,18 @@ def encode(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> tuple[bytes
     return b"".join(lines), is_sized
 
 
-class _Date:
-    """The date header, written once a second."""
-
-    def __init__(self) -> None:
-        self._second = 0
-        self._line = b""
-
-    def line(self) -> bytes:
-        try:
-            second = int(time.time())
-        except OverflowError:
-            return b""  # After the year 2262. A server without a clock sends no date (RFC 9110, 6.6.1).
-        if second != self._second:
-            self._second = second
-            now = time.gmtime(second)
-            self._line = b"date: %b, %02d %b %d %02d:%02d:%02d GMT\r\n" % (
-                _DAYS[now.tm_wday],
-                now.tm_mday,
-                _MONTHS[now.tm_mon - 1],
-                now.tm_year,
-                now.tm_hour,
-                now.tm_min,
-                now.tm_sec,
-            )
-        return self._line
-
-
-date_line = _Date().line
+def date_line() -> bytes:
+    """The date header; empty after 2262, because a server without a clock sends none (RFC 9110, 6.6.1)."""
+    try:
+        now = time.gmtime(int(time.time()))
+    except OverflowError:
+        return b""
+    return b"date: %b, %02d %b %d %02d:%02d:%02d GMT\r\n" % (
+        _DAYS[now.tm_wday],
+        now.tm_mday,
+        _MONTHS[now.tm_mon - 1],
+        now.tm_year,
+        now.tm_hour,
+        now.tm_min,
+        now.tm_sec,
+    )

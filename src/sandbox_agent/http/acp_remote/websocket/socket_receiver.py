@@ -103,7 +103,7 @@ class SocketReceiver:
             self._close(TOO_BIG, "the message is too long")
             return
         try:
-            message = acp_post.peek_body(body)
+            message = envelopes.peek_quickly(body) or acp_post.peek_unusual(body)
         except InvalidRequest as error:
             self._refuse(codes.PARSE_ERROR, error)
             return
@@ -123,27 +123,28 @@ class SocketReceiver:
         running_loop.in_thread(lambda: envelopes.peek_in_thread(body), scanned)
 
     def _send(self, message: Envelope, body: bytes) -> None:
-        if not message.is_object:
+        is_object, raw_id, has_method = message
+        if not is_object:
             self._refuse(codes.INVALID_REQUEST, InvalidRequest("a message is one JSON-RPC object"))
             return
         connection = self._connection
         if not connection.is_initialized:
-            if not message.id or routing_fields.read(body).method != "initialize":
+            if not raw_id or routing_fields.read(body).method != "initialize":
                 self._close(PROTOCOL_ERROR, "the first message must be initialize")
                 self._services.remote_connections.end(connection)
                 return
             connection.is_initialized = True
         line = acp_post.as_one_line(body)
         try:
-            if message.id and message.has_method:
-                connection.call(message.id, line)
+            if raw_id and has_method:
+                connection.call(raw_id, line)
             else:
-                connection.instance.forward(message.id, line, _ignore, None)
+                connection.instance.forward(raw_id, line, _ignore, None)
         except Conflict as error:
             self._refuse(codes.INVALID_REQUEST, error)  # the id is that of another request
         except SandboxAgentError as error:
-            if message.has_method and message.id:
-                connection.log.publish_line(as_json_rpc(message.id, error))
+            if raw_id and has_method:
+                connection.log.publish_line(as_json_rpc(raw_id, error))
 
     def _refuse(self, code: int, error: SandboxAgentError) -> None:
         """Answer a message that cannot be forwarded, with id null."""

@@ -61,13 +61,13 @@ class SocketTransport:
         "_full",
         "_hangups",
         "_loop",
-        "_reading",
         "_receiver",
         "_sends_files",
         "_sock",
         "_stalled_since",
         "_waiting",
         "_waiting_bytes",
+        "is_reading",
         "peer_finished",
     )
 
@@ -77,7 +77,7 @@ class SocketTransport:
         self._sock = sock
         self._fd = sock.fileno()
         self._receiver = receiver
-        self._reading = False
+        self.is_reading = False
         self._closing = False
         self.peer_finished = False
         self._eof_wanted = False
@@ -95,21 +95,21 @@ class SocketTransport:
     # ---- reading -----------------------------------------------------------------------------------------
 
     def resume_reading(self) -> None:
-        if not self._reading and not self._closing:
-            self._reading = True
+        if not self.is_reading and not self._closing:
+            self.is_reading = True
             self._hangups.forget(self._fd)
             self._loop.add_reader(self._fd, self._on_readable)
 
     def pause_reading(self) -> None:
         """Read nothing for a while, but notice that the peer leaves."""
-        if self._reading:
+        if self.is_reading:
             self._stop_reading()
             self._hangups.watch(self._fd, self._on_hangup, only_reset=self.peer_finished)
 
     def _stop_reading(self) -> None:
         self._hangups.forget(self._fd)
-        if self._reading:
-            self._reading = False
+        if self.is_reading:
+            self.is_reading = False
             self._loop.remove_reader(self._fd)
 
     def _on_readable(self) -> None:
