@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from sandbox_agent.cli.token_options import accept_token
+from sandbox_agent.cli.options.token_options import accept_token
 
 
 class LazyGroup(click.Group):

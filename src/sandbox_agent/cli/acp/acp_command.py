@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from sandbox_agent.cli.acp.directory_map import DirectoryMap
-from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.api.server_token import token_for
-from sandbox_agent.cli.token_options import token_file_option
+from sandbox_agent.cli.options.agent_completion import complete_agent
+from sandbox_agent.cli.options.token_options import token_file_option
 
 
 @click.command()

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.api.api_connection import ApiConnection, with_connection
 from sandbox_agent.cli.api.install_progress import show_progress
+from sandbox_agent.cli.options.agent_completion import complete_agent
 from sandbox_agent.cli.output import OutputFormat, Row, output_option, print_json, show
 from sandbox_agent.sdk.resources.install_progress import install
 from sandbox_agent.sdk.transport.http_api import segment

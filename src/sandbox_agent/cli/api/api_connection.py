@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from sandbox_agent.cli.api.server_token import token_for
-from sandbox_agent.cli.token_options import token_file_option
+from sandbox_agent.cli.options.token_options import token_file_option
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.default_address import DEFAULT_URL
 from sandbox_agent.sdk.transport.http_api import HttpApi

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import click
 
 from sandbox_agent.cli.daemon.daemon_files import DaemonFiles
-from sandbox_agent.cli.token_options import given_token, token_choice
+from sandbox_agent.cli.options.token_options import given_token, token_choice
 from sandbox_agent.http.loopback import is_loopback
 
 # A daemon on all addresses can be reached on loopback.

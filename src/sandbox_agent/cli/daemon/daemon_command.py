@@ -15,9 +15,9 @@ from sandbox_agent.cli.daemon.start import DaemonOptions
 from sandbox_agent.cli.daemon.start import start as start_daemon
 from sandbox_agent.cli.daemon.stop import stop as stop_daemon
 from sandbox_agent.cli.lazy_group import LazyGroup
+from sandbox_agent.cli.options.token_options import given_token, token_choice, token_file_option
 from sandbox_agent.cli.output import OutputFormat, output_option, print_json, wants_table
 from sandbox_agent.cli.server import settings_parser
-from sandbox_agent.cli.token_options import given_token, token_choice, token_file_option
 from sandbox_agent.http.serve import check_exposure
 from sandbox_agent.settings import Settings, SettingsError
 

@@ -14,7 +14,7 @@ from sandbox_agent.cli.daemon.daemon_files import DaemonFiles
 from sandbox_agent.cli.daemon.health import check_health
 from sandbox_agent.cli.daemon.process_identity import ProcessIdentity
 from sandbox_agent.cli.daemon.stop import stop_process
-from sandbox_agent.cli.token_options import TOKEN_VARIABLE
+from sandbox_agent.cli.options.token_options import TOKEN_VARIABLE
 from sandbox_agent.runtime.server_executable import server_command
 from sandbox_agent.version import version
 

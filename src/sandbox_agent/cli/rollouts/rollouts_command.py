@@ -9,15 +9,15 @@ from typing import Any
 
 import click
 
-from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.lazy_group import LazyGroup
-from sandbox_agent.cli.model_options import (
+from sandbox_agent.cli.options.agent_completion import complete_agent
+from sandbox_agent.cli.options.model_options import (
     model_base_url_option,
     model_key_env_option,
     model_variables,
     session_model,
 )
-from sandbox_agent.cli.new_file import NEW_FILE
+from sandbox_agent.cli.options.new_file import NEW_FILE
 from sandbox_agent.cli.rollouts.show_command import print_summary
 from sandbox_agent.cli.rollouts.time_histogram import svg_histogram
 from sandbox_agent.cli.run.interrupts import interrupt_on_sigterm

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from sandbox_agent.cli.options.token_options import given_token, token_choice, token_file_option
 from sandbox_agent.cli.rollouts.page_routes import START, PageRoutes
-from sandbox_agent.cli.token_options import given_token, token_choice, token_file_option
 from sandbox_agent.http.access.access_check import COMMON_HEADERS, AccessCheck
 from sandbox_agent.http.http1.options import Http1Options
 from sandbox_agent.http.http1.server import Http1Server

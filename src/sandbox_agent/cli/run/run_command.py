@@ -11,21 +11,21 @@ from typing import Any
 
 import click
 
-from sandbox_agent.cli.agent_completion import complete_agent
 from sandbox_agent.cli.api.server_token import token_for
-from sandbox_agent.cli.model_options import (
+from sandbox_agent.cli.options.agent_completion import complete_agent
+from sandbox_agent.cli.options.model_options import (
     model_base_url_option,
     model_key_env_option,
     model_variables,
     session_model,
 )
-from sandbox_agent.cli.new_file import NEW_FILE
+from sandbox_agent.cli.options.new_file import NEW_FILE
+from sandbox_agent.cli.options.token_options import token_file_option
 from sandbox_agent.cli.run.interrupts import interrupt_on_sigterm
 from sandbox_agent.cli.run.renderer import JsonLinesRenderer, TerminalRenderer
 from sandbox_agent.cli.run.terminal_prompter import TerminalPrompter
 from sandbox_agent.cli.run.turn_report import TurnReport
 from sandbox_agent.cli.run.turn_runner import TurnRequest, run_turn
-from sandbox_agent.cli.token_options import token_file_option
 
 EXIT_CODES = {
     "end_turn": 0,
