@@ -2,17 +2,27 @@ from __future__ import annotations
 
 import os
 import select
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from msgspec import UNSET
 
 from sandbox_agent.errors import InvalidRequest, NotFound, PermissionDenied
+from sandbox_agent.workspace.files import renameat2
 from sandbox_agent.workspace.files.workspace import Workspace
 from sandbox_agent.workspace.watch import changes
 from sandbox_agent.workspace.watch.directory_watch import DirectoryWatch
 
 from .watching import next_report, seen, watching
+
+
+@contextmanager
+def opened(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_DIRECTORY)
+    yield descriptor
+    os.close(descriptor)
 
 
 @pytest.mark.clause("changes-fs-watch")
@@ -59,6 +69,22 @@ def test_a_rename_is_one_change_and_the_watch_follows_it(workspace: Workspace, h
         )
         (home / "after/in/file").write_text("x")
         assert seen(next_report(watch), home) == {("created", "after/in/file")}
+
+
+def test_two_directories_that_exchange_their_names_are_watched_under_the_new_ones(
+    workspace: Workspace, home: Path
+) -> None:
+    (home / "a/in-a").mkdir(parents=True)
+    (home / "b/in-b").mkdir(parents=True)
+    with watching(workspace, home) as watch, opened(home) as top:
+        for _ in range(2):
+            assert renameat2.swap(top, "a", top, "b")
+            assert seen(next_report(watch), home) == {("renamed", "a"), ("renamed", "b")}
+        assert renameat2.swap(top, "a", top, "b")
+        next_report(watch)
+        (home / "a/in-b/file").write_text("x")
+        (home / "b/in-a/file").write_text("x")
+        assert seen(next_report(watch), home) == {("created", "a/in-b/file"), ("created", "b/in-a/file")}
 
 
 def test_files_that_come_and_go_at_once_are_not_reported(workspace: Workspace, home: Path) -> None:

@@ -121,6 +121,23 @@ def test_a_move_is_a_rename(workspace: Workspace, home: Path) -> None:
         assert (change.kind, change.path, change.previous_path) == ("renamed", f"{home}/b", f"{home}/a")
 
 
+@pytest.mark.parametrize("can_swap", [True, False])
+def test_a_directory_that_replaces_another_is_watched_under_its_new_name(
+    workspace: Workspace, home: Path, can_swap: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not can_swap:
+        monkeypatch.setattr(renameat2, "_renameat2", lambda *_: False)
+    (home / "a/new").mkdir(parents=True)
+    (home / "b/old").mkdir(parents=True)
+    with watching(workspace, home) as watch:
+        move(workspace, "a", "b", overwrite=True, progress=ProgressToken())
+        found = seen(next_report(watch), home)
+        assert ("renamed", "b") in found and not any("sandbox-agent" in path for _, path in found)
+        (home / "b/new/file").write_text("x")
+        assert seen(next_report(watch), home) == {("created", "b/new/file")}
+        assert watch.directories == 3
+
+
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_file_from_another_file_system_is_created(
     workspace: Workspace, home: Path, elsewhere: Path, overwrite: bool

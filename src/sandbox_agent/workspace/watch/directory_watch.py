@@ -53,6 +53,9 @@ class DirectoryWatch:
         self._excluded = excluded
         self._max_directories = max_directories
         self._paths: dict[int, str] = {}
+        self._replaced: dict[int, str] = {}
+        """What had the name that the last rename has given: deleted, or exchanged by a second rename."""
+        self._last_rename = ("", "")
         self._changes = ChangeSet()
         try:
             self._inotify = Inotify()
@@ -84,6 +87,7 @@ class DirectoryWatch:
                 report.overflowed = True
             elif event.mask & inotify.IGNORED:
                 self._paths.pop(event.watch, None)
+                self._replaced.pop(event.watch, None)
             elif (directory := self._paths.get(event.watch)) is None:
                 continue  # Of a watch that was removed meanwhile.
             elif event.mask & (inotify.DELETE_SELF | inotify.MOVE_SELF):
@@ -147,20 +151,25 @@ class DirectoryWatch:
             self._forget(path)
 
     def _forget(self, path: str) -> None:
-        for watch in self._watches_below(path):
-            del self._paths[watch]
+        for watch in self._take_below(path):
             self._inotify.remove(watch)
 
     def _rename_watches(self, previous: str, path: str) -> None:
-        for watch in self._watches_below(previous):
-            self._paths[watch] = path + self._paths[watch][len(previous) :]
+        if self._last_rename == (path, previous) and self._replaced:  # RENAME_EXCHANGE: two renames
+            moved, self._replaced = self._replaced, {}
+        else:
+            self._replaced = self._take_below(path)
+            moved = self._take_below(previous)
+        self._last_rename = (previous, path)
+        self._paths.update((watch, path + watched[len(previous) :]) for watch, watched in moved.items())
 
-    def _watches_below(self, path: str) -> list[int]:
-        return [
+    def _take_below(self, path: str) -> dict[int, str]:
+        below = [
             watch
             for watch, watched in self._paths.items()
             if watched == path or watched.startswith(path + "/")
         ]
+        return {watch: self._paths.pop(watch) for watch in below}
 
     def _watch_again(self) -> None:
         """After lost events: directories may have come or gone without being noticed."""
