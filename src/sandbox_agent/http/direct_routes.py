@@ -54,7 +54,7 @@ class DirectRoutes:
         other_tokens = _websocket_tokens(head) if wants_websocket else ()
         granted = services.access.check(head.method, head.path, head.header_map, other_tokens, head.query)
         if isinstance(granted, Response):
-            exchange.respond(granted)
+            exchange.respond(granted.status, granted.headers, granted.body)
             return
         exchange.problem_headers = granted.headers
         exchange.is_for_guest = granted.without_token
@@ -80,7 +80,7 @@ class DirectRoutes:
         elif head.path == _EVENTS_PATH and head.method == "GET" and is_complete:
             http1_handlers.open_events(exchange, services, granted)
         elif head.path == HEALTH_PATH and head.method == "GET" and is_complete:
-            exchange.respond(Response(200, HEALTH_BODY, list(granted.headers), JSON))
+            exchange.respond(200, [(b"content-type", JSON), *granted.headers], HEALTH_BODY)
         else:
             self._loop.when_asyncio(lambda: run_guarded(exchange, self._run_app, exchange, granted))
 

@@ -52,6 +52,13 @@ def joined_headers(own: HeaderList, common: HeaderList) -> HeaderList:
     return [*(pair for pair in own if pair[0] != b"vary"), *merged]
 
 
+def with_length(status: int, headers: HeaderList, body: bytes) -> HeaderList:
+    """Headers as sent; 204 and 304 have no length, HEAD has the length of the GET."""
+    if status in (204, 304) or any(name == b"content-length" for name, _ in headers):
+        return headers
+    return [*headers, (b"content-length", b"%d" % len(body))]
+
+
 def offered_subprotocols(headers: HeaderList) -> list[str]:
     """The subprotocols of a WebSocket handshake, in the client's order."""
     values = b",".join(value for name, value in headers if name == b"sec-websocket-protocol")
@@ -226,15 +233,9 @@ class Response:
     def json(cls, body: bytes) -> Response:
         return cls(200, body, content_type=JSON)
 
-    def head(self, method: str) -> HeaderList:
-        """Headers as sent; 204 and 304 have no length, HEAD has the length of the GET."""
-        if self.status in (204, 304) or any(name == b"content-length" for name, _ in self.headers):
-            return self.headers
-        return [*self.headers, (b"content-length", b"%d" % len(self.body))]
-
     async def send(self, request_method: str, send: Send) -> None:
-        start = {"type": "http.response.start", "status": self.status, "headers": self.head(request_method)}
-        await send(start)
+        headers = with_length(self.status, self.headers, self.body)
+        await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": b"" if request_method == "HEAD" else self.body})
 
 

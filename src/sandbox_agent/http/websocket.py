@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sandbox_agent.http import problems
 from sandbox_agent.http.access.websocket_tokens import BEARER_SUBPROTOCOL
-from sandbox_agent.http.messages import ClientDisconnected, Query, first_headers
+from sandbox_agent.http.messages import ClientDisconnected, Query, first_headers, with_length
 
 if TYPE_CHECKING:
     from typing import Any
@@ -92,7 +92,7 @@ class WebSocket:
             await self.close()  # An ASGI server without the extension answers 403.
         else:
             response = problems.response(error)
-            head = [*response.head("GET"), *headers]
+            head = with_length(response.status, [*response.headers, *headers], response.body)
             start = "websocket.http.response.start"
             await self._send({"type": start, "status": response.status, "headers": head})
             await self._send({"type": "websocket.http.response.body", "body": response.body})

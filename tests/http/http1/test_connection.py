@@ -15,7 +15,6 @@ from sandbox_agent.http import problems
 from sandbox_agent.http.http1 import request_reader
 from sandbox_agent.http.http1.connection import ConnectionState
 from sandbox_agent.http.http1.exchange import Exchange
-from sandbox_agent.http.messages import Response
 from tests.http.http1.http1_client import GET, Http1Client
 
 POST = b"POST /p HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n"
@@ -29,11 +28,11 @@ async def connected(handler: Callable[[Exchange], None], **options: Any) -> Asyn
 
 
 def answer_ok(exchange: Exchange) -> None:
-    exchange.respond(Response(200, b"ok"))
+    exchange.respond(200, [], b"ok")
 
 
 def echo(exchange: Exchange) -> None:
-    exchange.collect_body(100, lambda exchange, body: exchange.respond(Response(200, body)))
+    exchange.collect_body(100, lambda exchange, body: exchange.respond(200, [], body))
 
 
 class Later:
@@ -67,10 +66,10 @@ async def test_a_request_waits_while_another_is_answered() -> None:
         await client.send(GET + GET)
         await client.wait_for_state(ConnectionState.ANSWERING)
         assert len(later.exchanges) == 1
-        later.exchanges[0].respond(Response(200, b"first"))
+        later.exchanges[0].respond(200, [], b"first")
         assert (await client.response())[1] == b"first"
         await client.wait_for_state(ConnectionState.ANSWERING)
-        later.exchanges[1].respond(Response(200, b"second"))
+        later.exchanges[1].respond(200, [], b"second")
         assert (await client.response())[1] == b"second"
         assert client.connection.state is ConnectionState.IDLE
 
@@ -150,7 +149,7 @@ def fails_with_the_body(exchange: Exchange) -> None:
 
 
 def invalid_header(exchange: Exchange) -> None:
-    exchange.respond(Response(200, b"ok", [(b"x", b"a\r\nset-cookie: b")]))
+    exchange.respond(200, [(b"x", b"a\r\nset-cookie: b")], b"ok")
 
 
 def invalid_header_of_problems(exchange: Exchange) -> None:
@@ -256,8 +255,8 @@ async def test_calls_after_the_end_of_a_response_change_nothing() -> None:
         await client.send(GET)
         await client.wait_for_state(ConnectionState.ANSWERING)
         (exchange,) = later.exchanges
-        exchange.respond(Response(200, b"ok"))
-        exchange.respond(Response(200, b"again"))
+        exchange.respond(200, [], b"ok")
+        exchange.respond(200, [], b"again")
         exchange.start(200, [])
         exchange.write(b"again")
         exchange.end()

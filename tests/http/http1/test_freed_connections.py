@@ -13,7 +13,7 @@ import pytest
 from sandbox_agent import logs
 from sandbox_agent.http.access.access_check import AccessCheck
 from sandbox_agent.http.http1.exchange import Exchange
-from sandbox_agent.http.messages import Message, Receive, Response, Scope, Send
+from sandbox_agent.http.messages import Message, Receive, Scope, Send
 from sandbox_agent.settings import Settings
 from tests.http.http1.http1_client import BOUND_S, Http1Client, asgi_handler
 
@@ -23,7 +23,7 @@ ACCESS = AccessCheck(Settings(token="secret"))
 
 
 def answers(exchange: Exchange) -> None:
-    exchange.collect_body(100, lambda body: exchange.respond(Response(200, body)))
+    exchange.collect_body(100, lambda body: exchange.respond(200, [], body))
 
 
 def refuses(exchange: Exchange) -> None:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from sandbox_agent.http.messages import Message, Response
+from sandbox_agent.http.messages import Message
 from sandbox_agent.http.sinks.asgi_sink import AsgiSink
 
 BOUND_S = 5
@@ -58,8 +58,8 @@ async def run(sink: AsgiSink, client: Client) -> None:
 
 async def test_a_whole_response_is_sent() -> None:
     sink, client = AsgiSink(), Client()
-    sink.respond(Response.json(b"{}"))
-    sink.respond(Response.json(b"[]"))
+    sink.respond(200, [], b"{}")
+    sink.respond(200, [], b"[]")
     await run(sink, client)
     assert client.sent[0]["status"] == 200
     assert client.body == b"{}"

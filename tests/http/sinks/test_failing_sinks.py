@@ -28,7 +28,7 @@ class FailingSink:
         if method == self._method:
             raise ZeroDivisionError(method)
 
-    def respond(self, response: Any) -> None:
+    def respond(self, status: int, headers: Any, body: bytes = b"") -> None:
         self._call("respond")
 
     def start(self, status: int, headers: Any) -> None:

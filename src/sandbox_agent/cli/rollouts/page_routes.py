@@ -47,7 +47,7 @@ class PageRoutes:
         head = exchange.head
         granted = self._access.check(head.method, head.path, head.header_map)
         if isinstance(granted, Response):
-            exchange.respond(granted)
+            exchange.respond(granted.status, granted.headers, granted.body)
             return
         exchange.problem_headers = granted.headers
         request = Request(http_scope(exchange, {}), _no_body)
@@ -102,8 +102,7 @@ class PageRoutes:
         elif isinstance(response, FileSender):
             response.send(exchange, self._loop, headers)
         elif not exchange.client_left:
-            response.headers = [*response.headers, *headers]
-            exchange.respond(response)
+            exchange.respond(response.status, [*response.headers, *headers], response.body)
 
 
 async def _no_body() -> dict[str, object]:

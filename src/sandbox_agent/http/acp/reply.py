@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.errors import SandboxAgentError
-from sandbox_agent.http.messages import JSON, Response
+from sandbox_agent.http.messages import JSON
 from sandbox_agent.http.sinks.step_guard import run_guarded
 from sandbox_agent.jsonrpc_error_codes import INTERNAL_ERROR
 
@@ -57,7 +57,7 @@ class PostReply:
             elif isinstance(answer, SandboxAgentError):
                 sink.fail(answer)
             else:
-                sink.respond(Response(200, answer, self._answer_headers()))
+                sink.respond(200, self._answer_headers(), answer)
         except Exception as error:
             sink.fail(error)
 
@@ -70,7 +70,7 @@ class PostReply:
 
     def accept(self) -> None:
         """202 without a body."""
-        self.sink.respond(Response(202, headers=list(self._headers)))
+        self.sink.respond(202, self._headers)
 
     def send_filler(self) -> None:
         """Send the headers of a 200, or after that a space: clients give up after minutes without a byte."""

@@ -1,7 +1,7 @@
 """One request and its response on a connection.
 
 A handler gets the exchange when the head has arrived. It may ask for the body (`collect_body`, `on_body`) and
-answers now or later: with a whole `Response`, or with `start`, `write` and `end`. The exchange writes
+answers now or later: with `respond`, or with `start`, `write` and `end`. The exchange writes
 HTTP/1.1; every response ends in `end`.
 
 What a handler has registered is called in `run_guarded`, so that an exception in it ends in an answer.
@@ -151,24 +151,23 @@ class Exchange:
 
     # ---- the response ------------------------------------------------------------------------------------
 
-    def respond(self, response: Response) -> None:
+    def respond(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         if self.status:
             return
         try:
-            encoded, is_sized = response_head.encode(response.status, tuple(response.headers))
+            encoded, is_sized = response_head.encode(status, tuple(headers))
         except response_head.InvalidHeader as error:
             # Without the headers of the handler, which may be the invalid ones.
             self.problem_headers = self.connection.options.problem_headers
             self.fail(error)
             return
-        body = response.body
         framing = b"" if is_sized else b"content-length: %d\r\n" % len(body)
         if self.head.method == "HEAD":
             body = b""
         if len(body) > _JOINED_BYTES:
-            self.connection.write_pieces([self._head(response.status, encoded, framing), body])
+            self.connection.write_pieces([self._head(status, encoded, framing), body])
         else:
-            self.connection.write(self._head(response.status, encoded, framing, body))
+            self.connection.write(self._head(status, encoded, framing, body))
         self._end()
 
     def start(self, status: int, headers: HeaderList) -> None:
@@ -254,20 +253,19 @@ class Exchange:
         if self.status:
             self.connection.abort()  # A cut response must not look complete.
         else:
-            self.respond(self._problem(error))
+            problem = self._problem(error)
+            self.respond(problem.status, [*problem.headers, *self.problem_headers], problem.body)
 
     def _problem(self, error: SandboxAgentError) -> Response:
         try:
             from sandbox_agent.http import problems  # with the first problem: it loads msgspec
 
-            response = problems.response(error)
+            return problems.response(error)
         except Exception as fault:
             if self.connection.release_descriptors(fault):
                 return self._problem(error)
             logger.exception("problem.failed", fault, kind=error.kind)
-            response = Response(500, _LAST_RESORT, content_type=b"application/problem+json")
-        response.headers += self.problem_headers
-        return response
+            return Response(500, _LAST_RESORT, content_type=b"application/problem+json")
 
     def cancel(self, error: SandboxAgentError) -> None:
         """Fail because the body does not arrive; the handler is stopped first."""

@@ -7,12 +7,13 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.eventlog.file_range import FileRange
+from sandbox_agent.http.messages import with_length
 from sandbox_agent.http.sinks.step_guard import run_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sandbox_agent.http.messages import HeaderList, Message, Receive, Response, Send
+    from sandbox_agent.http.messages import HeaderList, Message, Receive, Send
     from sandbox_agent.http.sinks.response_sink import ResponseWriter
 
 
@@ -35,10 +36,10 @@ class AsgiSink:
     def can_write(self) -> bool:
         return not self._queue and not self._closed
 
-    def respond(self, response: Response) -> None:
+    def respond(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         if not self._started:
-            self.start(response.status, response.head("GET"))
-            self.write(response.body)
+            self.start(status, with_length(status, headers, body))
+            self.write(body)
             self.end()
 
     def start(self, status: int, headers: HeaderList) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sandbox_agent.bridge.eventlog.file_range import FileRange
-    from sandbox_agent.http.messages import HeaderList, Response
+    from sandbox_agent.http.messages import HeaderList
 
 
 class ResponseWriter(Protocol):
@@ -31,7 +31,7 @@ class ResponseSink(Protocol):
     def can_write(self) -> bool:
         """Whether more should be written now; `ResponseWriter.resume` tells when it becomes true."""
 
-    def respond(self, response: Response) -> None:
+    def respond(self, status: int, headers: HeaderList, body: bytes = b"") -> None:
         """Send a complete response."""
 
     def start(self, status: int, headers: HeaderList) -> None:

@@ -14,7 +14,7 @@ from sandbox_agent.errors import InternalError
 from sandbox_agent.http.http1.asgi import http_scope
 from sandbox_agent.http.http1.websocket.websocket_connection import ABNORMAL, WebSocketConnection
 from sandbox_agent.http.http1.websocket.websocket_handshake import WebSocketHandshake
-from sandbox_agent.http.messages import Response, offered_subprotocols
+from sandbox_agent.http.messages import offered_subprotocols
 
 if TYPE_CHECKING:
     from typing import Any
@@ -123,7 +123,7 @@ class AsgiWebSocketRun:
             )
             self._connection.begin(head, unread)
         elif kind == "websocket.close":
-            exchange.respond(Response(403))
+            exchange.respond(403, [])
         elif kind == "websocket.http.response.start":
             exchange.start(message["status"], list(message["headers"]))
         else:
