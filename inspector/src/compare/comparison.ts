@@ -37,7 +37,7 @@ export interface Wanted {
   candidates: WantedCandidate[];
 }
 
-export interface WantedCandidate {
+interface WantedCandidate {
   agent: string;
   model: string;
   /** Keys for its process only. They are not in the record of the comparison. */

@@ -12,7 +12,7 @@ import { useLoaded } from "../ui/hooks/useLoaded";
 /** Entries are added in steps of this. */
 const SHOWN_ENTRIES = 200;
 
-export interface TreeActions {
+interface TreeActions {
   openFolder: (path: string) => void;
   openFile: (path: string) => void;
   rename: (entry: FsEntry) => void;

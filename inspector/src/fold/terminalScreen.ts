@@ -3,7 +3,7 @@
  * erased lines obeyed, other control sequences left out. Lines above the last ones can be reached by cursor-up.
  */
 
-export interface Style {
+interface Style {
   /** Class names without the prefix: `fg-1`, `bg-4`, `bold`. */
   classes: string[];
   /** Colours of the 256-colour table or 24 bits, as CSS. */
@@ -28,10 +28,36 @@ const SEQUENCE =
   /\u001b(?:\[([0-?]*)[ -/]*([@-~])|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[@-Z\\-_])|[\r\n\b]|[^\u001b\r\n\b]+/g;
 const CONTROL = /[\u0000-\u0007\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f]/g;
 
+/** The begin of a control sequence at the end of a text that goes on. */
+const UNFINISHED = /\u001b(?:\[[0-?]*[ -/]*|\][^\u0007\u001b]{0,999})?$/;
+
+/** The lines of an output that grows: of a text that begins with the one before only the rest is read. */
+export class GrowingOutput {
+  private screen = new Screen();
+  private done = "";
+
+  /** Returns how many lines the text has. */
+  read(text: string): number {
+    if (!text.startsWith(this.done)) {
+      this.screen = new Screen();
+      this.done = "";
+    }
+    const unfinished = UNFINISHED.exec(text.slice(this.done.length))?.[0].length ?? 0;
+    const added = text.slice(this.done.length, text.length - unfinished);
+    for (const match of added.matchAll(SEQUENCE)) this.screen.take(match);
+    this.done = text.slice(0, text.length - unfinished);
+    return this.screen.height;
+  }
+
+  lines(from = 0): Run[][] {
+    return this.screen.lines(from);
+  }
+}
+
 export function terminalLines(text: string): Run[][] {
-  const screen = new Screen();
-  for (const match of text.matchAll(SEQUENCE)) screen.take(match);
-  return screen.lines();
+  const output = new GrowingOutput();
+  output.read(text);
+  return output.lines();
 }
 
 /** The same without styles. */
@@ -55,8 +81,12 @@ class Screen {
     else if (!token.startsWith("\u001b")) this.write(token.replace(CONTROL, ""));
   }
 
-  lines(): Run[][] {
-    return this.rows.map(runs);
+  get height(): number {
+    return this.rows.length;
+  }
+
+  lines(from: number): Run[][] {
+    return this.rows.slice(from).map(runs);
   }
 
   private write(text: string): void {

@@ -108,10 +108,7 @@ export function AppLayout({ disconnect, theme }: { disconnect: () => void; theme
       </main>
       <Splitter pane="dock" label="Width of the panels" />
       {(!sizes.dock.folded || pane === "dock") && (
-        <Dock
-          instance={route.page === "session" || route.page === "server" ? focused : undefined}
-          showMain={() => setPane("main")}
-        />
+        <Dock instance={focused} showMain={() => setPane("main")} />
       )}
       <nav className="pane-switch" aria-label="Parts of the page">
         {PANES.map(({ pane: name, label, icon }) => (

@@ -1,13 +1,16 @@
-/** The panels beside the conversation. Each is loaded when it is opened first, except the first one. */
+/** The panels beside the page. Each is loaded when it is opened first. */
 
 import { lazy, Suspense, type KeyboardEvent } from "react";
 import type { Instance } from "../instance/instance";
-import { EventsPanel } from "../panels/events/EventsPanel";
 import { useObservable } from "../state/observable";
-import { PANELS, selectedPanel, showPanel } from "../state/selection";
+import { currentRoute } from "../state/route";
+import { panelShown, panelsOf, selectedPanel, showPanel } from "../state/selection";
 import { Loading } from "../ui/Empty";
 import { WorkbenchPanel } from "../workbench/WorkbenchPanel";
 
+const EventsPanel = lazy(async () => ({
+  default: (await import("../panels/events/EventsPanel")).EventsPanel,
+}));
 const TimelinePanel = lazy(async () => ({
   default: (await import("../timeline/TimelinePanel")).TimelinePanel,
 }));
@@ -22,18 +25,20 @@ const RequestsPanel = lazy(async () => ({
 const STEPS: Record<string, number> = { ArrowRight: 1, ArrowLeft: -1 };
 
 export function Dock({ instance, showMain }: { instance: Instance | undefined; showMain: () => void }) {
-  const tab = useObservable(selectedPanel);
+  const route = useObservable(currentRoute);
+  const tab = panelShown(route, useObservable(selectedPanel));
+  const panels = panelsOf(route);
   const arrow = (event: KeyboardEvent) => {
     const step = STEPS[event.key];
     if (!step) return;
-    const next = PANELS[(PANELS.indexOf(tab) + step + PANELS.length) % PANELS.length]!;
+    const next = panels[(panels.indexOf(tab) + step + panels.length) % panels.length]!;
     showPanel(next);
     document.getElementById(`tab-${next}`)?.focus();
   };
   return (
     <aside className="dock" aria-label="Panels">
       <div className="tabs" role="tablist" aria-label="Panels" onKeyDown={arrow}>
-        {PANELS.map((name) => (
+        {panels.map((name) => (
           <button
             key={name}
             id={`tab-${name}`}

@@ -1,6 +1,7 @@
 /** The page without a session: the agents to start one with. */
 
 import type { AgentInfo } from "../api/bodies";
+import { ImportButton } from "../panels/events/ImportButton";
 import { useAppState } from "../state/appState";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty, Loading } from "../ui/Empty";
@@ -13,7 +14,10 @@ export function Welcome({ create }: { create: (agent?: string) => void }) {
   const agents = useAgents(api);
   return (
     <div className="welcome">
-      <h1>Start a session</h1>
+      <div className="welcome-head">
+        <h1 className="grow">Start a session</h1>
+        <ImportButton />
+      </div>
       <p className="muted">
         Pick an agent. The mock agent needs no key and shows everything this page can draw.
       </p>

@@ -2,8 +2,8 @@
 
 import type { SessionRow } from "../sidebar/sessionRows";
 import { STATE_LABELS } from "../sidebar/sessionRows";
-import { go } from "../state/route";
-import { PANELS, showPanel } from "../state/selection";
+import { currentRoute, go } from "../state/route";
+import { panelsOf, showPanel } from "../state/selection";
 
 export interface PaletteCommand {
   key: string;
@@ -44,7 +44,7 @@ export function paletteCommands(rows: readonly SessionRow[], actions: PaletteAct
         actions.showPane("main");
       },
     })),
-    ...PANELS.map((name) => ({
+    ...panelsOf(currentRoute.get()).map((name) => ({
       key: `panel:${name}`,
       label: name,
       detail: "panel",

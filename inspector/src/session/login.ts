@@ -6,7 +6,7 @@ import type { Instance } from "../instance/instance";
 import { numberAt } from "../json";
 
 /** Methods that only confirm an API key of the environment; the list of the SDK, `login_methods.py`. */
-export const KEY_LOGINS = [
+const KEY_LOGINS = [
   "codex-api-key",
   "openai-api-key",
   "anthropic-api-key",

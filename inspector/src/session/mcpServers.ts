@@ -13,7 +13,7 @@ type McpEntry = ConfigEntry["mcp"];
 type LocalEntry = Extract<McpEntry, { type: "local" }>;
 type RemoteEntry = Extract<McpEntry, { type: "remote" }>;
 
-export interface LeftOut {
+interface LeftOut {
   name: string;
   field: string;
   reason: string;

@@ -6,7 +6,7 @@
 import type { StreamState } from "../api/instanceReader";
 
 /** `gone`: the server does not list the run, or answers 404. */
-export type Run = "unknown" | "starting" | "running" | "exited" | "gone";
+type Run = "unknown" | "starting" | "running" | "exited" | "gone";
 
 export interface SessionState {
   run: Run;

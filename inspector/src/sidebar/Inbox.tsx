@@ -7,6 +7,7 @@ import { useObservable } from "../state/observable";
 import { go } from "../state/route";
 import { agentLabel } from "../ui/agentLabel";
 import { Empty } from "../ui/Empty";
+import { untitled } from "../ui/untitled";
 import { NotifySwitch } from "./NotifySwitch";
 
 export function Inbox() {
@@ -32,10 +33,11 @@ export function Inbox() {
 
 function Entry({ waiting: { open, item } }: { waiting: WaitingRequest }) {
   const { session, instance } = open;
+  const title = session.title || untitled(session.agent, session.createdAt);
   return (
-    <article className="inbox-entry" aria-label={`Request of ${session.title || agentLabel(session.agent)}`}>
+    <article className="inbox-entry" aria-label={`Request of ${title}`}>
       <button type="button" className="link-button" onClick={() => go({ page: "session", id: session.id })}>
-        {session.title || `${agentLabel(session.agent)} ${session.id.slice(0, 8)}`}
+        {title}
       </button>{" "}
       <span className="muted">
         {agentLabel(session.agent)} · {session.cwd}

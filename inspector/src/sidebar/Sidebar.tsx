@@ -94,7 +94,7 @@ function Row({ row, chosen }: { row: SessionRow; chosen: () => void }) {
     <SideLink route={row.route} chosen={chosen}>
       <span className={`dot state-${row.state}`} aria-hidden="true" />
       <span className="side-text">
-        <strong className={row.foreign ? "mono" : ""}>{row.title}</strong>
+        <strong>{row.title}</strong>
         <span className="muted">
           {[row.facts[0], STATE_LABELS[row.state], ...row.facts.slice(1)].join(" · ")}
         </span>

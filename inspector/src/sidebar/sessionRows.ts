@@ -8,6 +8,7 @@ import type { Route } from "../state/route";
 import type { SessionRecord } from "../storage/sessionRecord";
 import { agentLabel } from "../ui/agentLabel";
 import { ago } from "../ui/format";
+import { untitled } from "../ui/untitled";
 
 export type RowState = "working" | "waiting" | "idle" | "ended" | "starting" | "imported";
 
@@ -18,8 +19,6 @@ export interface SessionRow {
   state: RowState;
   /** Agent, time, and whose session it is. */
   facts: string[];
-  /** Of another client: not in the history of this browser. */
-  foreign: boolean;
   activeAt: number;
 }
 
@@ -61,10 +60,9 @@ function ownRow(session: SessionRecord, server: AcpServer | undefined, phase: Ph
   return {
     key: session.id,
     route: { page: "session", id: session.id },
-    title: session.title || `${agentLabel(session.agent)} ${session.id.slice(0, 8)}`,
+    title: session.title || untitled(session.agent, session.createdAt),
     state: session.imported ? "imported" : ownState(server, phase),
     facts: [agentLabel(session.agent), ago(session.lastActiveAt)],
-    foreign: false,
     activeAt: session.lastActiveAt,
   };
 }
@@ -86,10 +84,9 @@ function foreignRow(server: AcpServer): SessionRow {
   return {
     key: `server:${server.serverId}`,
     route: { page: "server", id: server.serverId },
-    title: server.serverId,
+    title: untitled(server.agent, server.createdAtMs),
     state: serverState(server),
-    facts: [agentLabel(server.agent), exitText(server) ?? "another client"],
-    foreign: true,
+    facts: [exitText(server) ?? "another client", server.serverId],
     activeAt: server.lastActivityMs,
   };
 }

@@ -5,6 +5,7 @@ import { readStored, writeStored } from "../ui/hooks/useStored";
 import { WORKBENCH_PANELS } from "../workbench/panelNames";
 import { Observable } from "./observable";
 import { foldPane, paneSizes } from "./paneSizes";
+import type { Route } from "./route";
 
 export const selectedInstance = new Observable<Instance | undefined>(undefined);
 
@@ -24,18 +25,21 @@ export const selectedCard = new Observable<{ item: string; request: number } | u
 export const selectedFile = new Observable<{ path: string; request: number } | undefined>(undefined);
 
 const EVENTS = "Events";
+const TIMELINE = "Timeline";
 const FILES = "Files";
-export const PANELS = [
-  EVENTS,
-  "Timeline",
-  ...WORKBENCH_PANELS,
-  "Agents",
-  FILES,
-  "MCP",
-  "Skills",
-  "Requests",
-] as const;
+const PANELS = [EVENTS, TIMELINE, ...WORKBENCH_PANELS, "Agents", FILES, "MCP", "Skills", "Requests"] as const;
 export type PanelName = (typeof PANELS)[number];
+
+/** The panels of a page: Events and Timeline are about a conversation. */
+export function panelsOf({ page }: Route): readonly PanelName[] {
+  if (page === "session" || page === "server") return PANELS;
+  return PANELS.filter((name) => name !== EVENTS && name !== TIMELINE);
+}
+
+/** The chosen panel, or the files of the sandbox on a page that does not have it. */
+export function panelShown(route: Route, chosen: PanelName): PanelName {
+  return panelsOf(route).includes(chosen) ? chosen : FILES;
+}
 
 export const selectedPanel = new Observable<PanelName>(
   PANELS.find((name) => name === readStored("dock-tab")) ?? EVENTS,

@@ -8,7 +8,7 @@ import "../styles/timeline.css";
 import { Empty } from "../ui/Empty";
 import { count, duration, money } from "../ui/format";
 import { useNow } from "../ui/hooks/useNow";
-import { turnTraces, type TurnTrace } from "./turnTraces";
+import { TurnTraces, type TurnTrace } from "./turnTraces";
 import { Waterfall } from "./Waterfall";
 
 /** Turns are added in steps of this, the newest first. */
@@ -28,11 +28,12 @@ function Turns({ instance, showMain }: { instance: Instance; showMain: () => voi
   const { conversation } = useInstance(instance);
   const { items, turns: running, usage } = conversation;
   const now = useNow(running.length > 0);
-  const traces = useMemo(() => turnTraces(items, running.length > 0, now), [items, running, now]);
+  const [reader] = useState(() => new TurnTraces());
+  const traces = useMemo(() => reader.read(items, running.length > 0, now), [reader, items, running, now]);
   const [limit, setLimit] = useState(SHOWN_TURNS);
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
   const [lastFailed, setLastFailed] = useState(-1);
-  const failed = traces.flatMap((trace) => trace.spans).filter((span) => span.failed);
+  const failed = traces.flatMap((trace) => trace.failed);
   const newest = traces.at(-1)?.key;
 
   const show = (item: string) => {

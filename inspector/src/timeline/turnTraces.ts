@@ -31,29 +31,52 @@ export interface TurnTrace {
   stopReason?: string;
   /** Time from the prompt to the first part of the answer. */
   firstTokenMs?: number;
+  /** Time in which at least one request waited for the user. */
   waitingMs: number;
   tokens?: number;
   cost?: Cost;
   spans: Span[];
+  /** The spans that failed. */
+  failed: Span[];
 }
 
 const TITLE_CHARS = 80;
 
-/** `now` ends what still runs. */
-export function turnTraces(items: readonly Item[], running: boolean, now: number): TurnTrace[] {
-  const traces: TurnTrace[] = [];
-  let turn: Item[] = [];
-  for (const item of items) {
-    const opens = item.kind === "message" && item.role === "user";
-    // Items between two turns, such as a change of mode, belong to none.
-    if (opens && !turn.some(isPrompt)) turn = [];
-    turn.push(item);
-    if (item.kind !== "turn-end") continue;
-    traces.push(trace(turn, item, now));
-    turn = [];
+/** The traces of a growing conversation: the items of an ended turn are read once, unless one of them changes. */
+export class TurnTraces {
+  private items: readonly Item[] = [];
+  private traces: TurnTrace[] = [];
+  /** Index behind the last item of each trace. */
+  private ends: number[] = [];
+
+  /** `now` ends what still runs. */
+  read(items: readonly Item[], running: boolean, now: number): TurnTrace[] {
+    const changed = firstDifference(this.items, items);
+    this.items = items;
+    while (this.ends.length > 0 && this.ends.at(-1)! > changed) {
+      this.ends.pop();
+      this.traces.pop();
+    }
+    let turn: Item[] = [];
+    for (let index = this.ends.at(-1) ?? 0; index < items.length; index += 1) {
+      const item = items[index]!;
+      // Items between two turns, such as a change of mode, belong to none.
+      if (isPrompt(item) && !turn.some(isPrompt)) turn = [];
+      turn.push(item);
+      if (item.kind !== "turn-end") continue;
+      this.traces.push(trace(turn, item, now));
+      this.ends.push(index + 1);
+      turn = [];
+    }
+    return running && turn.length > 0 ? [...this.traces, trace(turn, undefined, now)] : [...this.traces];
   }
-  if (running && turn.length > 0) traces.push(trace(turn, undefined, now));
-  return traces;
+}
+
+function firstDifference(before: readonly Item[], items: readonly Item[]): number {
+  const length = Math.min(before.length, items.length);
+  let index = 0;
+  while (index < length && before[index] === items[index]) index += 1;
+  return index;
 }
 
 function firstLine(text: string): string {
@@ -69,7 +92,8 @@ function trace(items: readonly Item[], ended: TurnEndItem | undefined, now: numb
   const timed = items.filter((item) => item.time > 0);
   const start = prompt?.time || (timed[0]?.time ?? 0);
   const end = Math.max(start, ended?.time ?? now);
-  const spans = timed.flatMap((item) => spanOf(item, start, end, ended === undefined) ?? []);
+  const running = ended === undefined;
+  const spans = timed.flatMap((item) => spanOf(item, start, end, running) ?? []);
   const answer = timed.find(
     (item) => (item.kind === "message" && item.role === "assistant") || item.kind === "thought",
   );
@@ -89,7 +113,6 @@ function trace(items: readonly Item[], ended: TurnEndItem | undefined, now: numb
       depth: 0,
     });
   }
-  const waiting = spans.filter((span) => span.kind === "waiting");
   return {
     key: (prompt ?? items[0])!.key,
     title: firstLine(prompt?.text ?? ""),
@@ -97,19 +120,33 @@ function trace(items: readonly Item[], ended: TurnEndItem | undefined, now: numb
     end,
     stopReason: ended?.stopReason,
     ...(firstTokenMs === undefined ? {} : { firstTokenMs }),
-    waitingMs: waiting.reduce((sum, span) => sum + span.end - span.start, 0),
+    waitingMs: waitingTime(spans),
     tokens: ended?.tokens,
     cost: ended?.cost,
     spans,
+    failed: spans.filter((span) => span.failed),
   };
 }
 
+/** Requests that wait at the same time count once. The spans are in the order in which they began. */
+function waitingTime(spans: readonly Span[]): number {
+  let sum = 0;
+  let until = 0;
+  for (const { kind, start, end } of spans) {
+    if (kind !== "waiting" || end <= until) continue;
+    sum += end - Math.max(start, until);
+    until = end;
+  }
+  return sum;
+}
+
 function spanOf(item: Item, turnStart: number, turnEnd: number, running: boolean): Span | undefined {
-  // A browser whose clock is ahead of the server's sends prompts "after" their answers.
-  const start = Math.max(item.time, turnStart);
+  // The clocks of browser and server differ: a prompt may come "after" its answer, or an answer "after" the turn.
+  const latest = running ? Infinity : turnEnd;
+  const start = Math.min(latest, Math.max(item.time, turnStart));
   const base = { key: item.key, item: item.key, n: item.n, start, failed: false, depth: 0 };
   const until = (end: number | undefined) => ({
-    end: Math.max(start, end ?? turnEnd),
+    end: Math.min(latest, Math.max(start, end ?? turnEnd)),
     open: running && end === undefined,
   });
   switch (item.kind) {

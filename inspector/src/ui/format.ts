@@ -14,6 +14,13 @@ export function clock(ms: number): string {
   return ms === 0 ? "" : CLOCK.format(ms);
 }
 
+/** Hours and minutes, with the day unless it is today. */
+export function since(ms: number, now = Date.now()): string {
+  const time = clock(ms).slice(0, 5);
+  const day = new Date(ms).toLocaleDateString();
+  return day === new Date(now).toLocaleDateString() ? time : `${day} ${time}`;
+}
+
 export function ago(ms: number, now = Date.now()): string {
   const seconds = Math.max(0, Math.round((now - ms) / 1000));
   if (seconds < 60) return "just now";
@@ -23,10 +30,10 @@ export function ago(ms: number, now = Date.now()): string {
 }
 
 export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  return ms < 60_000
-    ? `${(ms / 1000).toFixed(1)} s`
-    : `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
 export function bytes(size: number): string {

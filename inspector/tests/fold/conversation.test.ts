@@ -224,6 +224,13 @@ test("a card turns stale when the agent goes on without our answer, and can stil
   expect(card(stale).state).toBe("answered");
 });
 
+test("the end of a later turn leaves an earlier card as it is", () => {
+  const log = run(prompt("hi"), permission(), ended());
+  const before = card(log);
+  extend(log, prompt("again", "p2"), text("went on"), ended("p2"));
+  expect(card(log)).toBe(before);
+});
+
 test("a card turns stale when its tool call moves on", () => {
   const log = run(
     permission(),

@@ -1,7 +1,7 @@
 /** Output of commands as a terminal shows it. */
 
 import { expect, test } from "vitest";
-import { terminalLines, terminalPlain } from "../../src/fold/terminalScreen";
+import { GrowingOutput, terminalLines, terminalPlain } from "../../src/fold/terminalScreen";
 
 // clauses: inspector-22
 test("a carriage return writes over the line", () => {
@@ -37,4 +37,27 @@ test("colours become classes, and end where the program ends them", () => {
 
 test("titles, other sequences and control characters are not shown", () => {
   expect(terminalPlain("\u001b]0;title\u0007text\u001b[?25l\u0000\u001b[2J!")).toBe("text!");
+});
+
+test("an output that grows has the same lines as when it is read at once", () => {
+  const text = "a\u001b[1;31mred\u001b[0m\r\n10%\r55%\u001b]0;title\u0007 done\n\u001b[1Aup\nlast";
+  const growing = new GrowingOutput();
+  for (let end = 1; end <= text.length; end += 1) growing.read(text.slice(0, end));
+  expect(growing.read(text)).toBe(3);
+  expect(growing.lines()).toEqual(terminalLines(text));
+  expect(growing.lines(2)).toEqual(terminalLines(text).slice(2));
+  growing.read("another text");
+  expect(growing.lines()).toEqual(terminalLines("another text"));
+});
+
+test("a long output is not read again with each part", () => {
+  const growing = new GrowingOutput();
+  const line = "compiling module number 123456 of the large project [ok]\n";
+  let text = line.repeat(20_000);
+  growing.read(text);
+  const began = performance.now();
+  for (let part = 0; part < 100; part += 1) growing.read((text += line));
+  // Reading all of it takes more than 50 ms each time.
+  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(growing.read(text)).toBe(20_101);
 });

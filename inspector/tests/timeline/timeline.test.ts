@@ -4,7 +4,11 @@ import { expect, test } from "vitest";
 import type { Item } from "../../src/fold/chat/conversation";
 import { SessionFold } from "../../src/fold/sessionFold";
 import type { JsonObject } from "../../src/json";
-import { turnTraces } from "../../src/timeline/turnTraces";
+import { TurnTraces } from "../../src/timeline/turnTraces";
+
+function turnTraces(...read: Parameters<TurnTraces["read"]>) {
+  return new TurnTraces().read(...read);
+}
 
 type Line = [sender: "agent" | "client", time: number, payload: JsonObject];
 
@@ -125,4 +129,60 @@ test("each turn costs what was added since the last one", () => {
     9,
   );
   expect(traces.map((trace) => trace.cost?.amount)).toEqual([0.5, 0.25, undefined]);
+});
+
+const PERMISSION = (id: number) => ({ ...ASKED, id });
+const ANSWER = (id: number) => ({ ...ALLOWED, id });
+
+test("a turn does not wait longer than it lasts, however the clocks differ", () => {
+  const [trace] = turnTraces(
+    items(prompt(1000), ["agent", 1100, ASKED], ["client", 1275, ALLOWED], ["agent", 1273, END]),
+    false,
+    9999,
+  );
+  expect(trace).toMatchObject({ start: 1000, end: 1273, waitingMs: 173 });
+  expect(trace!.spans.at(-1)).toMatchObject({ kind: "waiting", start: 1100, end: 1273 });
+});
+
+test("requests that wait at the same time count once", () => {
+  const [trace] = turnTraces(
+    items(
+      prompt(0),
+      ["agent", 100, PERMISSION(1)],
+      ["agent", 200, PERMISSION(2)],
+      ["client", 250, ANSWER(2)],
+      ["client", 400, ANSWER(1)],
+      ["agent", 500, PERMISSION(3)],
+      ["client", 600, ANSWER(3)],
+      ["agent", 700, { ...END }],
+    ),
+    false,
+    9999,
+  );
+  expect(trace!.waitingMs).toBe(400);
+});
+
+test("only what changed is read again", () => {
+  const lines: Line[] = [];
+  for (let turn = 0; turn < 3; turn += 1)
+    lines.push(
+      prompt(10 * turn + 1, `p${turn}`),
+      update(10 * turn + 2, { sessionUpdate: "tool_call", toolCallId: `t${turn}`, title: "Build" }),
+      ["agent", 10 * turn + 3, { ...END, id: `p${turn}` }],
+    );
+  const reader = new TurnTraces();
+  const before = reader.read(items(...lines.slice(0, 6)), false, 0);
+  expect(before).toHaveLength(2);
+
+  const conversation = items(...lines);
+  const [first, second] = reader.read(conversation, false, 0);
+  expect(reader.read([...conversation], false, 0)).toEqual(reader.read(conversation, false, 0));
+  expect(reader.read([...conversation], false, 0)[0]).toBe(first);
+
+  const late = conversation.with(4, { ...conversation[4]!, status: "failed" } as Item);
+  const after = reader.read(late, false, 0);
+  expect(after[0]).toBe(first);
+  expect(after[1]).not.toBe(second);
+  expect(after[1]!.failed).toHaveLength(1);
+  expect(after).toHaveLength(3);
 });

@@ -62,7 +62,7 @@ def test_a_conversation_is_exported_and_imported_again(inspector: InspectorPage,
     assert [line["eventIndex"] for line in lines] == list(range(1, len(lines) + 1))
     assert {line["sender"] for line in lines} == {"client", "agent"}
     inspector.page.get_by_role("link", name="Sandbox Agent").click()
-    inspector.panel("Events").get_by_label("Import events").set_input_files(file)
+    inspector.page.get_by_label("Import events").set_input_files(file)
     expect(inspector.page.get_by_text("Imported: this conversation can be read")).to_be_visible()
     expect(inspector.conversation).to_contain_text("exported words")
     expect(inspector.page.locator(".chat-title .pill").first).to_contain_text("Played Agent")
@@ -83,9 +83,8 @@ def test_a_conversation_is_exported_and_imported_again(inspector: InspectorPage,
 def test_a_damaged_file_is_refused_with_a_reason(inspector: InspectorPage, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged.jsonl"
     damaged.write_text('{"sender":"agent","payload":{}}\nno json\n')
-    panel = inspector.panel("Events")
-    panel.get_by_label("Import events").set_input_files(damaged)
-    expect(panel.get_by_role("alert")).to_contain_text("Line 2")
+    inspector.page.get_by_label("Import events").set_input_files(damaged)
+    expect(inspector.page.get_by_role("main").get_by_role("alert")).to_contain_text("Line 2")
 
 
 @pytest.mark.clause("inspector-events")

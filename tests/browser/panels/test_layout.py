@@ -190,3 +190,16 @@ def test_rows_of_events_have_one_height_and_the_order_in_which_things_happened(
     asked = names.index("session/request_permission")
     assert names[asked - 1 : asked + 2] == ["tool_call", "session/request_permission", "result"]
     assert [request.url for request in failed if request.method == "POST"] == []
+
+
+@pytest.mark.clause("inspector-panels")
+def test_pages_without_a_conversation_show_the_sandbox_beside_them(inspector: InspectorPage) -> None:
+    page = inspector.page
+    inspector.create_session()
+    expect(inspector.panel("Events").get_by_role("region", name="Messages")).to_be_visible()
+    for name in ("Needs you", "Compare agents", "Sandbox Agent"):
+        page.get_by_role("link", name=name).click()
+        expect(page.get_by_role("tabpanel", name="Files").get_by_label("Directory")).not_to_have_value("")
+        expect(page.get_by_role("tab", name="Events")).to_have_count(0)
+        page.go_back()
+        expect(page.get_by_role("tabpanel", name="Events").get_by_role("region")).to_be_visible()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable
 
@@ -21,7 +22,9 @@ def test_a_server_of_another_client_is_listed_watched_and_closed(inspector: Insp
     server = inspector.server
     session_id = start_elsewhere(server, "of another / client")
     prompt_elsewhere(server, "of another / client", session_id, "echo said elsewhere")
-    inspector.page.get_by_role("link", name="of another / client").click()
+    row = inspector.page.get_by_role("link", name="of another / client")
+    expect(row.locator("strong")).to_have_text(re.compile(r"^Mock, started \d\d:\d\d$"))
+    row.click()
     expect(inspector.page).to_have_url(inspector.address("/ui/servers/of%20another%20%2F%20client"))
     expect(inspector.conversation).to_contain_text("said elsewhere")
     expect(inspector.composer).to_have_count(0)

@@ -1,20 +1,25 @@
 /** Output of a command: colours and carriage returns obeyed, its end in view, all of it on demand. */
 
 import { useLayoutEffect, useMemo, useRef, useState } from "react";
-import { terminalLines, terminalPlain, type Run } from "../../fold/terminalScreen";
+import { GrowingOutput, terminalPlain, type Run } from "../../fold/terminalScreen";
 import { CopyButton } from "../../ui/CopyButton";
 
 /** Older lines of a long output are shown on demand. */
 const SHOWN_LINES = 400;
+/** That many are seen at once. */
+const FEW_LINES = 12;
 
 export function TerminalOutput({ text: sent, exitCode }: { text: string; exitCode?: number }) {
   const [all, setAll] = useState(false);
   const [large, setLarge] = useState(false);
   const box = useRef<HTMLPreElement>(null);
   // Some agents wrap the output in a fence.
-  const text = sent.replace(/^```\w*\n|\n```$/g, "");
-  const lines = useMemo(() => terminalLines(text), [text]);
-  const hidden = all ? 0 : Math.max(0, lines.length - SHOWN_LINES);
+  const text = sent.replace(/^```\w*\n|\n```$/g, "").replace(/\r?\n$/, "");
+  const [output] = useState(() => new GrowingOutput());
+  const height = useMemo(() => output.read(text), [output, text]);
+  const hidden = all ? 0 : Math.max(0, height - SHOWN_LINES);
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- the text is what `output` has read
+  const lines = useMemo(() => output.lines(hidden), [output, hidden, text]);
   useLayoutEffect(() => {
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [text]);
@@ -30,7 +35,7 @@ export function TerminalOutput({ text: sent, exitCode }: { text: string; exitCod
             {hidden} earlier lines
           </button>
         )}
-        {lines.length > 12 && (
+        {height > FEW_LINES && (
           <button type="button" className="link-button" aria-pressed={large} onClick={() => setLarge(!large)}>
             {large ? "Smaller" : "Enlarge"}
           </button>
@@ -38,7 +43,7 @@ export function TerminalOutput({ text: sent, exitCode }: { text: string; exitCod
         <CopyButton text={() => terminalPlain(text)} label="Copy output" />
       </div>
       <pre ref={box} tabIndex={0} aria-label="Terminal output">
-        {lines.slice(hidden).map((line, index) => (
+        {lines.map((line, index) => (
           <Line key={index} runs={line} />
         ))}
       </pre>

@@ -42,7 +42,7 @@ export function ToolCard({ item }: { item: ToolItem }) {
         <span className="tool-title">{item.title}</span>
         <span className={`pill tool-status ${item.status}`}>{STATUS_LABELS[item.status] ?? item.status}</span>
         {tookMs >= 1 && <span className="muted small-text">{duration(tookMs)}</span>}
-        <span className={open ? "turned" : ""}>
+        <span className={open ? "tool-chevron turned" : "tool-chevron"}>
           <Icon name="chevron" size={14} />
         </span>
       </button>

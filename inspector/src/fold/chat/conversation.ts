@@ -85,7 +85,7 @@ export interface NoteItem extends ItemBase {
   detail?: string;
 }
 
-export interface GapItem extends ItemBase {
+interface GapItem extends ItemBase {
   kind: "gap";
   gap: Gap;
 }

@@ -42,6 +42,8 @@ export class ConversationState {
   readonly terminalOutputs = new WaitingOutput();
   /** Index of the item of each request of the agent, by the key of its id. */
   private readonly requestIndexes = new Map<string, number>();
+  /** Keys of the requests whose turn is not over and that have no answer. */
+  private readonly openRequests = new Set<string>();
   private n = 0;
   private firstUserIndex: number | undefined;
   private firstChanged = 0;
@@ -57,7 +59,7 @@ export class ConversationState {
   /** The snapshot of this batch, and the index of the first item that the batch changed. */
   publish(): { conversation: Conversation; firstChanged: number } {
     if (this.requestsChanged) {
-      const requests = [...this.requestIndexes.values()].map((index) => this.items[index] as RequestItem);
+      const requests = [...this.openRequests].map((key) => this.requestOf(key)!);
       this.pendingRequests = requests.filter((item) => item.state === "pending");
       this.requestsChanged = false;
     }
@@ -165,19 +167,27 @@ export class ConversationState {
 
   addRequest(key: string, item: NewItem<RequestItem>): void {
     this.requestIndexes.set(key, this.push(item));
+    this.openRequests.delete(key);
+    this.openRequests.add(key);
     this.requestsChanged = true;
     this.change({ announcement: `The agent asks: ${item.request.title}` });
   }
 
   /** Change a request that has no answer yet. */
   changeRequest(key: string, change: (item: RequestItem) => Partial<RequestItem>): void {
-    const index = this.requestIndexes.get(key);
-    const item = index === undefined ? undefined : (this.items[index] as RequestItem);
-    if (index === undefined || !item || (item.state !== "pending" && item.state !== "stale")) return;
+    const item = this.requestOf(key);
+    if (!item || (item.state !== "pending" && item.state !== "stale")) return;
     const changed = { ...item, endedAt: item.endedAt ?? this.now, ...change(item) };
-    this.replace(index, changed);
+    this.replace(Number(item.key), changed);
     this.requestsChanged = true;
+    if (changed.closed || (changed.state !== "pending" && changed.state !== "stale"))
+      this.openRequests.delete(key);
     if (changed.state !== "pending") this.unfoldTool(item.request.toolCallId);
+  }
+
+  private requestOf(key: string): RequestItem | undefined {
+    const index = this.requestIndexes.get(key);
+    return index === undefined ? undefined : (this.items[index] as RequestItem);
   }
 
   /** The permission of a tool call is decided: its own card shows again what it does. */
@@ -189,8 +199,8 @@ export class ConversationState {
 
   /** Mark requests as stale that the agent went on without: another client has answered them. */
   passRequests(passed: (item: RequestItem) => boolean): void {
-    for (const [key, index] of this.requestIndexes) {
-      const item = this.items[index] as RequestItem;
+    for (const key of this.openRequests) {
+      const item = this.requestOf(key)!;
       if (item.state === "pending" && passed(item)) this.changeRequest(key, () => ({ state: "stale" }));
     }
   }
@@ -200,7 +210,7 @@ export class ConversationState {
    * stay known: the answer of another tab may arrive after the agent's reaction to it.
    */
   closeRequests(): void {
-    for (const key of this.requestIndexes.keys()) {
+    for (const key of this.openRequests) {
       this.changeRequest(key, () => ({ state: "stale", closed: true }));
     }
   }

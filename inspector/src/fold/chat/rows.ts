@@ -9,7 +9,7 @@ import { verbatimPieces } from "../../markdown/verbatim";
 import type { Item, MessageItem, NoteItem } from "./conversation";
 
 /** A part of a message: Markdown of the agent, or text of the user. */
-export type RowPart = Block | { type: "verbatim"; text: string };
+type RowPart = Block | { type: "verbatim"; text: string };
 
 export type Row =
   | {

@@ -6,14 +6,12 @@ import type { Instance } from "../../instance/instance";
 import { useInstance } from "../../instance/useInstance";
 import { useAppState, type AppState } from "../../state/appState";
 import { useObservable } from "../../state/observable";
-import { go } from "../../state/route";
 import { selectedEvent } from "../../state/selection";
 import { Empty } from "../../ui/Empty";
-import { ErrorBox } from "../../ui/ErrorBox";
 import { Icon } from "../../ui/Icon";
 import { saveFile } from "../../ui/saveFile";
-import { useTask } from "../../ui/hooks/useTask";
-import { exportJsonl, importJsonl } from "./jsonl";
+import { ImportButton } from "./ImportButton";
+import { exportJsonl } from "./jsonl";
 import { RawEvents } from "./RawEvents";
 import { UniversalEvents } from "./UniversalEvents";
 
@@ -30,15 +28,7 @@ export function EventsPanel({ instance, showMain }: Props) {
         // A new key resets view, filter and search, so that the event to jump to is shown.
         <OpenEvents key={jump} instance={instance} jump={jump} showMain={showMain} />
       ) : (
-        <>
-          <div className="toolbar">
-            <span className="grow" />
-            <ImportButton showMain={showMain} />
-          </div>
-          <Empty title="No conversation is open">
-            Open a session or a live server to see its messages, or import a JSONL file.
-          </Empty>
-        </>
+        <Empty title="No conversation is open">Open a session or a live server to see its messages.</Empty>
       )}
     </div>
   );
@@ -85,7 +75,7 @@ function OpenEvents({ instance, jump, showMain }: OpenProps) {
         <button type="button" className="button small" onClick={download}>
           <Icon name="download" size={14} /> Export
         </button>
-        <ImportButton showMain={showMain} />
+        <ImportButton imported={showMain} />
       </div>
       <div className="toolbar">
         <label className="search">
@@ -122,37 +112,6 @@ function OpenEvents({ instance, jump, showMain }: OpenProps) {
       ) : (
         <UniversalEvents instance={instance} snapshot={snapshot} search={search} />
       )}
-    </>
-  );
-}
-
-function ImportButton({ showMain }: { showMain: () => void }) {
-  const app = useAppState();
-  const task = useTask();
-  const read = (file: File | undefined) => {
-    if (!file) return;
-    void task.run(async () => {
-      const session = await importJsonl(app, file);
-      go({ page: "session", id: session.id });
-      showMain();
-    });
-  };
-  return (
-    <>
-      <label className="button small">
-        <Icon name="upload" size={14} /> Import
-        <input
-          type="file"
-          accept=".jsonl,.ndjson,.json,.txt"
-          className="visually-hidden"
-          aria-label="Import events"
-          onChange={(event) => {
-            read(event.target.files?.[0]);
-            event.target.value = "";
-          }}
-        />
-      </label>
-      {task.error !== undefined && <ErrorBox error={task.error} />}
     </>
   );
 }

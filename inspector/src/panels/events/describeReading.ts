@@ -4,7 +4,7 @@ import { REQUEST_METHODS } from "../../fold/agentRequest";
 import type { Reading } from "../../fold/messageReader";
 import { asList, objectAt, textAt, type JsonObject } from "../../json";
 
-export type Category = "update" | "request" | "response" | "question" | "notification" | "adapter" | "gap";
+type Category = "update" | "request" | "response" | "question" | "notification" | "adapter" | "gap";
 
 export interface Description {
   category: Category;

@@ -2,17 +2,8 @@
 
 import { outcome, type Run } from "../run";
 
-export const SORTED_BY = [
-  "id",
-  "outcome",
-  "score",
-  "seconds",
-  "cost_usd",
-  "total_tokens",
-  "node",
-  "started_at",
-] as const;
-export type Column = (typeof SORTED_BY)[number];
+export type Column =
+  "id" | "outcome" | "score" | "seconds" | "cost_usd" | "total_tokens" | "node" | "started_at";
 
 export interface Selection {
   text: string;

@@ -44,6 +44,7 @@ export function ServerView({ serverId }: { serverId: string }) {
   useEffect(() => {
     selectedInstance.set(opened.instance);
     selectedDirectory.set("");
+    return () => selectedInstance.set(undefined);
   }, [opened.instance]);
   if (opened.error !== undefined) return <ErrorBox error={opened.error} retry={() => setRound(round + 1)} />;
   if (!opened.instance) return <Loading what="the server" />;

@@ -41,7 +41,10 @@ export function SessionView({ id }: { id: string }) {
     if (!open) return undefined;
     app.open.show(open);
     selectedInstance.set(open.instance);
-    return () => app.open.hide(open);
+    return () => {
+      app.open.hide(open);
+      selectedInstance.set(undefined);
+    };
   }, [app, open]);
   useEffect(() => selectedDirectory.set(session?.cwd ?? ""), [session?.cwd]);
 
