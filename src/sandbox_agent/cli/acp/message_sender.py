@@ -83,7 +83,7 @@ class MessageSender:
         if reply.ok and not self._started and _is_late_failure(reply):
             self._owner.refused(raw_id, reply.body)
         elif reply.ok:
-            self._accepted(raw_id, reply)
+            self._accepted(raw_id)
         elif self._started and (reply.kind == "agent_process_exited" or self._owner.instance_gone()):
             self._owner.lost(reply.reason, reply.problem or None)
         else:
@@ -111,7 +111,7 @@ class MessageSender:
             self._reconnection.reached = True
             return reply
 
-    def _accepted(self, raw_id: bytes, reply: Reply) -> None:
+    def _accepted(self, raw_id: bytes) -> None:
         if raw_id:
             self._owner.request_accepted(raw_id)
         if not self._started:

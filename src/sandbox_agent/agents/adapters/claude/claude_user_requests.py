@@ -52,7 +52,7 @@ class PendingToolCall:
             title=stream_json.title_of(self.tool, self.input),
             kind=stream_json.kind_of(self.tool),
             raw_input=self.input,
-            content=stream_json.content_of(self.tool, self.input) or None,
+            content=stream_json.content_of(self.input) or None,
         )
 
 

@@ -49,7 +49,7 @@ def title_of(tool: str, arguments: Mapping[str, Any]) -> str:
     return tool
 
 
-def content_of(tool: str, arguments: Mapping[str, Any]) -> list[Content]:
+def content_of(arguments: Mapping[str, Any]) -> list[Content]:
     """What can be shown before the call runs: the file change it will make."""
     path = arguments.get("file_path") or arguments.get("path")
     if not isinstance(path, str):
@@ -74,7 +74,7 @@ def tool_call(
         "kind": kind_of(tool),
         "status": "in_progress",
         "raw_input": dict(arguments),
-        "content": content_of(tool, arguments) or None,
+        "content": content_of(arguments) or None,
         "locations": [ToolCallLocation(path=path)] if isinstance(path, str) else None,
         "field_meta": updates.meta(**values),
     }
