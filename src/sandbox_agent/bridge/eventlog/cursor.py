@@ -88,19 +88,26 @@ class Cursor:
         if self._is_fetching:
             self._is_awaited = True
             return None
-        if self._starts_with_gap or self.position < log.oldest:
-            self._starts_with_gap = False
-            self.position = log.oldest
-            return Gap(log.oldest, log.last)
+        if self._starts_with_gap:
+            return self._gap()
         if self.position > log.last:
             log.waiting[self] = None
             return None
         in_memory = log.in_memory(self.position)
         if in_memory is not None:
             return self._advance(in_memory)
+        if self.position < log.oldest:
+            return self._gap()
         self._fetch(None)
         self._is_awaited = True
         return None
+
+    def _gap(self) -> Gap:
+        """Go on with the oldest event that is left."""
+        log = self._log
+        self._starts_with_gap = False
+        self.position = log.oldest
+        return Gap(log.oldest, log.last)
 
     def _advance(self, events: _Taken) -> _Taken:
         self.position = events.last + 1

@@ -187,7 +187,10 @@ def newest(block: Block) -> Block:
 
 def take(blocks: Sequence[Block], start: int, last: int, number: int, max_bytes: int) -> Frames:
     """The events from `number` on, about `max_bytes`, of ordered blocks that end with event `last`."""
-    if number >= first_number(blocks[-1]):
+    newest_first = first_number(blocks[-1])
+    if number == newest_first:  # A reader that has waited for the block.
+        return Frames(number, last, pieces_of(blocks[-1:]))
+    if number > newest_first:
         at = len(blocks) - 1
     else:
         at = bisect_right(blocks, number, start, key=first_number) - 1

@@ -205,12 +205,14 @@ class Exchange:
             self.connection.write(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
 
     def write_pieces(self, pieces: Sequence[bytes]) -> None:
-        """Several pieces as one chunk, without joining them."""
-        if not self._has_body or self.ended:
-            return
-        if self._chunked:
-            pieces = (b"%x\r\n" % sum(map(len, pieces)), *pieces, b"\r\n")
-        self.connection.write_pieces(pieces)
+        """Several pieces as one chunk, without joining long ones."""
+        size = sum(map(len, pieces))
+        if size <= _JOINED_BYTES:
+            self.write(b"".join(pieces))
+        elif self._has_body and not self.ended:
+            if self._chunked:
+                pieces = (b"%x\r\n" % size, *pieces, b"\r\n")
+            self.connection.write_pieces(pieces)
 
     def write_file(self, file_range: FileRange) -> None:
         """A range of a file as one chunk; the kernel copies it (`sendfile`)."""
