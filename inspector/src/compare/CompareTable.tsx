@@ -1,7 +1,6 @@
 /** The results of all candidates: time, tokens, cost, files, test, and what to do with them. */
 
 import { useState } from "react";
-import type { Conversation } from "../fold/chat/conversation";
 import type { InstanceSnapshot } from "../instance/snapshot";
 import { useInstance } from "../instance/useInstance";
 import type { OpenSession } from "../session/openSession";
@@ -126,7 +125,7 @@ export function CompareTable({ comparison }: { comparison: Comparison }) {
 function Spent({ open }: { open: OpenSession }) {
   const { conversation }: InstanceSnapshot = useInstance(open.instance);
   const { usage, lastStop, turns } = conversation;
-  const time = turnTime(conversation);
+  const time = conversation.turnsMs;
   const tokens = usage.totalTokens ?? usage.used;
   return (
     <>
@@ -153,11 +152,6 @@ function NothingSpent({ candidate }: { candidate: CandidateState }) {
       <td />
     </>
   );
-}
-
-/** The time of all turns together, in milliseconds. */
-function turnTime({ items }: Conversation): number {
-  return items.reduce((sum, item) => (item.kind === "turn-end" ? sum + item.durationMs : sum), 0);
 }
 
 function ChangeCount({ candidate }: { candidate: CandidateState }) {

@@ -224,6 +224,14 @@ test("a card turns stale when the agent goes on without our answer, and can stil
   expect(card(stale).state).toBe("answered");
 });
 
+test("the conversation knows the time of its ended turns", () => {
+  const at = (time: number, message: LoggedMessage) => ({ ...message, time });
+  const log = run(at(1000, prompt("hi")), at(1500, ended()), at(4000, prompt("again", "p2")));
+  expect(log.conversation.turnsMs).toBe(500);
+  extend(log, at(4250, ended("p2")));
+  expect(log.conversation.turnsMs).toBe(750);
+});
+
 test("the end of a later turn leaves an earlier card as it is", () => {
   const log = run(prompt("hi"), permission(), ended());
   const before = card(log);

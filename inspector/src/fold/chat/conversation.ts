@@ -136,6 +136,8 @@ export interface Conversation {
   turns: readonly Turn[];
   /** How many turns have ended. */
   endedTurns: number;
+  /** The time of the ended turns together, in milliseconds. */
+  turnsMs: number;
   /** How many prompts this browser has sent. */
   sentPrompts: number;
   /** How the last turn ended. */
@@ -164,6 +166,7 @@ export const EMPTY_CONVERSATION: Conversation = {
   sessionIds: [],
   turns: [],
   endedTurns: 0,
+  turnsMs: 0,
   sentPrompts: 0,
   configOptions: [],
   commands: [],

@@ -121,15 +121,16 @@ export class ConversationState {
   endTurn(turn: Turn | undefined, stopReason: string, tokens?: number): void {
     this.closeMessage();
     this.closeRequests();
-    this.change({
-      turns: this.facts.turns.filter((one) => one !== turn),
-      endedTurns: this.facts.endedTurns + 1,
-      lastStop: stopReason,
-      announcement: `The turn ended: ${stopReason}`,
-    });
     // Of an interrupted turn only the last message is known, not when its process ended.
     const timed = turn?.startedAt && this.now && stopReason !== "interrupted";
     const durationMs = timed ? Math.max(0, this.now - turn.startedAt) : 0;
+    this.change({
+      turns: this.facts.turns.filter((one) => one !== turn),
+      endedTurns: this.facts.endedTurns + 1,
+      turnsMs: this.facts.turnsMs + durationMs,
+      lastStop: stopReason,
+      announcement: `The turn ended: ${stopReason}`,
+    });
     const cost = this.costOfTurn();
     this.push({
       kind: "turn-end",
