@@ -30,6 +30,7 @@ TakePicture = Callable[[str], None]
 def session_pictures(inspector: InspectorPage, take: TakePicture) -> None:
     page = inspector.page
     expect(page.get_by_role("button", name="Mock")).to_be_visible()
+    expect(page.get_by_role("tabpanel", name="Files").get_by_text("project", exact=True)).to_be_visible()
     take("start")
     page.get_by_role("button", name="Mock").click()
     expect(page.get_by_label("Model")).to_be_visible()
