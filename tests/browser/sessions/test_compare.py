@@ -160,11 +160,11 @@ def test_the_page_says_what_a_comparison_needs(
     plain = tmp_path / "no repository"
     plain.mkdir()
     inspector.page.goto(inspector.address("/ui/compare"))
-    inspector.page.get_by_label("Directory").fill(str(plain))
+    inspector.page.get_by_role("main").get_by_label("Directory").fill(str(plain))
     expect(inspector.page.get_by_text("A comparison needs a git repository")).to_be_visible()
     expect(inspector.page.get_by_role("button", name="Start", exact=True)).to_be_disabled()
     without = start_server("off", token=None, settings={"SANDBOX_AGENT_PROCESSES": "off"})
     tab = open_page(without, "/ui/compare")
-    tab.page.get_by_label("Directory").fill(str(plain))
+    tab.page.get_by_role("main").get_by_label("Directory").fill(str(plain))
     expect(tab.page.get_by_text("Processes are switched off")).to_be_visible()
     expect(tab.page.get_by_role("button", name="Start", exact=True)).to_be_disabled()

@@ -14,12 +14,14 @@ export function TerminalOutput({ text: sent, exitCode }: { text: string; exitCod
   const [large, setLarge] = useState(false);
   const box = useRef<HTMLPreElement>(null);
   // Some agents wrap the output in a fence.
-  const text = sent.replace(/^```\w*\n|\n```$/g, "").replace(/\r?\n$/, "");
+  const text = sent.replace(/^```\w*\n|\n```$/g, "");
+  // The line break at the end begins no line.
+  const shown = text.replace(/\r?\n$/, "");
   const [output] = useState(() => new GrowingOutput());
-  const height = useMemo(() => output.read(text), [output, text]);
+  const height = useMemo(() => output.read(shown), [output, shown]);
   const hidden = all ? 0 : Math.max(0, height - SHOWN_LINES);
   // eslint-disable-next-line react-hooks/exhaustive-deps -- the text is what `output` has read
-  const lines = useMemo(() => output.lines(hidden), [output, hidden, text]);
+  const lines = useMemo(() => output.lines(hidden), [output, hidden, shown]);
   useLayoutEffect(() => {
     if (box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [text]);
