@@ -196,7 +196,7 @@ class Exchange:
             persistence = b"connection: close\r\n"
         elif self.head.http_10:
             persistence = b"connection: keep-alive\r\n"
-        return b"%b%b%b%b\r\n%b" % (encoded, framing, server.date_line, persistence, body)
+        return b"%b%b%b%b\r\n%b" % (encoded, framing, response_head.date_line(), persistence, body)
 
     def write(self, data: bytes) -> None:
         if len(data) > _JOINED_BYTES:

@@ -67,9 +67,14 @@ def encode(status: int, headers: tuple[tuple[bytes, bytes], ...]) -> tuple[bytes
 def date_line() -> bytes:
     """The date header; empty after 2262, because a server without a clock sends none (RFC 9110, 6.6.1)."""
     try:
-        now = time.gmtime(int(time.time()))
+        return _date_line_of(int(time.time()))
     except OverflowError:
         return b""
+
+
+@lru_cache(maxsize=1)
+def _date_line_of(second: int) -> bytes:
+    now = time.gmtime(second)
     return b"date: %b, %02d %b %d %02d:%02d:%02d GMT\r\n" % (
         _DAYS[now.tm_wday],
         now.tm_mday,

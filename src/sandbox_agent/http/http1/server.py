@@ -63,8 +63,6 @@ class Http1Server:
         self.options = options
         self.stopping = False
         """Responses end their connections."""
-        self.date_line = response_head.date_line()
-        """The date header, written once a second."""
         self.hangups = HangupWatch(loop)
         self._connections: set[ServedConnection] = set()
         self._all_closed: asyncio.Future[None] | None = None
@@ -136,7 +134,6 @@ class Http1Server:
 
     def _tick(self) -> None:
         self._ticker = self.loop.call_later(_TICK_S, self._tick)
-        self.date_line = response_head.date_line()
         now = self.loop.time()
         for connection in list(self._connections):
             try:
