@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import paths, programs, report
+from bench import paths, programs
 from bench.cases import idle, memory, page, processes, replay, requests, sdk, startup, streams, websocket
-from bench.measurements import Measurements
 from bench.plan import FULL, QUICK, Plan
 from bench.reference import reference_binary
+from bench.results import report
+from bench.results.measurements import Measurements
 from bench.server_under_test import ServerUnderTest
 from bench.wheel_install import chart_python, install_ours, python_version
 
@@ -106,7 +107,12 @@ def main() -> None:
     saved, chart = paths.RESULTS / "result.json", paths.RESULTS / "chart.png"
     report.save(result, saved)
     try:
-        drawn = [str(chart_python()), str(paths.ROOT / "bench" / "chart.py"), str(saved), str(chart)]
+        drawn = [
+            str(chart_python()),
+            str(paths.ROOT / "bench" / "results" / "chart.py"),
+            str(saved),
+            str(chart),
+        ]
         subprocess.run(drawn, check=True, timeout=120)
     except (subprocess.SubprocessError, OSError) as problem:
         _print(f"no chart: {problem}")

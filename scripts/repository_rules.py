@@ -46,7 +46,7 @@ QUOTED_TEXTS = (
 )
 
 SOURCE, TESTS = PurePosixPath("src/sandbox_agent"), PurePosixPath("tests")
-COUNTED = ("src/sandbox_agent/", "tests/", "scripts/")
+COUNTED = ("src/sandbox_agent/", "tests/", "scripts/", "bench/")
 MAX_MODULES = 15
 # Folders of tests that belong to no package; CONTRIBUTING.md says what is in each.
 KINDS_OF_TESTS = frozenset(

@@ -12,11 +12,11 @@ int main(int argc, char **argv) {
     struct sockaddr_in at = {.sin_family = AF_INET};
     socklen_t size = sizeof at;
     char *piece = grow(NULL, PIECE);
-    int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     fill_pattern(piece, PIECE);
     at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (bind(door, (struct sockaddr *)&at, size) || listen(door, 1)) die("listen");
-    if (getsockname(door, (struct sockaddr *)&at, &size)) die("getsockname");
+    if (bind(listener, (struct sockaddr *)&at, size) || listen(listener, 1)) die("listen");
+    if (getsockname(listener, (struct sockaddr *)&at, &size)) die("getsockname");
     pid_t child = fork();
     if (child < 0) die("fork");
     if (!child) {
@@ -32,7 +32,7 @@ int main(int argc, char **argv) {
         _exit(0);
     }
     pin_to_cpu((int)number_option(argc, argv, "--reader-cpu", -1));
-    int from = accept(door, NULL, NULL);
+    int from = accept(listener, NULL, NULL);
     uint64_t start = now_ns();
     while (done < total) {
         ssize_t got = read(from, piece, PIECE);

@@ -10,8 +10,8 @@ import time
 from collections.abc import Iterator
 
 from bench import process_usage
-from bench.measurements import Measurements
 from bench.plan import Plan
+from bench.results.measurements import Measurements
 from bench.server_under_test import RunningServer, ServerUnderTest
 
 PAUSE_US = 1000

@@ -14,9 +14,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from bench import report
-from bench.measurements import Measurements
 from bench.plan import MB, Plan
+from bench.results import report
+from bench.results.measurements import Measurements
 from bench.server_under_test import TOKEN, RunningServer, ServerUnderTest
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from typing import Any
 
 from bench import process_usage
 from bench.clients.terminal import TerminalConnection
-from bench.measurements import Measurements
 from bench.paths import LOAD_CPU
 from bench.plan import MB, Plan
 from bench.programs import path_of
+from bench.results.measurements import Measurements
 from bench.server_under_test import TOKEN, RunningServer, ServerUnderTest
 
 WARM_UP = 10

@@ -12,10 +12,10 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
-from bench.measurements import Measurements
 from bench.paths import LOAD_CPU, SERVER_CPU
 from bench.plan import Plan
 from bench.programs import result_of, run, start
+from bench.results.measurements import Measurements
 from bench.server_under_test import RunningServer, ServerUnderTest
 
 EVENT_BYTES = 4096

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.measurements import Measurements
 from bench.plan import Plan
+from bench.results.measurements import Measurements
 from bench.server_under_test import ServerUnderTest
 
 

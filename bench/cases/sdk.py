@@ -20,10 +20,10 @@ from typing import Any
 
 from tests.sdk.stores.postgres_server import find_binaries, running_postgres
 
-from bench import report
-from bench.measurements import Measurements
 from bench.paths import CACHE, LOAD_CPU, ROOT
 from bench.plan import Plan
+from bench.results import report
+from bench.results.measurements import Measurements
 from bench.server_under_test import TOKEN, RunningServer, ServerUnderTest
 
 TYPESCRIPT_SDK = "sandbox-agent@0.4.2"

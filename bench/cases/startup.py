@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from bench.measurements import Measurements
 from bench.plan import Plan
+from bench.results.measurements import Measurements
 from bench.server_under_test import ServerUnderTest
 
 

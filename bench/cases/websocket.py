@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from bench import process_usage, report
-from bench.measurements import Measurements
+from bench import process_usage
 from bench.paths import CACHE, LOAD_CPU, ROOT, SERVER_CPU
 from bench.plan import Plan
 from bench.programs import path_of, run
+from bench.results import report
+from bench.results.measurements import Measurements
 from bench.server_under_test import AGENT, TOKEN, ServerUnderTest
 
 PACKAGES = ("@agentclientprotocol/sdk@2.4.0", "ws@8.23.0", "zod@4.6.7")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from bench.ablation import CASES, Comparison, server_of, table
-from bench.tricks import TRICKS
+from bench.ablation.run import CASES, Comparison, server_of, table
+from bench.ablation.tricks import TRICKS
 
 from bench import programs
 

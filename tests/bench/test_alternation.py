@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bench.measurements import Measurements
+from bench.results.measurements import Measurements
 from bench.run import alternate
 
 

@@ -8,13 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.budgets import FIGURES
 from bench.cases import page, processes, requests, sdk, startup, streams, websocket
-from bench.measurements import Measurements
 from bench.plan import SMOKE
+from bench.results import report
+from bench.results.budgets import FIGURES
+from bench.results.measurements import Measurements
 from bench.server_under_test import ServerUnderTest
 
-from bench import process_usage, programs, report
+from bench import process_usage, programs
 
 
 @pytest.fixture(scope="module", autouse=True)

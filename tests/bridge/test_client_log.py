@@ -9,7 +9,7 @@ import pytest
 
 from sandbox_agent.bridge import client_log
 from sandbox_agent.bridge.client_log import ClientLog, split_line
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.bridge.eventlog.spill import Spill
@@ -24,7 +24,7 @@ def kept(log: ClientLog, after: int = 0) -> list[tuple[int, dict[str, Any]]]:
         if isinstance(item, Gap) or item is None:
             continue
         pieces = [item.read()] if isinstance(item, FileRange) else item.pieces
-        messages += [(number, json.loads(line)) for number, line in frames.lines_of(pieces)]
+        messages += [(number, json.loads(line)) for number, line in sse_frames.lines_of(pieces)]
     cursor.detach()
     return messages
 

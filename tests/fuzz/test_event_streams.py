@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox_agent.bridge.eventlog import frames as log_frames
+from sandbox_agent.bridge.eventlog import sse_frames as log_frames
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.http import sse
 from sandbox_agent.sdk.transport.streams.sse import FrameDecoder

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.event_log import EventLog, Retention
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class ClientLog:
         collected, self._collected, self._collected_bytes = self._collected, [], 0
         count = len(collected) // 3
         # No message has a line end, because the pipe to the agent is framed by lines.
-        block = frames.encode_block(self.log.last + 1, _LINE * count % tuple(collected), count)
+        block = sse_frames.encode_block(self.log.last + 1, _LINE * count % tuple(collected), count)
         if block is not None:
             self.log.append(block, count)
 

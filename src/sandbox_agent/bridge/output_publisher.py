@@ -11,7 +11,7 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc import notification_batch
 from sandbox_agent.bridge.jsonrpc.envelope import SCAN_IN_THREAD_ABOVE
@@ -119,7 +119,7 @@ class OutputPublisher:
                 self._owner.on_message_with_id(raw_id, has_method, line)
         finally:
             log = self._log
-            log.append(frames.encode_line(log.last + 1, line), 1)
+            log.append(sse_frames.encode_line(log.last + 1, line), 1)
 
     def _take_in_steps(self, block: bytes, end: int) -> None:
         """Publish the lines up to `end` now, the others in another turn of the loop."""

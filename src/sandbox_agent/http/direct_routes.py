@@ -57,7 +57,7 @@ class DirectRoutes:
             exchange.respond(granted.status, granted.headers, granted.body)
             return
         exchange.problem_headers = granted.headers
-        exchange.is_for_guest = granted.without_token
+        exchange.without_token = granted.without_token
         if self.lease is not None and head.path != HEALTH_PATH and not granted.without_token:
             self.lease.renew()
         is_complete = exchange.request.complete

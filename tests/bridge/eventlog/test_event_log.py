@@ -14,12 +14,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.cursor import Cursor, Gap
 from sandbox_agent.bridge.eventlog.event_log import EventLog, Retention
 from sandbox_agent.bridge.eventlog.file_range import FileRange
-from sandbox_agent.bridge.eventlog.frames import Frames
 from sandbox_agent.bridge.eventlog.spill import Spill
+from sandbox_agent.bridge.eventlog.sse_frames import Frames
 from tests.support.machine.small_disk import mounted_disk
 
 
@@ -168,7 +168,7 @@ class LogMachine(RuleBasedStateMachine):
     @invariant()
     def memory_is_bounded(self) -> None:
         assert self.log.last - self.log._ring_first + 1 <= 5
-        assert self.log._ring_bytes == sum(map(frames.size_of, self.log._ring[self.log._head :]))
+        assert self.log._ring_bytes == sum(map(sse_frames.size_of, self.log._ring[self.log._head :]))
         assert self.log._ring_bytes <= 280 + 280 // 8 or self.log._ring_first == self.log.last
         assert sum(path.stat().st_size for path in self.directory.iterdir()) <= 1000
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile
 from sandbox_agent.bridge.eventlog.spill import Spill
 from tests.support.machine.small_disk import mounted_disk
@@ -51,9 +51,9 @@ def test_long_and_short_events_come_back_in_order_from_any_number(tmp_path: Path
         new = [(long_line if batch % 3 else short_line)(number) for number in range(first, first + count)]
         lines += new
         blocks = (
-            [frames.encode_line(first + index, line) for index, line in enumerate(new)]
+            [sse_frames.encode_line(first + index, line) for index, line in enumerate(new)]
             if batch % 3
-            else [frames.encode(first, new)]
+            else [sse_frames.encode(first, new)]
         )
         assert spill.append(blocks, len(lines))
     for first in range(1, len(lines) + 1):
@@ -67,7 +67,7 @@ def test_long_and_short_events_come_back_in_order_from_any_number(tmp_path: Path
 def test_an_event_of_many_megabytes_comes_back(tmp_path: Path) -> None:
     spill = Spill(str(tmp_path), "1", LIMIT)
     line = long_line(1, 20_000_000)
-    assert spill.append([frames.encode_line(1, line)], 1)
+    assert spill.append([sse_frames.encode_line(1, line)], 1)
     assert replayed(spill, 1, 1) == expected([line])
     spill.close()
 
@@ -90,9 +90,9 @@ def test_long_events_are_written_directly_and_short_ones_are_not(
     tmp_path: Path, direct_writes: list[int]
 ) -> None:
     spill = Spill(str(tmp_path), "1", LIMIT)
-    assert spill.append([frames.encode_line(1, long_line(1))], 1)
-    assert spill.append([frames.encode(2, [short_line(2)])], 2)
-    assert spill.append([frames.encode_line(3, long_line(3))], 3)
+    assert spill.append([sse_frames.encode_line(1, long_line(1))], 1)
+    assert spill.append([sse_frames.encode(2, [short_line(2)])], 2)
+    assert spill.append([sse_frames.encode_line(3, long_line(3))], 3)
     assert len(direct_writes) == 2
     assert all(offset % BLOCK_BYTES == 0 for offset in direct_writes)
     (file,) = tmp_path.iterdir()
@@ -113,7 +113,7 @@ def test_a_file_system_without_direct_writes_is_written_through_the_page_cache(
     spill = Spill(str(tmp_path), "1", LIMIT)
     lines = [long_line(number) for number in range(1, 6)]
     for number, line in enumerate(lines, 1):
-        assert spill.append([frames.encode_line(number, line)], number)
+        assert spill.append([sse_frames.encode_line(number, line)], number)
     assert replayed(spill, 1, 5) == expected(lines)
     spill.close()
 
@@ -122,7 +122,7 @@ def test_old_segments_go_and_no_descriptor_stays(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     spill = Spill(str(tmp_path), "1", 16 * MIB)
     for number in range(1, 60):
-        assert spill.append([frames.encode_line(number, long_line(number, 1_000_000))], number)
+        assert spill.append([sse_frames.encode_line(number, long_line(number, 1_000_000))], number)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 16 * MIB
     oldest = spill.oldest
     assert oldest is not None and 40 < oldest < 50
@@ -143,7 +143,7 @@ def test_a_disk_that_is_full_keeps_the_newest(disk_of_8_mb: Path) -> None:
     spill = Spill(str(disk_of_8_mb / "spill"), "1", LIMIT)
     lines = [long_line(number, 1_000_000) for number in range(1, 21)]
     for number, line in enumerate(lines, 1):
-        assert spill.append([frames.encode_line(number, line)], number)
+        assert spill.append([sse_frames.encode_line(number, line)], number)
     oldest = spill.oldest
     assert oldest is not None and 12 <= oldest <= 20
     assert replayed(spill, oldest, 20) == expected(lines[oldest - 1 :], oldest)
@@ -157,13 +157,13 @@ def test_a_write_larger_than_a_segment_is_dropped_segment_by_segment(
     """One write fills the spill; the short ones after it take the place of its oldest part only."""
     spill = Spill(str(tmp_path), "1", 80_000)
     lines = [short_line(number) + b" " * 80 for number in range(1, 3001)]
-    singly = [frames.encode_line(number, line) for number, line in enumerate(lines, 1)]
-    assert spill.append([frames.encode(1, lines)] if in_one_block else singly, 3000)
+    singly = [sse_frames.encode_line(number, line) for number, line in enumerate(lines, 1)]
+    assert spill.append([sse_frames.encode(1, lines)] if in_one_block else singly, 3000)
     kept = spill.oldest
     assert kept is not None and 2300 < kept < 2400
     for number in range(3001, 3101):
         lines.append(short_line(number))
-        assert spill.append([frames.encode_line(number, lines[-1])], number)
+        assert spill.append([sse_frames.encode_line(number, lines[-1])], number)
     oldest = spill.oldest
     assert oldest is not None and kept < oldest < 2500
     assert replayed(spill, oldest, 3100, 4096) == expected(lines[oldest - 1 :], oldest)
@@ -174,9 +174,9 @@ def test_a_write_larger_than_a_segment_is_dropped_segment_by_segment(
 def test_an_event_larger_than_the_limit_leaves_nothing_behind(tmp_path: Path) -> None:
     """What came before it does not follow what comes after it."""
     spill = Spill(str(tmp_path), "1", 100_000)
-    assert spill.append([frames.encode_line(1, short_line(1))], 1)
-    assert not spill.append([frames.encode_line(2, long_line(2, 200_000))], 2)
+    assert spill.append([sse_frames.encode_line(1, short_line(1))], 1)
+    assert not spill.append([sse_frames.encode_line(2, long_line(2, 200_000))], 2)
     assert spill.oldest is None and not list(tmp_path.iterdir())
-    assert spill.append([frames.encode_line(3, short_line(3))], 3)
+    assert spill.append([sse_frames.encode_line(3, short_line(3))], 3)
     assert spill.oldest == 3
     spill.close()

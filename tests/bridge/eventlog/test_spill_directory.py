@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.spill import Spill
 from sandbox_agent.bridge.eventlog.spill_directory import SpillDirectory
 
@@ -46,7 +46,7 @@ def files_below(directory: Path) -> set[str]:
 def test_what_a_killed_server_left_is_removed(parent: Path, locked: bool) -> None:
     left = filled(parent / name_of_a_killed_server(), *(["lock"] if locked else []))
     spill = Spill(str(left), "12", 1 << 20)
-    assert spill.append([frames.encode(1, [b"{}"])], 1)
+    assert spill.append([sse_frames.encode(1, [b"{}"])], 1)
     assert files_below(left) - {"lock"}
     own = SpillDirectory(str(parent))
     own.claim()

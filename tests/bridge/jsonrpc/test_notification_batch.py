@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.jsonrpc import envelope, notification_batch
 from sandbox_agent.bridge.stdio.split_lines import split_lines
 
@@ -28,7 +28,7 @@ MANY = flood([b"x" * 100] * 50)
 def test_a_flood_becomes_the_frames_that_its_lines_would_become() -> None:
     block = flood([b"%d of 100%% %s \\u00e9 \xc3\xa9" % (n, b"y" * (n % 90)) for n in range(100)])
     for first in (7, 9_898, 9_899, 9_900, 9_999, 10_000, 19_899, 19_900, 19_950, 123_456_789, 99_999_990):
-        assert notification_batch.encode(first, block) == (frames.encode(first, split_lines(block)), 100)
+        assert notification_batch.encode(first, block) == (sse_frames.encode(first, split_lines(block)), 100)
 
 
 @pytest.mark.parametrize("raw_id", [b"1", b"0", b"-1", b"1.5", b"null", b'""', b'"a"', b"true", b"[]", b"{}"])
@@ -94,7 +94,7 @@ def test_what_is_taken_as_a_whole_is_one_object_a_line_without_an_id(pieces: lis
     if framed is None:
         return
     lines = split_lines(block)
-    assert framed == (frames.encode(1, lines), len(lines))
+    assert framed == (sse_frames.encode(1, lines), len(lines))
     for line in lines:
         seen = envelope.peek_thoroughly(line)
         assert seen[0]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.eventlog.event_log import EventLog
     from sandbox_agent.bridge.eventlog.file_range import FileRange
-    from sandbox_agent.bridge.eventlog.frames import Frames
+    from sandbox_agent.bridge.eventlog.sse_frames import Frames
 
     _Taken = TypeVar("_Taken", Frames, FileRange)
 

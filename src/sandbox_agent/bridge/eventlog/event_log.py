@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.cursor import Cursor
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from sandbox_agent.bridge.eventlog.cursor import Wake
     from sandbox_agent.bridge.eventlog.file_range import FileRange
-    from sandbox_agent.bridge.eventlog.frames import Block, Frames
     from sandbox_agent.bridge.eventlog.spill import Spill
+    from sandbox_agent.bridge.eventlog.sse_frames import Block, Frames
 
     Background = Callable[[Callable[[], Any], Callable[[Any], None]], None]
 
@@ -127,14 +127,14 @@ class EventLog:
 
     def publish_line(self, line: bytes) -> None:
         """Append one event and wake the waiting cursors."""
-        self.append(frames.encode_line(self.last + 1, line), 1)
+        self.append(sse_frames.encode_line(self.last + 1, line), 1)
 
     def publish(self, lines: Sequence[bytes]) -> None:
         """Append events and wake the waiting cursors."""
         if self.closed or not lines:
             return
-        if len(lines[0]) <= frames.LONG_EVENT_BYTES:
-            self.append(frames.encode(self.last + 1, lines), len(lines))
+        if len(lines[0]) <= sse_frames.LONG_EVENT_BYTES:
+            self.append(sse_frames.encode(self.last + 1, lines), len(lines))
             return
         deferred, self.defers_wake = self.defers_wake, True
         try:
@@ -150,7 +150,7 @@ class EventLog:
         if self.closed:
             return
         self._ring.append(block)
-        self._ring_bytes += len(block) if isinstance(block, bytes) else frames.size_of(block)
+        self._ring_bytes += len(block) if isinstance(block, bytes) else sse_frames.size_of(block)
         self.last += count
         if self.waiting and not self.defers_wake:
             self.wake_waiting()
@@ -187,13 +187,13 @@ class EventLog:
             kept = self._kept_of(block, events_over, bytes_over)
             if kept:
                 self._ring[self._head] = kept
-                self._ring_first = frames.first_number(kept)
-                block = frames.before(block, kept)
+                self._ring_first = sse_frames.first_number(kept)
+                block = sse_frames.before(block, kept)
             else:
                 self._ring[self._head] = b""
                 self._head += 1
-                self._ring_first = frames.first_number(self._ring[self._head])
-            self._ring_bytes -= frames.size_of(block)
+                self._ring_first = sse_frames.first_number(self._ring[self._head])
+            self._ring_bytes -= sse_frames.size_of(block)
             evicted.append(block)
         if self._head * 2 > len(self._ring):
             del self._ring[: self._head]
@@ -210,17 +210,17 @@ class EventLog:
         """Remove all surplus blocks but the newest in one step; one step per block would block the loop."""
         ring, head, newest = self._ring, self._head, len(self._ring) - 1
         keep_from = self.last - self._retention.ring_events + 1
-        end = min(bisect_left(ring, keep_from, head, key=frames.first_number), newest)
-        size = sum(map(frames.size_of, ring[head:end]))
+        end = min(bisect_left(ring, keep_from, head, key=sse_frames.first_number), newest)
+        size = sum(map(sse_frames.size_of, ring[head:end]))
         while self._ring_bytes - size > self._retention.ring_bytes and end < newest:
-            size += frames.size_of(ring[end])
+            size += sse_frames.size_of(ring[end])
             end += 1
         if end <= head:
             return []
-        evicted = frames.joined(ring[head:end])
+        evicted = sse_frames.joined(ring[head:end])
         del ring[:end]
         self._head = 0
-        self._ring_first = frames.first_number(ring[0])
+        self._ring_first = sse_frames.first_number(ring[0])
         self._ring_bytes -= size
         return evicted
 
@@ -228,13 +228,13 @@ class EventLog:
         """The part of the oldest block that stays; empty if all of it is surplus."""
         is_only = self._head == len(self._ring) - 1
         if not is_only:
-            next_first = frames.first_number(self._ring[self._head + 1])
+            next_first = sse_frames.first_number(self._ring[self._head + 1])
             if next_first - self._ring_first <= events_over:
                 return b""
         if events_over > 0:
-            return frames.from_number(block, self._ring_first + events_over)
-        kept = frames.from_byte(block, bytes_over)
-        return kept or (frames.newest(block) if is_only else b"")
+            return sse_frames.from_number(block, self._ring_first + events_over)
+        kept = sse_frames.from_byte(block, bytes_over)
+        return kept or (sse_frames.newest(block) if is_only else b"")
 
     def _write_to_disk(self) -> None:
         if self._writing or not self._unwritten or self._spill is None or self._background is None:
@@ -294,10 +294,10 @@ class EventLog:
     def in_memory(self, number: int) -> Frames | None:
         """Events from `number` on; None if that event is not in memory any more."""
         if number >= self._ring_first:
-            return frames.take(self._ring, self._head, self.last, number, BATCH_BYTES)
+            return sse_frames.take(self._ring, self._head, self.last, number, BATCH_BYTES)
         for batch in self._unwritten:
             if batch.first <= number <= batch.last:
-                return frames.take(batch.blocks, 0, batch.last, number, BATCH_BYTES)
+                return sse_frames.take(batch.blocks, 0, batch.last, number, BATCH_BYTES)
         return None
 
     def in_cache(self, number: int, before: FileRange) -> FileRange | None:

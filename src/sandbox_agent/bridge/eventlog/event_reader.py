@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.runtime import running_loop
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def read_window(log: EventLog, number: int, ready: Callable[[Window], None]) -> 
     """
     in_memory = log.in_memory(number)
     if in_memory is not None:
-        ready(dict(frames.lines_of(in_memory.pieces)))
+        ready(dict(sse_frames.lines_of(in_memory.pieces)))
         return
     if number < log.oldest:
         ready({})
@@ -38,7 +38,7 @@ def read_window(log: EventLog, number: int, ready: Callable[[Window], None]) -> 
             ready({})
             return
         running_loop.in_thread(
-            lambda: dict(frames.lines_of([file_range.read()])),
+            lambda: dict(sse_frames.lines_of([file_range.read()])),
             lambda window, _: ready(window or {}),
         )
 

@@ -7,14 +7,14 @@ import os
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.direct_file import BLOCK_BYTES, DirectFile
 from sandbox_agent.bridge.eventlog.file_range import FileRange, SegmentFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sandbox_agent.bridge.eventlog.frames import Block
+    from sandbox_agent.bridge.eventlog.sse_frames import Block
 
 # One offset per 64 KiB is remembered, so finding an event reads at most that much too much.
 _INDEX_STEP_BYTES = 64 * 1024
@@ -46,14 +46,14 @@ class Segment:
 
     def append(self, blocks: Sequence[Block], last: int) -> None:
         """Write the blocks at the end. Raises OSError; a part of them may be in the file then."""
-        pieces = frames.pieces_of(blocks)
-        if not (all(map(frames.is_long, blocks)) and self._write_directly(pieces)):
+        pieces = sse_frames.pieces_of(blocks)
+        if not (all(map(sse_frames.is_long, blocks)) and self._write_directly(pieces)):
             _write(self.file.fd, pieces, self.size)
         for block in blocks:
             if not self._index_offsets or self.size - self._index_offsets[-1] >= _INDEX_STEP_BYTES:
-                self._index_numbers.append(frames.first_number(block))
+                self._index_numbers.append(sse_frames.first_number(block))
                 self._index_offsets.append(self.size)
-            self.size += frames.size_of(block)
+            self.size += sse_frames.size_of(block)
         self.last = last
 
     def _write_directly(self, pieces: Sequence[bytes]) -> bool:
@@ -101,7 +101,7 @@ class Segment:
         if self._index_numbers[at] == number:
             return offset
         end = self._index_offsets[at + 1] if at + 1 < len(self._index_offsets) else self.size
-        return offset + frames.offset_of(os.pread(self.file.fd, end - offset, offset), number)
+        return offset + sse_frames.offset_of(os.pread(self.file.fd, end - offset, offset), number)
 
 
 def _write(fd: int, pieces: Sequence[bytes], offset: int) -> None:

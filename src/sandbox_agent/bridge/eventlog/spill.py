@@ -11,7 +11,7 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.file_range import SegmentFile
 from sandbox_agent.bridge.eventlog.segment import Segment
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sandbox_agent.bridge.eventlog.file_range import FileRange
-    from sandbox_agent.bridge.eventlog.frames import Block
+    from sandbox_agent.bridge.eventlog.sse_frames import Block
 
 _SEGMENTS_PER_LIMIT = 8
 
@@ -65,13 +65,13 @@ class Spill:
             if not kept:
                 self._drop_all()
                 return False
-            parts = list(frames.in_parts(kept, self._segment_bytes))
-            ends = [frames.first_number(part[0]) - 1 for part in parts[1:]]
+            parts = list(sse_frames.in_parts(kept, self._segment_bytes))
+            ends = [sse_frames.first_number(part[0]) - 1 for part in parts[1:]]
             return all(map(self._append_part, parts, [*ends, last]))
 
     def _append_part(self, blocks: Sequence[Block], last: int) -> bool:
         """Write what makes at most one segment, in place of the oldest segments if there is no room."""
-        needed = sum(map(frames.size_of, blocks))
+        needed = sum(map(sse_frames.size_of, blocks))
         while self._segments and self._size + needed > self._max:
             self._drop_oldest()
         while not self._try_append(blocks, last):
@@ -82,12 +82,12 @@ class Spill:
 
     def _newest_that_fit(self, blocks: Sequence[Block]) -> Sequence[Block]:
         """The blocks, or the newest part of them that the limit allows."""
-        needed = sum(map(frames.size_of, blocks))
+        needed = sum(map(sse_frames.size_of, blocks))
         start = 0
         while needed > self._max:
-            size = frames.size_of(blocks[start])
-            rest = frames.from_byte(blocks[start], needed - self._max)
-            needed -= size - frames.size_of(rest)
+            size = sse_frames.size_of(blocks[start])
+            rest = sse_frames.from_byte(blocks[start], needed - self._max)
+            needed -= size - sse_frames.size_of(rest)
             if rest:
                 return [rest, *blocks[start + 1 :]]
             start += 1
@@ -96,7 +96,7 @@ class Spill:
     def _try_append(self, blocks: Sequence[Block], last: int) -> bool:
         segment = None
         try:
-            segment = self._segment_for(frames.first_number(blocks[0]))
+            segment = self._segment_for(sse_frames.first_number(blocks[0]))
             before = segment.size
             segment.append(blocks, last)
         except (OSError, MemoryError, ImportError):  # A full disk, no memory, or none to load a module.

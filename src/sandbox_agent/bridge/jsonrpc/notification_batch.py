@@ -6,7 +6,7 @@ waits for any of them. `encode` handles exactly such blocks and returns None for
 
 from __future__ import annotations
 
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.jsonrpc import envelope
 from sandbox_agent.bridge.stdio.split_lines import CR
 
@@ -31,5 +31,5 @@ def encode(first: int, block: bytes) -> tuple[bytes, int] | None:
     # least one object; and none has two if there are as many objects as lines.
     if count is None or block.count(b"}\n" + block[:_COMMON_PREFIX_BYTES]) + 1 != count:
         return None
-    encoded = frames.encode_block(first, block, count)
+    encoded = sse_frames.encode_block(first, block, count)
     return None if encoded is None else (encoded, count)

@@ -26,7 +26,7 @@ class ProcessExit:
 
     @property
     def facts(self) -> dict[str, int | str | None]:
-        """As clients are told."""
+        """The exit as responses and messages have it."""
         return {"exitCode": self.code, "signal": self.signal}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent.bridge.client_log import split_line
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.errors import InvalidRequest
@@ -24,7 +24,7 @@ from sandbox_agent.runtime.wall_clock import now_ns
 if TYPE_CHECKING:
     from sandbox_agent.bridge.client_log import ClientLog
     from sandbox_agent.bridge.eventlog.cursor import Cursor
-    from sandbox_agent.bridge.eventlog.frames import Frames
+    from sandbox_agent.bridge.eventlog.sse_frames import Frames
     from sandbox_agent.bridge.instance import Instance
     from sandbox_agent.http.acp.stream import StreamPump
     from sandbox_agent.http.messages import Query
@@ -107,7 +107,7 @@ class AnnotatedSource(Source):
             data = sse.event(b"client-gap", b'{"oldest":%d,"newest":%d}' % (item.oldest, item.newest))
         else:
             pieces = [item.read()] if isinstance(item, FileRange) else item.pieces
-            data = b"".join(self._client_frame(number, line) for number, line in frames.lines_of(pieces))
+            data = b"".join(self._client_frame(number, line) for number, line in sse_frames.lines_of(pieces))
         self._name_server()
         self._pump.sink.write(data)
         return len(data)

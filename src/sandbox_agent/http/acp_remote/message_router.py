@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.eventlog import frames
-from sandbox_agent.bridge.eventlog.frames import Frames
+from sandbox_agent.bridge.eventlog import sse_frames
+from sandbox_agent.bridge.eventlog.sse_frames import Frames
 from sandbox_agent.bridge.jsonrpc import routing_fields
 from sandbox_agent.errors import TooManyStreams
 from sandbox_agent.http.acp_remote.message_stream import MessageStream
@@ -129,7 +129,7 @@ class MessageRouter:
                 self._route(item.pieces)
 
     def _route(self, pieces: Sequence[bytes]) -> None:
-        window = dict(frames.lines_of(pieces))
+        window = dict(sse_frames.lines_of(pieces))
         grown: dict[MessageStream, None] = {}
         for number, line in window.items():
             stream = self._stream_of(number, routing_fields.read(line))

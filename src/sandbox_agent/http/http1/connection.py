@@ -227,10 +227,10 @@ class Connection:
     def is_awaited(self) -> bool:
         """A response has not ended, and the client has not closed its side of the connection.
 
-        Guests are left out: they do not keep a server running.
+        Requests without the token do not count: they do not keep a server running.
         """
         exchange = self._exchange
-        return exchange is not None and not exchange.is_for_guest and not self._transport.peer_finished
+        return exchange is not None and not exchange.without_token and not self._transport.peer_finished
 
     def delivered(self) -> tuple[int, bool]:
         """The bytes that have reached the client, and whether others have not."""

@@ -64,11 +64,11 @@ class Exchange:
         "ended",
         "head",
         "is_endless",
-        "is_for_guest",
         "keep_alive",
         "problem_headers",
         "request",
         "status",
+        "without_token",
     )
 
     def __init__(self, connection: Connection, request: IncomingRequest) -> None:
@@ -86,7 +86,7 @@ class Exchange:
         """The body is kept until it is complete."""
         self.is_endless = False
         """The response goes on until the client closes its side of the connection."""
-        self.is_for_guest = False
+        self.without_token = False
         """The request was admitted with a ticket in place of the token."""
         self._on_body: Callable[[], None] | None = None
         self._cancel: Callable[[], object] | None = None

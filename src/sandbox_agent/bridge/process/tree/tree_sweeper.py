@@ -1,4 +1,4 @@
-"""Finds the processes of all trees that are being stopped.
+"""Finds and kills the processes of all trees that are being stopped.
 
 A snapshot of /proc takes milliseconds. Callers share snapshots: a call during a snapshot waits for the next
 one, so two hundred trees that stop at once cost a few snapshots, not hundreds.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sandbox_agent import jsonrpc_error_codes as codes
-from sandbox_agent.bridge.eventlog import frames
+from sandbox_agent.bridge.eventlog import sse_frames
 from sandbox_agent.bridge.eventlog.cursor import Gap
 from sandbox_agent.bridge.eventlog.file_range import FileRange
 from sandbox_agent.bridge.jsonrpc import envelope as envelopes
@@ -167,7 +167,7 @@ class SocketReceiver:
             elif isinstance(item, FileRange):
                 self._read(item)
             else:
-                self.socket.send_texts(line for _, line in frames.lines_of(item.pieces))
+                self.socket.send_texts(line for _, line in sse_frames.lines_of(item.pieces))
 
     def _read(self, item: FileRange) -> None:
         def ready(data: bytes | None, _: BaseException | None) -> None:
@@ -177,7 +177,7 @@ class SocketReceiver:
             if data is None:
                 self._close(INTERNAL_ERROR, "messages cannot be read")
                 return
-            self.socket.send_texts(line for _, line in frames.lines_of([data]))
+            self.socket.send_texts(line for _, line in sse_frames.lines_of([data]))
             self.pump()
 
         self._is_reading = True

@@ -1,8 +1,8 @@
 """Tells when a client leaves whose socket is not being read.
 
-A connection is not read while another of its requests waits, so neither the end of the client's data nor a
-reset would be seen before that request has its turn, which behind an event stream is never. An epoll of its
-own, which the event loop reads, reports both without a byte being read.
+A connection is not read while another of its requests waits. The end of the client's data, or a reset, would
+be seen only when that request has its turn, and behind an event stream it never has. An epoll of its own,
+which the event loop reads, reports both without a byte being read.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Any
 class Trick:
     name: str
     case: str
-    """The case of `bench/ablation.py` in which the trick matters."""
+    """The case of `bench/ablation/run.py` in which the trick matters."""
     switch_off: Callable[[], None]
 
 
@@ -44,7 +44,7 @@ def _busy_poll() -> None:
 
 def _own_loop() -> None:
     """Run the server on an ordinary asyncio loop."""
-    from bench import asyncio_server_loop
+    from bench.ablation import asyncio_server_loop
 
     asyncio_server_loop.install()
 
@@ -74,7 +74,7 @@ def _blocks() -> None:
             self.publish_line(line)
 
     _replace(_module("bridge.eventlog.event_log").EventLog, "publish", publish)
-    _replace(_module("bridge.eventlog.frames"), "joined", lambda blocks: blocks)
+    _replace(_module("bridge.eventlog.sse_frames"), "joined", lambda blocks: blocks)
 
 
 def _direct_writes() -> None:
@@ -96,7 +96,7 @@ def _direct_writes() -> None:
 
 def _three_pieces() -> None:
     """Copy a long event into its frame."""
-    frames = _module("bridge.eventlog.frames")
+    frames = _module("bridge.eventlog.sse_frames")
     _replace(frames, "encode_line", lambda number, line: frames.encode(number, [line]))
 
 
@@ -104,7 +104,7 @@ def _sendfile() -> None:
     """Read replayed events into memory and write them to the socket."""
     cursor = _module("bridge.eventlog.cursor").Cursor
     file_range = _module("bridge.eventlog.file_range").FileRange
-    frames = _module("bridge.eventlog.frames")
+    frames = _module("bridge.eventlog.sse_frames")
     take = cursor.take
 
     def take_bytes(self: Any) -> Any:

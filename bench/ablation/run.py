@@ -1,9 +1,8 @@
 """The ablation table: each trick of the server with and without it, in alternating runs.
 
-Both sides run from this checkout through `bench/patched_server.py`. For each trick the two servers alternate,
-each run with a fresh server, and the order changes with every round. The table shows medians and quartiles of
-the figures. A trick earns its place if it improves its figure by at least 10 % and the quartiles do not
-overlap.
+Both sides run from this checkout through `patched_server`. For each trick the two servers alternate, each run
+with a fresh server, and the order changes with every round. The table shows medians and quartiles of the
+figures. A trick earns its place if it improves its figure by at least 10 % and the quartiles do not overlap.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from dataclasses import dataclass
 from statistics import median, quantiles
 
 from bench import process_usage, programs
+from bench.ablation.tricks import TRICKS, Trick
 from bench.cases.replay import EVENT_BYTES
 from bench.paths import DOCS_PAGE, ROOT
 from bench.plan import KB, MB
 from bench.programs import result_of
 from bench.server_under_test import RunningServer, ServerUnderTest
-from bench.tricks import TRICKS, Trick
 
 MIN_RUNS = 5
 MIN_GAIN_PERCENT = 10
@@ -161,7 +160,7 @@ def compare(number: int, runs: int, ms: int) -> list[Comparison]:
 
 
 def server_of(chosen: str) -> ServerUnderTest:
-    command = (sys.executable, "-m", "bench.patched_server", chosen)
+    command = (sys.executable, "-m", "bench.ablation.patched_server", chosen)
     return ServerUnderTest(chosen, command, environment={"PYTHONPATH": str(ROOT)})
 
 

@@ -1,14 +1,14 @@
-"""The server with one trick switched off: `python -m bench.patched_server NUMBER server ...`.
+"""The server with one trick switched off: `python -m bench.ablation.patched_server NUMBER server ...`.
 
-NUMBER is the index in `bench.tricks.TRICKS`, or `all` for the server as it is, so that both sides of a
-comparison start in the same way.
+NUMBER is the index in `TRICKS`, or `all` for the server as it is, so that both sides of a comparison start in
+the same way.
 """
 
 from __future__ import annotations
 
 import sys
 
-from bench.tricks import TRICKS
+from bench.ablation.tricks import TRICKS
 
 
 def main() -> None:

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.budgets import FIGURES, Figure
-from bench.measurements import Measurements
 from bench.paths import DOCS_CHART, DOCS_PAGE
+from bench.results.budgets import FIGURES, Figure
+from bench.results.measurements import Measurements
 
 OURS, REFERENCE, QUIET = "ours", "reference", "reference, log off"
 TABLE_BEGIN, TABLE_END = "<!-- figures: begin -->", "<!-- figures: end -->"

@@ -1,0 +1,1 @@
+"""Each optimisation of the server with and without it (`scripts/ablation`)."""

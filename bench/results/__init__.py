@@ -1,0 +1,1 @@
+"""The figures of a run: what is measured, its budgets, the report and the chart."""
