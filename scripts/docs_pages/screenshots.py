@@ -47,7 +47,8 @@ def session_pictures(inspector: InspectorPage, take: TakePicture) -> None:
     page.get_by_role("button", name="Universal").click()
     expect(page.get_by_role("region", name="Universal events")).to_be_visible()
     # Now the card of the tool shows the change.
-    expect(inspector.conversation.locator(".tool .diff-line.added").last).to_be_visible()
+    written = inspector.conversation.locator(".tool").filter(has_text="Write notes.txt")
+    expect(written.locator(".diff-line.added")).to_be_visible()
     take("question")
     inspector.card("pending").locator("[data-option]").first.click()
     inspector.wait_for_turns(1)

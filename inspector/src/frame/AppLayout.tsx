@@ -1,6 +1,6 @@
 /** The connected page: side bar, conversation, panels. Narrow screens show one of the three at a time. */
 
-import { lazy, Suspense, useState } from "react";
+import { lazy, useState } from "react";
 import { NewSessionDialog } from "../newSession/NewSessionDialog";
 import { Sidebar } from "../sidebar/Sidebar";
 import { useAttention } from "../sidebar/useAttention";
@@ -10,6 +10,7 @@ import { useObservable } from "../state/observable";
 import { currentRoute, go } from "../state/route";
 import { selectedInstance } from "../state/selection";
 import { Loading } from "../ui/Empty";
+import { Part } from "../ui/Part";
 import { Icon, type IconName } from "../ui/Icon";
 import { Logo } from "../ui/Logo";
 import { ThemeButton } from "../ui/ThemeButton";
@@ -98,13 +99,13 @@ export function AppLayout({ disconnect, theme }: { disconnect: () => void; theme
       )}
       <Splitter pane="side" label="Width of the side bar" />
       <main className="main-pane" id="main" tabIndex={-1}>
-        <Suspense fallback={<Loading what="the page" />}>
+        <Part key={route.page} fallback={<Loading what="the page" />}>
           {route.page === "session" && <SessionView key={route.id} id={route.id} />}
           {route.page === "server" && <ServerView key={route.id} serverId={route.id} />}
           {route.page === "inbox" && <Inbox />}
           {route.page === "compare" && <ComparePage id={route.id} />}
           {route.page === "home" && <Welcome create={create} />}
-        </Suspense>
+        </Part>
       </main>
       <Splitter pane="dock" label="Width of the panels" />
       {(!sizes.dock.folded || pane === "dock") && (

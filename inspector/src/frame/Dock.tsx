@@ -1,11 +1,12 @@
 /** The panels beside the page. Each is loaded when it is opened first. */
 
-import { lazy, Suspense, type KeyboardEvent } from "react";
+import { lazy, type KeyboardEvent } from "react";
 import type { Instance } from "../instance/instance";
 import { useObservable } from "../state/observable";
 import { currentRoute } from "../state/route";
 import { panelShown, panelsOf, selectedPanel, showPanel } from "../state/selection";
 import { Loading } from "../ui/Empty";
+import { Part } from "../ui/Part";
 import { WorkbenchPanel } from "../workbench/WorkbenchPanel";
 
 const EventsPanel = lazy(async () => ({
@@ -54,7 +55,7 @@ export function Dock({ instance, showMain }: { instance: Instance | undefined; s
         ))}
       </div>
       <div className="dock-panel" id="dock-panel" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-        <Suspense fallback={<Loading what="the panel" />}>
+        <Part key={tab} fallback={<Loading what="the panel" />}>
           {tab === "Events" && <EventsPanel instance={instance} showMain={showMain} />}
           {tab === "Timeline" && <TimelinePanel instance={instance} showMain={showMain} />}
           <WorkbenchPanel name={tab} />
@@ -63,7 +64,7 @@ export function Dock({ instance, showMain }: { instance: Instance | undefined; s
           {tab === "MCP" && <McpPanel />}
           {tab === "Skills" && <SkillsPanel />}
           {tab === "Requests" && <RequestsPanel />}
-        </Suspense>
+        </Part>
       </div>
     </aside>
   );

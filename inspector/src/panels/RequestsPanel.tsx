@@ -40,12 +40,14 @@ function RequestRow({ entry, withToken }: { entry: LoggedRequest; withToken: boo
   return (
     <div className={failed ? "event failed" : "event"}>
       <button type="button" className="event-head" aria-expanded={open} onClick={() => setOpen(!open)}>
-        <span className="pill mono">{entry.method}</span>
+        <span className="pill mono request-method">{entry.method}</span>
         <span className="event-name mono ellipsis">{entry.url.replace(/^https?:\/\/[^/]+/, "")}</span>
         <span className={failed ? "bad-text" : "good-text"}>
           {entry.error ? "failed" : (entry.status ?? "…")}
         </span>
-        <span className="muted">{entry.durationMs === undefined ? "" : `${entry.durationMs} ms`}</span>
+        <span className="muted request-time">
+          {entry.durationMs === undefined ? "" : `${entry.durationMs} ms`}
+        </span>
         <time>{clock(entry.startedAt)}</time>
       </button>
       {open && (

@@ -4,6 +4,7 @@ import { Recording } from "./recording";
 import { readSessionFile } from "./sessionFile";
 import "../styles/tokens.css";
 import "../styles/base.css";
+import "../styles/controls.css";
 import "../styles/conversation.css";
 import "../styles/cards.css";
 import "../styles/workbench.css";

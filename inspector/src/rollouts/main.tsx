@@ -6,6 +6,7 @@ import { RolloutsApp } from "./RolloutsApp";
 import { RolloutsApi } from "./rolloutsApi";
 import "../styles/tokens.css";
 import "../styles/base.css";
+import "../styles/controls.css";
 import "../styles/conversation.css";
 import "../styles/cards.css";
 import "../styles/workbench.css";

@@ -63,7 +63,7 @@ def test_two_real_agents_are_compared_and_one_is_kept(
 ) -> None:
     inspector = open_page(agents_server, "/ui/compare")
     page = inspector.page
-    page.get_by_label("Directory").fill(str(repository))
+    page.get_by_role("main").get_by_label("Directory").fill(str(repository))
     page.get_by_label("Prompt").fill(PROMPT)
     page.get_by_label("Test command").fill("grep -q codex greeting.txt")
     for number, agent in enumerate(CANDIDATES, 1):

@@ -103,3 +103,16 @@ def test_a_server_that_goes_away_is_said_and_found_again(start_server: Start, op
     tab.server.stop()
     expect(tab.page.get_by_text("Connection lost, retrying").first).to_be_visible()
     expect(tab.page.get_by_text("No sessions yet")).to_be_visible()  # the last list stays
+
+
+def test_a_panel_that_cannot_be_loaded_leaves_the_rest_of_the_page(
+    start_server: Start, open_page: Open
+) -> None:
+    tab = open_page(start_server(token=None))
+    expect(tab.page.get_by_role("tabpanel", name="Files").get_by_label("Directory")).not_to_have_value("")
+    tab.server.stop()
+    panel = tab.panel("Skills")
+    expect(panel.get_by_role("alert")).to_contain_text("could not be shown")
+    expect(panel.get_by_role("button", name="Load the page again")).to_be_visible()
+    expect(tab.page.get_by_text("No sessions yet")).to_be_visible()
+    expect(tab.panel("Files").get_by_label("Directory")).to_be_visible()
