@@ -103,7 +103,6 @@ CASES: dict[str, Measure] = {
     "200 B x1": _requests(200, 1),
     "200 B x8": _requests(200, 8),
     "64 KB x1": _requests(64 * KB, 1),
-    "64 KB x8": _requests(64 * KB, 8),
     "1 MB x8": _requests(MB, 8),
     "1 MB x8, ring full": _long_requests_with_full_ring,
     "flood x1": _flood(1),

@@ -54,12 +54,6 @@ def _larger_pipes() -> None:
     _replace(_module("bridge.stdio.pipe_size"), "fit", lambda *_: None)
 
 
-def _write_after_poll() -> None:
-    """Write to an agent at the end of the turn in which a message has arrived."""
-    queue = _module("bridge.stdio.stdin_queue").StdinQueue
-    _replace(queue, "_wait_for_poll", queue._begin_write)
-
-
 def _notification_batch() -> None:
     """Check and frame each line of a flood by itself."""
     _replace(_module("bridge.jsonrpc.notification_batch"), "encode", lambda *_: None)
@@ -138,8 +132,6 @@ TRICKS = (
     Trick("own loop", "200 B x8", _own_loop),
     Trick("own loop", "one event", _own_loop),
     Trick("larger pipes", "1 MB x8", _larger_pipes),
-    Trick("write after the next poll", "200 B x8", _write_after_poll),
-    Trick("write after the next poll", "64 KB x8", _write_after_poll),
     Trick("notification batch", "flood x1", _notification_batch),
     Trick("blocks", "flood x10", _blocks),
     Trick("direct writes of long events", "1 MB x8, ring full", _direct_writes),

@@ -1,10 +1,7 @@
 """The queue of messages to an agent's stdin: in order, several per write, without blocking.
 
-Messages are written together after the next poll of the event loop: those that have arrived meanwhile go out
-in the same write, which wakes the agent once. With 8 connections this gives 8 % more requests per second at
-200 bytes and 23 % more at 64 KB; a single request waits 2 µs longer.
-
-If the agent does not read, its queue grows. A message that has not been written in part can be withdrawn.
+Messages that are put in one turn of the event loop are written together at its end. If the agent does not
+read, its queue grows. A message that has not been written in part can be withdrawn.
 """
 
 from __future__ import annotations
@@ -59,7 +56,7 @@ class StdinQueue:
         self.on_closed = on_closed
         self._messages: list[QueuedMessage] = []
         self._write_scheduled = False
-        """A write will happen after the next poll, or when the pipe has room."""
+        """A write will happen at the end of this turn, or when the pipe has room."""
         self._fitted_bytes = pipe_size.DEFAULT_BYTES
         """The largest write for which the pipe has been grown."""
         self.queued_bytes = 0
@@ -74,7 +71,7 @@ class StdinQueue:
             return False
         if not self._write_scheduled:
             self._write_scheduled = True
-            self._loop.call_soon(self._wait_for_poll)
+            self._loop.call_soon(self._begin_write)
         self._messages.append(message)
         self.queued_bytes += message.size
         return True
@@ -84,9 +81,6 @@ class StdinQueue:
         if not message.sent and message in self._messages:
             self._messages.remove(message)
             self.queued_bytes -= message.size
-
-    def _wait_for_poll(self) -> None:
-        self._loop.call_soon(self._begin_write)
 
     def _begin_write(self) -> None:
         if self._fd >= 0 and not self._write():
