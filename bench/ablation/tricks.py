@@ -108,11 +108,6 @@ def _sendfile() -> None:
     _replace(cursor, "take", take_bytes)
 
 
-def _page_cache_check() -> None:
-    """Fetch every range of a replay in a worker thread, also if it is in the page cache."""
-    _replace(_module("bridge.eventlog.spill").Spill, "find_in_cache", lambda *_: None)
-
-
 def _replay_socket_buffer() -> None:
     """Let the kernel size the send buffer of a replay."""
     _replace(_module("http.http1.sockets.socket_options"), "prepare_for_files", lambda *_: None)
@@ -137,7 +132,6 @@ TRICKS = (
     Trick("direct writes of long events", "1 MB x8, ring full", _direct_writes),
     Trick("long events in three pieces", "1 MB x8, ring full", _three_pieces),
     Trick("sendfile", "replay", _sendfile),
-    Trick("page cache checked on the loop", "replay", _page_cache_check),
     Trick("socket buffer for replays", "replay beside load", _replay_socket_buffer),
     Trick("own comparison of tokens", "memory", _own_token_comparison),
 )

@@ -93,16 +93,7 @@ class Client:
         return True
 
 
-class ForgottenSpill(Spill):
-    """As if the kernel kept nothing of a file in memory, so that every read is one for a worker."""
-
-    def find_in_cache(self, number: int, max_bytes: int, before: FileRange) -> None:
-        return None
-
-
 class LogMachine(RuleBasedStateMachine):
-    spill_type = Spill
-
     def __init__(self) -> None:
         super().__init__()
         self.directory = Path(tempfile.mkdtemp(prefix="log-machine-"))
@@ -110,7 +101,7 @@ class LogMachine(RuleBasedStateMachine):
         self.log = EventLog(
             Retention(ring_events=5, ring_bytes=280),
             first=4,
-            spill=self.spill_type(str(self.directory), "1", max_bytes=1000),
+            spill=Spill(str(self.directory), "1", max_bytes=1000),
             background=self.worker,
         )
         self.clients: list[Client] = []
@@ -181,15 +172,7 @@ class LogMachine(RuleBasedStateMachine):
 
 
 TestLogMachine = LogMachine.TestCase
-TestLogMachine.settings = settings(max_examples=170, stateful_step_count=60, deadline=None)
-
-
-class ForgetfulLogMachine(LogMachine):
-    spill_type = ForgottenSpill
-
-
-TestForgetfulLogMachine = ForgetfulLogMachine.TestCase
-TestForgetfulLogMachine.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)
+TestLogMachine.settings = settings(max_examples=270, stateful_step_count=60, deadline=None)
 
 
 def numbers(log: EventLog, last: int | None = None) -> list[int | Gap]:
@@ -303,22 +286,3 @@ def test_a_full_disk_keeps_the_newest_and_reports_the_gap(small_disk: Path) -> N
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     with mounted_disk(tmp_path / "disk") as place:
         yield place
-
-
-def test_what_is_in_the_kernels_memory_needs_no_worker(tmp_path: Path) -> None:
-    worker = Later()
-    log = filled(0, ring=4, spill=Spill(str(tmp_path), "1", 1 << 30), background=worker)
-    event = b'"' + b"x" * 10_000 + b'"'
-    for _ in range(600):
-        log.publish([event])
-        worker.run_all()
-    cursor = log.attach(0, lambda: None)
-    assert cursor.take() is None, "the first event has to be searched for"
-    worker.run_all()
-    seen = 0
-    while (item := cursor.take()) is not None:
-        assert not worker.jobs, "nothing is left to a worker"
-        assert not isinstance(item, Gap)
-        assert item.first == seen + 1
-        seen = item.last
-    assert seen == 600

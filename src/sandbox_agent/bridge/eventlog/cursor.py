@@ -114,11 +114,7 @@ class Cursor:
         return events
 
     def _fetch(self, before: FileRange | None) -> None:
-        """Get the next range: at once if it is in the page cache, else from a worker thread."""
-        if before is not None:
-            self._fetched = self._log.in_cache(self.position, before)
-            if self._fetched is not None:
-                return
+        """Get the next range from a worker thread."""
         self._is_fetching = True
 
         def fetched(found: FileRange | None) -> None:

@@ -300,10 +300,6 @@ class EventLog:
                 return sse_frames.take(batch.blocks, 0, batch.last, number, BATCH_BYTES)
         return None
 
-    def in_cache(self, number: int, before: FileRange) -> FileRange | None:
-        """The range after `before` on disk, if it is in the page cache."""
-        return self._spill.find_in_cache(number, _DISK_BATCH_BYTES, before) if self._spill else None
-
     def fetch(
         self, number: int, before: FileRange | None, fetched: Callable[[FileRange | None], None]
     ) -> None:

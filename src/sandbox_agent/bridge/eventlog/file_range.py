@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 
 _READ_BYTES = 256 * 1024
-# The page cache evicts larger units than this, so one byte per 32 KiB is checked.
-_CHECK_STEP_BYTES = 32 * 1024
 
 
 class SegmentFile:
@@ -66,13 +64,3 @@ class FileRange:
         for offset in range(self.offset, self.end, len(buffer)):
             if not os.preadv(self.file.fd, [buffer], offset):
                 raise OSError("the spill file is shorter than it was written")
-
-    def is_in_cache(self) -> bool:
-        """Whether the range is in the page cache, checked by samples."""
-        byte = [bytearray(1)]
-        try:
-            for offset in (*range(self.offset, self.end, _CHECK_STEP_BYTES), self.end - 1):
-                os.preadv(self.file.fd, byte, offset, os.RWF_NOWAIT)
-        except OSError:
-            return False
-        return True

@@ -146,22 +146,6 @@ class Spill:
                 return None
             return found
 
-    def find_in_cache(self, number: int, max_bytes: int, before: FileRange) -> FileRange | None:
-        """The range after `before` if it is in the page cache and the lock is free, else None.
-
-        This is the only method for the event loop: most replays find recent events in the page cache.
-        """
-        if not self._lock.acquire(blocking=False):
-            return None
-        try:
-            segment = self._segment_with(number)
-            if segment is None or before.file is not segment.file or before.last + 1 != number:
-                return None
-            found = segment.range_from(number, before.end, max_bytes)
-            return found if found.is_in_cache() else None
-        finally:
-            self._lock.release()
-
     def _drop_oldest(self) -> None:
         segment = self._segments.pop(0)
         self._size -= segment.size
