@@ -28,6 +28,8 @@ class Cut:
     reset: bool = False
 
 
+_REMEMBERED_BYTES = 200
+
 Plan = Callable[[int, bytes], Cut | None]
 """Called with a connection's number and the first bytes of its request."""
 
@@ -44,6 +46,8 @@ class CuttingProxy:
         self._passing = asyncio.Event()
         self._passing.set()
         self.connections = 0
+        self.asked: list[bytes] = []
+        """The beginnings of what the clients have sent: a connection carries several requests."""
         self.cuts = 0
 
     async def __aenter__(self) -> CuttingProxy:
@@ -126,6 +130,8 @@ class CuttingProxy:
                         _reset(writer)
                     return
                 passed += len(data)
+                if direction == "up":
+                    self.asked.append(data[:_REMEMBERED_BYTES])
                 target.write(data)
                 await target.drain()
                 data = await source.read(65536)

@@ -374,3 +374,14 @@ async def test_a_server_that_stops_closes_with_1001() -> None:
         await asyncio.wait_for(peer.wait_closed(), BOUND_S)
         assert peer.close_code == 1001
     assert told[0]["code"] == 1001
+
+
+async def test_the_rest_of_a_message_that_is_too_long_is_discarded() -> None:
+    client = Http1Client(websocket_handler(echo), websocket_max_bytes=1000)
+    frame = Frame(Opcode.BINARY, b"x" * (4 * MIB)).serialize(mask=True)
+    await client.send(HANDSHAKE + frame[:100])
+    assert (await client.read_until(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
+    assert (await client.read_until(b"\x03\xf1")).startswith(b"\x88"), "a close frame with 1009"
+    await client.send(frame[100:])  # raises if the server has closed its socket
+    client.socket.close()
+    await eventually(lambda: not client.server._connections, BOUND_S)

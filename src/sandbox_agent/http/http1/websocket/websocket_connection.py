@@ -193,7 +193,12 @@ class WebSocketConnection:
             self._late_pong = pongs[-1]
 
     def _flush(self) -> None:
-        """Send what the protocol has made; its end of the stream closes the connection."""
+        """Send what the protocol has made; its end of the stream closes the connection.
+
+        A peer that has not closed may still be sending, a message that is too long for example. Closing the
+        socket then would reset the connection and destroy the close frame, so what comes is read and
+        discarded until the peer closes, for five seconds at most.
+        """
         pieces = self._protocol.data_to_send()
         ends = SEND_EOF in pieces
         pieces = [piece for piece in pieces if piece]
@@ -201,7 +206,9 @@ class WebSocketConnection:
             self._transport.write(b"".join(pieces))
         elif pieces:
             self._transport.write(pieces[0])
-        if ends:
+        if ends and self._protocol.close_rcvd is None:
+            self._transport.write_eof()
+        elif ends:
             self._transport.close()
 
     def _update_reading(self) -> None:
