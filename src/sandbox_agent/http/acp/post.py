@@ -29,20 +29,18 @@ if TYPE_CHECKING:
 
 def handle(services: Services, server_id: str, options: PostOptions, body: bytes, reply: PostReply) -> None:
     """Answer one POST through `reply`, now or later. Raises what is wrong with the body."""
-    message = envelopes.peek_quickly(body) or peek_unusual(body)
+    message = peek_body(body)
     if message is None:
         read_in_thread(body, reply.sink, partial(_proceed, services, server_id, options, body, reply))
     else:
         _proceed(services, server_id, options, body, reply, message)
 
 
-def peek_unusual(body: bytes) -> Envelope | None:
-    """The envelope of a body that `peek_quickly` has refused; None if `read_in_thread` has to read it.
-
-    Raises what is wrong with the body.
-    """
-    if len(body) > SCAN_IN_THREAD_ABOVE:
-        return None
+def peek_body(body: bytes) -> Envelope | None:
+    """The envelope of a body; None if `read_in_thread` has to read it. Raises what is wrong with the body."""
+    message = envelopes.peek_quickly(body)
+    if message is not None or len(body) > SCAN_IN_THREAD_ABOVE:
+        return message
     try:
         return envelopes.peek_thoroughly(body)
     except NotJson as error:

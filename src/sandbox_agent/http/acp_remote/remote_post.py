@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sandbox_agent.bridge.jsonrpc import envelope as envelopes
 from sandbox_agent.bridge.jsonrpc import routing_fields
 from sandbox_agent.errors import InvalidRequest, SandboxAgentError
 from sandbox_agent.http.acp import post as acp_post
@@ -49,7 +48,7 @@ class RemotePost:
 
     def handle(self, body: bytes) -> None:
         """Answer the POST, now or later. Raises what is wrong with it."""
-        message = envelopes.peek_quickly(body) or acp_post.peek_unusual(body)
+        message = acp_post.peek_body(body)
         if message is None:
             acp_post.read_in_thread(body, self._sink, lambda scanned: self._proceed(scanned, body))
         else:

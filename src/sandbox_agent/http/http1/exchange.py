@@ -87,7 +87,7 @@ class Exchange:
         self.is_endless = False
         """The response goes on until the client closes its side of the connection."""
         self.without_token = False
-        """The request was admitted with a ticket in place of the token."""
+        """The request has no token, or a ticket instead."""
         self._on_body: Callable[[], None] | None = None
         self._cancel: Callable[[], object] | None = None
         self._writer: ResponseWriter | None = None

@@ -103,7 +103,7 @@ class SocketReceiver:
             self._close(TOO_BIG, "the message is too long")
             return
         try:
-            message = envelopes.peek_quickly(body) or acp_post.peek_unusual(body)
+            message = acp_post.peek_body(body)
         except InvalidRequest as error:
             self._refuse(codes.PARSE_ERROR, error)
             return

@@ -16,7 +16,7 @@ from sandbox_agent.sdk.transport.retries import backoff
 from sandbox_agent.sdk.transport.streams.sse import Frame, FrameDecoder
 from sandbox_agent.sdk.transport.streams.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
 
-# How long a server may be away before the reader gives up.
+# How long a server may be away before a reader of output, or a terminal, gives up.
 RECONNECT_LIMIT_S = 60.0
 
 

@@ -12,13 +12,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from sandbox_agent.sdk import json_codec
 from sandbox_agent.sdk.errors import APIConnectionError, SandboxAgentError
+from sandbox_agent.sdk.resources.processes.output_follower import RECONNECT_LIMIT_S
 from sandbox_agent.sdk.response_errors import status_error
 from sandbox_agent.sdk.transport.http_api import HttpApi
 from sandbox_agent.sdk.transport.retries import backoff
 from sandbox_agent.sdk.transport.streams.stream_reader import FIRST_PAUSE_S, LAST_PAUSE_S
 
-# How long a server may be away before the terminal gives up.
-RECONNECT_LIMIT_S = 60.0
 # A frame of output is one read of the server, far below this.
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 
